@@ -1,0 +1,55 @@
+# The one list of commands. Every target sets up what it needs: a node that isolated-vm has binaries for, then
+# the packages of package-lock.json. Nothing is installed outside this folder.
+
+SHELL := /bin/sh
+NODE_VERSION := 24.21.0
+NODE_MAJOR := $(shell node -p 'process.versions.node.split(".")[0]' 2>/dev/null)
+
+# isolated-vm 7 comes with binaries for node 24 and 26. With any other, a private node 24 is used.
+ifeq ($(filter 24 26,$(NODE_MAJOR)),)
+PRIVATE_NODE := .node/node_modules/.bin/node
+endif
+export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/node_modules/.bin:)$(PATH)
+
+PACKAGES := node_modules/.installed
+NODE_CLI := node --disable-warning=ExperimentalWarning src/cli.ts
+
+.PHONY: demo test check format lint types bench bench-peers dist clean
+
+demo: $(PACKAGES)
+	@$(NODE_CLI) demo
+
+test: $(PACKAGES)
+	@vitest run
+
+check: format lint types test
+
+format: $(PACKAGES)
+	@oxfmt --check
+
+lint: $(PACKAGES)
+	@oxlint --type-aware --deny-warnings
+
+types: $(PACKAGES)
+	@tsc
+
+bench: $(PACKAGES)
+	@node test/bench/bench.ts
+
+bench-peers: $(PACKAGES)
+	@node test/bench/peers/bench-peers.ts
+
+dist: $(PACKAGES)
+	@rm -rf dist && tsc -p tsconfig.dist.json
+	@publint --strict && attw --pack . --profile esm-only
+
+clean:
+	@rm -rf node_modules .node dist report
+
+$(PACKAGES): package.json package-lock.json | $(PRIVATE_NODE)
+	@echo "Installing packages ..." && npm ci --no-audit --no-fund --loglevel=error && touch $@
+
+.node/node_modules/.bin/node:
+	@command -v npm >/dev/null || { echo "npm is needed: install Node.js of any version from 18 on, the right one is then fetched from npm."; exit 1; }
+	@echo "Fetching node $(NODE_VERSION) from npm, for this folder only ..."
+	@npm install --prefix .node --no-save --no-audit --no-fund --loglevel=error --ignore-scripts=false node@$(NODE_VERSION)

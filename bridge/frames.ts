@@ -1,0 +1,110 @@
+/**
+ * The frames that cross the bridge. A frame is text: one line of JSON, the header, and, where a value
+ * travels, a second part after the first line break, the body, which is JSON text too. A header never
+ * contains a raw line break, so the first one always separates the two. The body is encoded once by the
+ * side that made the value, handed on as text, and parsed once where it is used.
+ *
+ * `README.md` beside this file describes every frame from its sender's point of view.
+ */
+
+/** Version of everything in this folder. A guest that says another one is not spoken to. */
+export const PROTOCOL_VERSION = 1;
+
+/** Program languages that have a guest. */
+export type Language = "javascript" | "python";
+
+/** What a guest is told of its limits. The guest keeps them so that honest programs fail early and well; the host enforces them again. */
+export interface GuestLimits {
+  /** Calls in the whole execution. The guest sends at most one more, to have it refused. */
+  readonly calls: number;
+  /** UTF-16 code units of printed text kept from the start, and again from the end. */
+  readonly logBytes: number;
+  /** UTF-16 code units of the largest frame the guest may send. */
+  readonly frameBytes: number;
+}
+
+/** Body of a `start` frame. */
+export interface StartBody {
+  /** Source of the body of an async function. */
+  readonly program: string;
+  /** Names of the tools this program may call, as safe dotted paths. */
+  readonly tools: readonly string[];
+}
+
+/** Body of an `answer` frame whose header says `ok: false`. */
+export interface ErrorBody {
+  readonly code: string;
+  readonly tool: string;
+  readonly message: string;
+}
+
+/** Body of a `settled` frame whose header says `ok: false`: how the program failed, in the guest's words. */
+export interface FaultBody {
+  readonly name: string;
+  readonly message: string;
+  /** Code of the tool error or guest check that was thrown, where it was one. */
+  readonly code?: string;
+  readonly tool?: string;
+  /** Position in the source the guest was given, both counted from 1. */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** Frames that the host sends. `now` is milliseconds since 1970, and never runs backwards. */
+export type HostFrame =
+  | {
+      readonly kind: "start";
+      readonly protocol: typeof PROTOCOL_VERSION;
+      readonly now: number;
+      /** 32 hexadecimal digits. */
+      readonly seed: string;
+      readonly limits: GuestLimits;
+      readonly body: string;
+    }
+  | { readonly kind: "answer"; readonly now: number; readonly id: number; readonly ok: boolean; readonly body: string }
+  | { readonly kind: "fire"; readonly now: number; readonly id: number }
+  | { readonly kind: "stop"; readonly now: number };
+
+/** Frames that a guest sends. */
+export type GuestFrame =
+  | { readonly kind: "ready"; readonly protocol: number; readonly language: Language }
+  | { readonly kind: "call"; readonly id: number; readonly tool: string; readonly body: string }
+  | { readonly kind: "timer"; readonly id: number; readonly ms: number }
+  | { readonly kind: "clear"; readonly id: number }
+  | {
+      readonly kind: "output";
+      readonly stream: OutputStream;
+      /** Lines that the guest dropped just before this text because the log was full. */
+      readonly dropped: number;
+      /** JSON string. */
+      readonly body: string;
+    }
+  | { readonly kind: "turn_end"; readonly open: number }
+  | {
+      readonly kind: "settled";
+      readonly ok: boolean;
+      /** What the guest changed to make the value JSON, in sentences. */
+      readonly notes: readonly string[];
+      /** The value, absent where the program returned nothing; or a `FaultBody`. */
+      readonly body?: string;
+    };
+
+export type OutputStream = "stdout" | "stderr";
+
+/** Text of a frame. */
+export function frameText(frame: HostFrame | GuestFrame): string {
+  if (!("body" in frame) || frame.body === undefined) return JSON.stringify(frame);
+  const { body, ...header } = frame;
+  return `${JSON.stringify(header)}\n${body}`;
+}
+
+/** Text of an `answer` frame. The commonest frame with the largest bodies, so it is put together by hand. */
+export function answerText(now: number, id: number, ok: boolean, body: string): string {
+  return `{"kind":"answer","now":${now},"id":${id},"ok":${ok}}\n${body}`;
+}
+
+/** The two parts of a frame's text. */
+export function splitFrame(text: string): { readonly header: string; readonly body: string | undefined } {
+  const end = text.indexOf("\n");
+  return end < 0 ? { header: text, body: undefined } : { header: text.slice(0, end), body: text.slice(end + 1) };
+}

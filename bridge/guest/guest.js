@@ -1,0 +1,686 @@
+/*
+ * The JavaScript guest: what surrounds a program on its own side of the wall. A sandbox runs this file as a
+ * script, exactly as it lies here, in a realm of its own. Its completion value is the whole interface:
+ *
+ *   deliver(text)  begins a turn: gives the guest one frame from the host. Microtasks must run out before anything
+ *                  else happens, and with them the turn ends.
+ *   drain()        returns the frames sent since the last drain, joined by U+001E, which JSON text never contains.
+ *
+ * It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. It takes
+ * the functions it needs before the program runs and keeps its state where the program's changes to shared
+ * prototypes cannot reach, so that a program which breaks its own realm still gets a truthful ending.
+ * What programs see of all this is described in README.md beside this file.
+ */
+"use strict";
+(() => {
+  const PROTOCOL_VERSION = 1;
+  const SEPARATOR = "\u001e";
+  const DEPTH = 100;
+  const LINE_LENGTH = 16_384;
+  const TIMERS_AT_ONCE = 10_000;
+  const LONGEST_TIMER_MS = 2 ** 31 - 1;
+  /** An async function's text as V8 composes it has this many lines before the program's first. */
+  const LINES_BEFORE_PROGRAM = 2;
+
+  // ---- taken before the program can change them -------------------------------------------------------------
+
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const { parse, stringify } = JSON;
+  const {
+    defineProperty,
+    freeze,
+    create,
+    fromEntries,
+    getOwnPropertyDescriptor,
+    getPrototypeOf,
+    keys,
+    prototype: objectPrototype,
+  } = Object;
+  const { construct } = Reflect;
+  const { floor, min, max } = Math;
+  const { isFinite: isFiniteNumber, parseInt: parseInteger } = Number;
+  const { isArray, from: arrayFrom } = Array;
+  const { isView } = ArrayBuffer;
+  const RealDate = Date;
+  const RealPromise = Promise;
+  const RealError = Error;
+  const RealMap = Map;
+  const RealSet = Set;
+  const RealAggregateError = AggregateError;
+  const RealString = String;
+  const AsyncFunction = (async () => {}).constructor;
+  const instanceOf = uncurry(Function.prototype[Symbol.hasInstance]);
+  const indexOf = uncurry(String.prototype.indexOf);
+  const slice = uncurry(String.prototype.slice);
+  const split = uncurry(String.prototype.split);
+  const execute = uncurry(RegExp.prototype.exec);
+  const then = uncurry(Promise.prototype.then);
+  const mapGet = uncurry(Map.prototype.get);
+  const mapSet = uncurry(Map.prototype.set);
+  const mapDelete = uncurry(Map.prototype.delete);
+  const mapForEach = uncurry(Map.prototype.forEach);
+  const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get);
+  const setForEach = uncurry(Set.prototype.forEach);
+  const push = uncurry(Array.prototype.push);
+  const everyKey = uncurry(Array.prototype.every);
+  const toTime = uncurry(Date.prototype.getTime);
+  const dateToString = uncurry(Date.prototype.toString);
+
+  const nothing = () => {};
+
+  // ---- what leaves ------------------------------------------------------------------------------------------
+
+  let outbox = "";
+  let settled = false;
+  let limits = { __proto__: null, calls: 0, logBytes: 0, frameBytes: 0 };
+
+  function emit(header, body) {
+    if (settled) return;
+    flushOutput();
+    append(header, body);
+  }
+
+  function append(header, body) {
+    const text = body === undefined ? stringify(header) : `${stringify(header)}\n${body}`;
+    outbox = outbox === "" ? text : `${outbox}${SEPARATOR}${text}`;
+  }
+
+  let inTurn = false;
+
+  function endTurn() {
+    if (inTurn) emit({ __proto__: null, kind: "turn_end", open: mapSize(openCalls) + mapSize(openTimers) });
+    inTurn = false;
+  }
+
+  function drain() {
+    endTurn();
+    const frames = outbox;
+    outbox = "";
+    return frames;
+  }
+
+  // ---- what arrives -----------------------------------------------------------------------------------------
+
+  function deliver(text) {
+    endTurn();
+    inTurn = true;
+    const end = indexOf(text, "\n");
+    const header = parse(end < 0 ? text : slice(text, 0, end));
+    const body = end < 0 ? undefined : slice(text, end + 1);
+    now = header.now;
+    if (header.kind === "answer") answer(header, body);
+    else if (header.kind === "fire") fire(header.id);
+    else if (header.kind === "start") start(header, parse(body));
+    else if (header.kind === "stop") stop();
+  }
+
+  function start(header, body) {
+    startedAt = header.now;
+    limits = header.limits;
+    seedRandom(header.seed);
+    defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
+    let program;
+    try {
+      program = new AsyncFunction(`${body.program}\n//# sourceURL=program.js`);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    then(program(), succeed, fail);
+  }
+
+  function stop() {
+    mapForEach(openCalls, (call, id) => {
+      mapDelete(openCalls, id);
+      call.resolve({
+        __proto__: null,
+        ok: false,
+        value: { code: "execution_stopped", tool: call.tool, message: "The execution was stopped." },
+      });
+    });
+    flushTail();
+  }
+
+  // ---- the ending -------------------------------------------------------------------------------------------
+
+  function succeed(value) {
+    if (settled) return;
+    const notes = [];
+    let text;
+    try {
+      text = encode(value, "The program returned", notes);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    settle({ __proto__: null, kind: "settled", ok: true, notes }, text);
+  }
+
+  function fail(error) {
+    if (settled) return;
+    settle({ __proto__: null, kind: "settled", ok: false, notes: [] }, stringify(describeFault(error)));
+  }
+
+  function settle(header, body) {
+    flushTail();
+    emit(header, body);
+    settled = true;
+  }
+
+  function describeFault(error) {
+    const fault = { __proto__: null, name: "Error", message: "" };
+    try {
+      if (!instanceOf(RealError, error)) {
+        fault.message = `The program threw something that is not an Error: ${preview(error)}`;
+        return fault;
+      }
+      fault.name = shorten(RealString(error.name), 128);
+      fault.message = shorten(RealString(error.message), 8192);
+      if (instanceOf(RealAggregateError, error))
+        fault.message = shorten(`${fault.message}: ${preview(error.errors)}`, 8192);
+      if (typeof error.code === "string") fault.code = shorten(error.code, 64);
+      if (typeof error.tool === "string") fault.tool = shorten(error.tool, 256);
+      const position = execute(/program\.js:(\d{1,9}):(\d{1,9})/, RealString(error.stack));
+      if (position !== null) {
+        fault.line = max(1, parseInteger(position[1], 10) - LINES_BEFORE_PROGRAM);
+        fault.column = max(1, parseInteger(position[2], 10));
+      }
+    } catch {
+      fault.message = fault.message || "The program threw an error that cannot be read.";
+    }
+    return fault;
+  }
+
+  // ---- calls ------------------------------------------------------------------------------------------------
+
+  const openCalls = new RealMap();
+  let lastId = 0;
+  let callCount = 0;
+
+  class ToolError extends Error {
+    constructor(code, tool, message) {
+      super(message);
+      defineProperty(this, "name", { value: "ToolError", configurable: true, writable: true });
+      this.code = code;
+      this.tool = tool;
+    }
+  }
+  define("ToolError", ToolError);
+
+  /** Sends a call and resolves with its answer's frame parts; `ask` turns those into a value or an error. */
+  function call(tool, input, extra) {
+    if (extra)
+      throw new ToolError("input_invalid", tool, `${tool} takes one object with named fields, not several arguments.`);
+    if (callCount > limits.calls)
+      throw new ToolError("budget_spent", tool, `This execution may make ${limits.calls} calls, and has.`);
+    const text = inputText(tool, input);
+    callCount += 1;
+    lastId += 1;
+    const id = lastId;
+    return new RealPromise((resolve) => {
+      mapSet(openCalls, id, { __proto__: null, resolve, tool });
+      emit({ __proto__: null, kind: "call", id, tool }, text);
+    });
+  }
+
+  function inputText(tool, input) {
+    try {
+      return encode(input === undefined ? {} : input, `The input of ${tool} holds`, undefined);
+    } catch (error) {
+      if (!instanceOf(ValueError, error)) throw error;
+      throw new ToolError(error.code === "value_too_large" ? "budget_spent" : "input_invalid", tool, error.message);
+    }
+  }
+
+  function answer(header, body) {
+    const open = mapGet(openCalls, header.id);
+    if (open === undefined) return;
+    mapDelete(openCalls, header.id);
+    open.resolve({ __proto__: null, ok: header.ok, value: parse(body) });
+  }
+
+  function toolTree(names) {
+    const root = create(null);
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index];
+      const path = split(name, ".");
+      let branch = root;
+      for (let depth = 0; depth < path.length - 1; depth += 1) branch = branch[path[depth]] ??= create(null);
+      // The error is made after the await, so that V8's asynchronous stack leads to the line that waits for the call.
+      const ask = async (inputs) => {
+        const reply = await call(name, inputs[0], inputs.length > 1);
+        if (reply.ok) return reply.value;
+        throw new ToolError(reply.value.code, reply.value.tool, reply.value.message);
+      };
+      const tool = (...inputs) => {
+        const result = ask(inputs);
+        // A program may await a call long after it failed: that is no unhandled rejection.
+        then(result, undefined, nothing);
+        return result;
+      };
+      defineProperty(tool, "name", { value: name });
+      branch[path[path.length - 1]] = freeze(tool);
+    }
+    return freezeTree(root);
+  }
+
+  function freezeTree(branch) {
+    for (const key in branch) if (typeof branch[key] === "object") freezeTree(branch[key]);
+    return freeze(branch);
+  }
+
+  // ---- values to JSON ---------------------------------------------------------------------------------------
+
+  class ValueError extends TypeError {
+    constructor(code, message) {
+      super(message);
+      this.code = code;
+    }
+  }
+
+  /**
+   * JSON text of a value, or undefined for undefined. What JSON would drop or empty without a word is either
+   * kept (Map, Set, Error, typed arrays) or refused in a sentence that begins with `what`; `notes` takes the rest.
+   */
+  function encode(root, what, notes) {
+    if (isFlat(root)) return stringify(root);
+    let top = null;
+    let size = 0;
+    const refuse = (thing, advice) => {
+      throw new ValueError("value_not_json", `${what} ${thing}${path(top)}: ${advice}`);
+    };
+    const text = stringify(root, function replace(key, value) {
+      while (top !== null && top.value !== this) top = top.up;
+      size += 4 + key.length;
+      const type = typeof value;
+      if (type === "string") size += value.length;
+      if (size > limits.frameBytes)
+        throw new ValueError(
+          "value_too_large",
+          `${what} more than ${limits.frameBytes} characters of JSON. Pass on only what is needed: select, aggregate or count first.`,
+        );
+      if (type === "object" && value !== null) {
+        let depth = 0;
+        for (let ancestor = top; ancestor !== null; ancestor = ancestor.up) {
+          if (ancestor.source === value) refuse("a value that contains itself", "build a copy without the cycle.");
+          depth += 1;
+        }
+        const plain = toPlain(value);
+        top = { __proto__: null, value: plain, source: value, key, up: top };
+        if (depth >= DEPTH) refuse(`a value nested more than ${DEPTH} levels deep`, "flatten it.");
+        if (plain === undefined) refuse("a Promise", "await it first.");
+        return plain;
+      }
+      if (type === "number") {
+        if (!isFiniteNumber(value) && notes !== undefined && notes.length < 8)
+          push(
+            notes,
+            shorten(
+              `${value}${path({ __proto__: null, key, up: top })} became null, because JSON has no such number.`,
+              256,
+            ),
+          );
+        return value;
+      }
+      if (type === "bigint" || type === "function" || type === "symbol") {
+        top = { __proto__: null, value, source: value, key, up: top };
+        if (type === "bigint") refuse("a BigInt", "turn it into a Number or a String first.");
+        refuse(`a ${type}`, "JSON holds data only.");
+      }
+      return value;
+    });
+    if (text !== undefined && text.length > limits.frameBytes - 512)
+      throw new ValueError(
+        "value_too_large",
+        `${what} ${text.length} characters of JSON, at most ${limits.frameBytes - 512} can be passed on. Select, aggregate or count first.`,
+      );
+    return text;
+  }
+
+  /** Whether a value is a small record of plain values, which JSON takes as it is: nearly every input of a call. */
+  function isFlat(value) {
+    if (
+      typeof value !== "object" ||
+      value === null ||
+      getPrototypeOf(value) !== objectPrototype ||
+      value.toJSON !== undefined
+    )
+      return false;
+    const names = keys(value);
+    if (names.length > 16) return false;
+    for (let index = 0; index < names.length; index += 1) {
+      const field = value[names[index]];
+      const type = typeof field;
+      if (
+        type !== "boolean" &&
+        !(type === "string" && field.length < 4096) &&
+        !(type === "number" && isFiniteNumber(field))
+      )
+        return false;
+    }
+    return true;
+  }
+
+  /** The JSON form of an object: itself, or what stands for it. A Promise has none. */
+  function toPlain(value) {
+    if (isArray(value)) return value;
+    if (instanceOf(RealPromise, value)) return undefined;
+    if (instanceOf(RealMap, value)) {
+      const pairs = [];
+      mapForEach(value, (item, key) => push(pairs, [key, item]));
+      return everyKey(pairs, (pair) => typeof pair[0] === "string" || typeof pair[0] === "number")
+        ? fromEntries(pairs)
+        : pairs;
+    }
+    if (instanceOf(RealSet, value)) {
+      const items = [];
+      setForEach(value, (item) => push(items, item));
+      return items;
+    }
+    if (instanceOf(RealError, value)) return { name: RealString(value.name), message: RealString(value.message) };
+    if (isView(value) && typeof value.length === "number") return arrayFrom(value);
+    return value;
+  }
+
+  function path(top) {
+    let text = "";
+    for (let place = top; place !== null && place.up !== null; place = place.up) {
+      text =
+        execute(/^[A-Za-z_$][\w$]*$/, place.key) !== null
+          ? `.${place.key}${text}`
+          : `[${execute(/^\d+$/, place.key) !== null ? place.key : stringify(place.key)}]${text}`;
+    }
+    return text === "" ? "" : ` at ${shorten(text, 160)}`;
+  }
+
+  function shorten(text, length) {
+    return text.length <= length ? text : `${slice(text, 0, length - 1)}…`;
+  }
+
+  // ---- printed text -----------------------------------------------------------------------------------------
+
+  let pending = "";
+  let pendingStream = "stdout";
+  let pendingDropped = 0;
+  let headLength = 0;
+  let tailFirst = null;
+  let tailLast = null;
+  let tailLength = 0;
+  let dropped = 0;
+
+  /** The start of the log is sent as it comes; once `logBytes` are spent, the latest lines are kept here and sent at the end. */
+  function print(stream, text) {
+    if (settled) return;
+    const longest = min(LINE_LENGTH, max(0, limits.logBytes - 64));
+    const line = `${text.length <= longest ? text : `${slice(text, 0, longest)}… [${text.length - longest} more characters of this line left out]`}\n`;
+    if (tailFirst === null && dropped === 0 && headLength + line.length <= limits.logBytes) {
+      headLength += line.length;
+      send(stream, line, 0);
+      return;
+    }
+    const entry = { __proto__: null, stream, line, next: null };
+    if (tailLast === null) tailFirst = entry;
+    else tailLast.next = entry;
+    tailLast = entry;
+    tailLength += line.length;
+    while (tailLength > limits.logBytes && tailFirst !== null) {
+      tailLength -= tailFirst.line.length;
+      tailFirst = tailFirst.next;
+      dropped += 1;
+    }
+    if (tailFirst === null) tailLast = null;
+  }
+
+  function send(stream, line, droppedBefore) {
+    if (pending !== "" && (stream !== pendingStream || droppedBefore > 0)) flushOutput();
+    pendingStream = stream;
+    pendingDropped += droppedBefore;
+    pending += line;
+  }
+
+  function flushTail() {
+    let droppedBefore = dropped;
+    for (let entry = tailFirst; entry !== null; entry = entry.next) {
+      send(entry.stream, entry.line, droppedBefore);
+      droppedBefore = 0;
+    }
+    if (droppedBefore > 0) send("stdout", "", droppedBefore);
+    tailFirst = null;
+    tailLast = null;
+    tailLength = 0;
+    flushOutput();
+  }
+
+  function flushOutput() {
+    if (pending === "" && pendingDropped === 0) return;
+    const text = pending;
+    pending = "";
+    append({ __proto__: null, kind: "output", stream: pendingStream, dropped: pendingDropped }, stringify(text));
+    pendingDropped = 0;
+  }
+
+  function printValues(stream, values) {
+    let text = "";
+    for (let index = 0; index < values.length; index += 1)
+      text += (index === 0 ? "" : " ") + (typeof values[index] === "string" ? values[index] : preview(values[index]));
+    print(stream, text);
+  }
+
+  function preview(value) {
+    try {
+      if (instanceOf(RealError, value)) return `${RealString(value.name)}: ${RealString(value.message)}`;
+      if (typeof value === "bigint") return `${RealString(value)}n`;
+      if (typeof value === "function") return `[function ${value.name}]`;
+      if (typeof value === "object" && value !== null) return encode(value, "It holds", undefined) ?? "undefined";
+      return RealString(value);
+    } catch (error) {
+      return instanceOf(ValueError, error) ? `[not printable: ${error.message}]` : "[not printable]";
+    }
+  }
+
+  const stamps = create(null);
+  const toStdout = (...values) => printValues("stdout", values);
+  const toStderr = (...values) => printValues("stderr", values);
+  define("console", {
+    log: toStdout,
+    info: toStdout,
+    debug: toStdout,
+    dir: (value) => printValues("stdout", [value]),
+    table: (rows) => {
+      if (!isArray(rows)) return printValues("stdout", [rows]);
+      for (let index = 0; index < rows.length; index += 1) printValues("stdout", [rows[index]]);
+    },
+    warn: toStderr,
+    error: toStderr,
+    trace: toStderr,
+    assert: (holds, ...values) => {
+      if (!holds) printValues("stderr", ["Assertion failed:", ...values]);
+    },
+    group: toStdout,
+    groupCollapsed: toStdout,
+    groupEnd: nothing,
+    time: (label = "default") => {
+      stamps[label] = now;
+    },
+    timeLog: (label = "default") => printValues("stdout", [`${label}: ${now - (stamps[label] ?? now)} ms`]),
+    timeEnd: (label = "default") => printValues("stdout", [`${label}: ${now - (stamps[label] ?? now)} ms`]),
+  });
+
+  // ---- timers -----------------------------------------------------------------------------------------------
+
+  const openTimers = new RealMap();
+  const handles = new RealMap();
+
+  function addTimer(callback, wait, values, repeats) {
+    if (typeof callback !== "function") throw new TypeError("A timer takes a function.");
+    if (mapSize(openTimers) >= TIMERS_AT_ONCE)
+      throw new RangeError(`At most ${TIMERS_AT_ONCE} timers may be open at once.`);
+    const ms = floor(+wait);
+    const timer = {
+      __proto__: null,
+      callback,
+      values,
+      repeats,
+      ms: ms >= 1 ? min(ms, LONGEST_TIMER_MS) : 1,
+      handle: lastId + 1,
+    };
+    arm(timer);
+    return timer.handle;
+  }
+
+  function arm(timer) {
+    lastId += 1;
+    mapSet(openTimers, lastId, timer);
+    mapSet(handles, timer.handle, lastId);
+    emit({ __proto__: null, kind: "timer", id: lastId, ms: timer.ms });
+  }
+
+  function removeTimer(handle) {
+    const id = mapGet(handles, handle);
+    if (id === undefined) return;
+    mapDelete(handles, handle);
+    if (mapDelete(openTimers, id)) emit({ __proto__: null, kind: "clear", id });
+  }
+
+  function fire(id) {
+    const timer = mapGet(openTimers, id);
+    if (timer === undefined) return;
+    mapDelete(openTimers, id);
+    if (timer.repeats) arm(timer);
+    else mapDelete(handles, timer.handle);
+    runLoose(timer.callback, timer.values);
+  }
+
+  /** Runs a callback that nothing awaits. What it throws ends the program, as it would end a process. */
+  function runLoose(callback, values) {
+    try {
+      callback(...values);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  define("setTimeout", (callback, wait, ...values) => addTimer(callback, wait, values, false));
+  define("setInterval", (callback, wait, ...values) => addTimer(callback, wait, values, true));
+  define("clearTimeout", removeTimer);
+  define("clearInterval", removeTimer);
+  define("queueMicrotask", (callback) => {
+    if (typeof callback !== "function") throw new TypeError("queueMicrotask takes a function.");
+    then(RealPromise.resolve(), () => runLoose(callback, []));
+  });
+
+  // ---- a clock and a die that replay --------------------------------------------------------------------------
+
+  let now = 0;
+  let startedAt = 0;
+  let random0 = 0;
+  let random1 = 0;
+  let random2 = 0;
+  let random3 = 0;
+
+  function seedRandom(seed) {
+    random0 = parseInteger(slice(seed, 0, 8), 16) | 0;
+    random1 = parseInteger(slice(seed, 8, 16), 16) | 0;
+    random2 = parseInteger(slice(seed, 16, 24), 16) | 0;
+    random3 = parseInteger(slice(seed, 24, 32), 16) | 0;
+    for (let round = 0; round < 12; round += 1) random32();
+  }
+
+  /** 32 random bits by sfc32, a small generator that passes PractRand. */
+  function random32() {
+    const sum = (((random0 + random1) | 0) + random3) | 0;
+    random3 = (random3 + 1) | 0;
+    random0 = random1 ^ (random1 >>> 9);
+    random1 = (random2 + (random2 << 3)) | 0;
+    random2 = (random2 << 21) | (random2 >>> 11);
+    random2 = (random2 + sum) | 0;
+    return sum >>> 0;
+  }
+
+  defineProperty(Math, "random", {
+    value: () => ((random32() >>> 5) * 67_108_864 + (random32() >>> 6)) / 9_007_199_254_740_992,
+    configurable: true,
+    writable: true,
+  });
+
+  define("crypto", {
+    getRandomValues: (array) => {
+      const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      for (let index = 0; index < bytes.length; index += 1) bytes[index] = random32() & 255;
+      return array;
+    },
+    randomUUID: () => {
+      const digit = (bits) => "0123456789abcdef"[bits & 15];
+      let text = "";
+      for (let index = 0; index < 36; index += 1) {
+        text +=
+          index === 8 || index === 13 || index === 18 || index === 23
+            ? "-"
+            : index === 14
+              ? "4"
+              : digit(index === 19 ? (random32() & 3) | 8 : random32());
+      }
+      return text;
+    },
+  });
+
+  define("performance", {
+    now: () => now - startedAt,
+    get timeOrigin() {
+      return startedAt;
+    },
+  });
+
+  function GuestDate(...values) {
+    if (new.target === undefined) return dateToString(new RealDate(now));
+    return construct(RealDate, values.length === 0 ? [now] : values, new.target);
+  }
+  defineProperty(GuestDate, "name", { value: "Date" });
+  defineProperty(GuestDate, "length", { value: 7 });
+  defineProperty(GuestDate, "prototype", { value: RealDate.prototype, writable: false });
+  for (const key of ["parse", "UTC"])
+    defineProperty(GuestDate, key, { value: RealDate[key], configurable: true, writable: true });
+  defineProperty(GuestDate, "now", { value: () => now, configurable: true, writable: true });
+  defineProperty(RealDate.prototype, "constructor", { value: GuestDate, configurable: true, writable: true });
+  define("Date", GuestDate);
+
+  const formatter = Intl.DateTimeFormat.prototype;
+  const getFormat = uncurry(getOwnPropertyDescriptor(formatter, "format").get);
+  const formatToParts = uncurry(formatter.formatToParts);
+  const orNow = (date) => (date === undefined ? now : instanceOf(RealDate, date) ? toTime(date) : date);
+  defineProperty(formatter, "format", {
+    get() {
+      const format = getFormat(this);
+      return (date) => format(orNow(date));
+    },
+    configurable: true,
+  });
+  defineProperty(formatter, "formatToParts", {
+    value(date) {
+      return formatToParts(this, orNow(date));
+    },
+    configurable: true,
+    writable: true,
+  });
+
+  // ---- what cannot replay, or escapes the memory limit, is not there --------------------------------------------
+
+  for (const name of [
+    "WebAssembly",
+    "SharedArrayBuffer",
+    "Atomics",
+    "WeakRef",
+    "FinalizationRegistry",
+    "Temporal",
+    "ShadowRealm",
+  ])
+    delete globalThis[name];
+  for (const name of ["resize", "transfer", "transferToFixedLength"]) delete ArrayBuffer.prototype[name];
+
+  function define(name, value) {
+    defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  }
+
+  append({ __proto__: null, kind: "ready", protocol: PROTOCOL_VERSION, language: "javascript" });
+  return { deliver, drain };
+})();

@@ -1,0 +1,135 @@
+import { type GuestFrame, splitFrame } from "./frames.ts";
+
+/** Most bytes of a frame's header. Tool names are the longest thing in it. */
+const HEADER_LENGTH = 4096;
+
+/** Most timers a guest may have open at once. */
+export const TIMERS_AT_ONCE = 10_000;
+
+/** Longest wait of a timer, in milliseconds: the longest that `setTimeout` can hold. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Why a guest's frame was not accepted, as a sentence for the operator. It may quote what the guest sent. */
+export class MalformedFrame {
+  readonly reason: string;
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+type Field = (value: unknown) => boolean;
+
+const id: Field = (value) => Number.isSafeInteger(value) && (value as number) > 0;
+const count: Field = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const boolean: Field = (value) => typeof value === "boolean";
+const name: Field = (value) => typeof value === "string" && value.length > 0 && value.length <= 256;
+const oneOf =
+  (...allowed: readonly unknown[]): Field =>
+  (value) =>
+    allowed.includes(value);
+const wait: Field = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_TIMER_MS;
+const notes: Field = (value) =>
+  Array.isArray(value) && value.length <= 8 && value.every((note) => typeof note === "string" && note.length <= 256);
+
+interface Form {
+  readonly fields: readonly (readonly [string, Field])[];
+  readonly body: "required" | "allowed" | "forbidden";
+}
+
+const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
+  [
+    "ready",
+    {
+      fields: [
+        ["protocol", count],
+        ["language", oneOf("javascript", "python")],
+      ],
+      body: "forbidden",
+    },
+  ],
+  [
+    "call",
+    {
+      fields: [
+        ["id", id],
+        ["tool", name],
+      ],
+      body: "required",
+    },
+  ],
+  [
+    "timer",
+    {
+      fields: [
+        ["id", id],
+        ["ms", wait],
+      ],
+      body: "forbidden",
+    },
+  ],
+  ["clear", { fields: [["id", id]], body: "forbidden" }],
+  [
+    "output",
+    {
+      fields: [
+        ["stream", oneOf("stdout", "stderr")],
+        ["dropped", count],
+      ],
+      body: "required",
+    },
+  ],
+  ["turn_end", { fields: [["open", count]], body: "forbidden" }],
+  [
+    "settled",
+    {
+      fields: [
+        ["ok", boolean],
+        ["notes", notes],
+      ],
+      body: "allowed",
+    },
+  ],
+]);
+
+/**
+ * Reads a frame that a guest sent, taking it for an attacker's: exactly the known fields, each of its type
+ * and within its bounds, a body where one belongs and nowhere else. The body stays text.
+ */
+export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
+  const { header: headerText, body } = splitFrame(text);
+  if (headerText.length > HEADER_LENGTH)
+    return new MalformedFrame(`its header has ${headerText.length} characters, at most ${HEADER_LENGTH} are allowed`);
+  const header = parseObject(headerText);
+  if (!header) return new MalformedFrame("its header is not a JSON object");
+  const form = typeof header.kind === "string" ? FORMS.get(header.kind) : undefined;
+  if (!form) return new MalformedFrame(`its kind is unknown: ${quote(header.kind)}`);
+  for (const [field, accepts] of form.fields) {
+    if (!Object.hasOwn(header, field) || !accepts(header[field])) {
+      return new MalformedFrame(`\`${field}\` of a ${String(header.kind)} frame cannot be ${quote(header[field])}`);
+    }
+  }
+  if (Object.keys(header).length !== form.fields.length + 1)
+    return new MalformedFrame(`a ${String(header.kind)} frame has fields that do not belong to it`);
+  if (body === undefined ? form.body === "required" : form.body === "forbidden") {
+    return new MalformedFrame(
+      `a ${String(header.kind)} frame ${body === undefined ? "lacks its body" : "has no body"}`,
+    );
+  }
+  return (body === undefined ? header : { ...header, body }) as unknown as GuestFrame;
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function quote(value: unknown): string {
+  return (JSON.stringify(value) ?? "absent").slice(0, 80);
+}

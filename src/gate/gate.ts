@@ -1,0 +1,54 @@
+import PQueue from "p-queue";
+import { PortcullisError } from "../errors.ts";
+import type { Caller } from "../tools/tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { GateSession, type SessionOptions } from "./session.ts";
+
+/** A call that waits for somebody's decision. */
+export interface ApprovalRequest {
+  readonly execution: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly caller: Caller;
+  /** The input as it was sent: what is approved is what runs. */
+  readonly input: unknown;
+  readonly inputDigest: string;
+  /** Aborted when the decision is of no use any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Decides about a call. Only `true` approves; a rejection denies. */
+export type Approve = (request: ApprovalRequest) => boolean | Promise<boolean>;
+
+/**
+ * The one way to a handler. Whoever wants calls made opens a session: a program's execution, a model's
+ * conversation, a server's client. What holds over all sessions (tools, their concurrency, who approves) is here.
+ */
+export class Gate {
+  readonly tools: ToolSet;
+  readonly approve: Approve | undefined;
+  readonly #queues = new Map<string, PQueue>();
+
+  /** Throws `option_invalid` where a tool may need approval and nobody is there to ask. */
+  constructor(tools: ToolSet, approve: Approve | undefined) {
+    this.tools = tools;
+    this.approve = approve;
+    for (const tool of tools.all) {
+      if (tool.approvable && !approve)
+        throw new PortcullisError(
+          "option_invalid",
+          `Tool "${tool.name}" may need approval, but the runtime has no \`approve\`: pass one to createRuntime, or define the tool with approval: "never".`,
+        );
+      if (Number.isFinite(tool.concurrency)) this.#queues.set(tool.name, new PQueue({ concurrency: tool.concurrency }));
+    }
+  }
+
+  open(options: SessionOptions): GateSession {
+    return new GateSession(this, options);
+  }
+
+  /** Runs a handler when its tool has room for one more call. */
+  whenFree<Value>(tool: string, run: () => Promise<Value>): Promise<Value> {
+    return this.#queues.get(tool)?.add(run) ?? run();
+  }
+}

@@ -1,0 +1,91 @@
+import { jsonSchemaOf } from "../tools/define-tool.ts";
+import type { Tool } from "../tools/tool.ts";
+import { typeText } from "../tools/type-text.ts";
+import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
+import type { Overdraft } from "./budget.ts";
+
+/*
+ * What a caller is told of a call that got no value. The reader is a program or the model that wrote it: each
+ * sentence says what was wrong and what to do next, and nothing that only the host should know.
+ */
+
+function answer(code: RefusalCode | FailureCode, tool: string, message: string): Answer & { readonly ok: false } {
+  return { ok: false, code, tool, message };
+}
+
+export function toolUnknown(name: string, nearestNames: readonly string[]) {
+  const meant = nearestNames.length === 0 ? "" : ` Did you mean ${nearestNames.join(" or ")}?`;
+  return answer("tool_unknown", name, `There is no tool ${JSON.stringify(name)}.${meant}`);
+}
+
+export function callerNotAllowed(tool: Tool) {
+  const way = tool.allowedCallers.includes("programmatic")
+    ? "from a program, not directly"
+    : "directly, not from a program";
+  return answer("caller_not_allowed", tool.name, `${tool.name} can only be called ${way}.`);
+}
+
+export function budgetSpent(tool: string, { limit, allowed, seen }: Overdraft) {
+  switch (limit) {
+    case "calls":
+      return answer(
+        "budget_spent",
+        tool,
+        `This execution may make ${allowed} calls (limit calls), and has made them. Return what there is, or fetch more with each call.`,
+      );
+    case "inputBytes":
+      return answer(
+        "budget_spent",
+        tool,
+        `The input of ${tool} has ${seen} bytes, at most ${allowed} are allowed for one call (limit inputBytes). Pass less, in several calls if need be.`,
+      );
+    case "totalBytes":
+      return answer(
+        "budget_spent",
+        tool,
+        `Inputs and results of this execution may have ${allowed} bytes in all (limit totalBytes), and ${tool} would make it ${seen}. Return what there is, or ask tools for less.`,
+      );
+  }
+}
+
+export function inputInvalid(tool: Tool, reason: string) {
+  const type = typeText(jsonSchemaOf(tool.name, "input", tool.input), { descriptionLength: 0, depth: 3 });
+  const expected = type.length > 400 ? "" : ` It takes ${type}.`;
+  return answer("input_invalid", tool.name, `The input of ${tool.name} does not fit: ${reason}.${expected}`);
+}
+
+export function approvalDenied(tool: string) {
+  return answer("approval_denied", tool, `The call of ${tool} needs approval, and was not approved. Go on without it.`);
+}
+
+export function handlerFailed(tool: string, callId: string, publicMessage: string | undefined) {
+  return answer(
+    "handler_failed",
+    tool,
+    publicMessage ?? `${tool} failed. Why is known to its operator only, under call ${callId}.`,
+  );
+}
+
+export function handlerTimedOut(tool: Tool) {
+  return answer(
+    "handler_timed_out",
+    tool.name,
+    `${tool.name} took longer than ${tool.timeoutMs} ms and was given up.${tool.effect === "read" ? "" : " Whether it took effect is not known."}`,
+  );
+}
+
+export function outputInvalid(tool: string) {
+  return answer(
+    "output_invalid",
+    tool,
+    `${tool} returned something other than what it declares. This is a fault of the tool, not of its input.`,
+  );
+}
+
+export function resultTooLarge(tool: string, bytes: number, allowed: number) {
+  return answer(
+    "result_too_large",
+    tool,
+    `The result of ${tool} has ${bytes} bytes or more, at most ${allowed} are allowed for one call (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.`,
+  );
+}

@@ -1,0 +1,46 @@
+export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from "./runtime.ts";
+
+export { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
+export { defineTool, type ToolOptions } from "./tools/define-tool.ts";
+export { jsonSchema, type JsonSchema, type Schema } from "./tools/schema.ts";
+export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
+export { ToolSet } from "./tools/tool-set.ts";
+
+export type { FailureCode, RefusalCode } from "./gate/answer.ts";
+export type { ApprovalRequest, Approve } from "./gate/gate.ts";
+export type { CallEvent, CallLine } from "./gate/session.ts";
+
+export type { Output, Outcome, Report, Usage } from "./output/report.ts";
+export type { Stub } from "./output/stub.ts";
+export type { ExecutionEvent } from "./programs/execute.ts";
+export { DEFAULT_LIMITS, LIMIT_RULES, type Limits } from "./programs/limits.ts";
+export type { Logs } from "./programs/log-collector.ts";
+export type { CrashCode, Ending, Fault } from "./programs/outcome.ts";
+export { replay } from "./programs/replay.ts";
+export type { Divergence, Replayed } from "./programs/replay-turns.ts";
+
+export type { ExecutionSummary, Head, Journal } from "./journal/journal.ts";
+export { createMemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
+export type {
+  CallRecord,
+  Header,
+  JournalRecord,
+  OutcomeRecord,
+  RestartRecord,
+  Turn,
+  ViolationRecord,
+} from "./journal/record.ts";
+
+export { createIsolateSandbox, type IsolateSandboxOptions } from "./sandboxes/isolate/isolate-sandbox.ts";
+export { createMemorySandbox, type GuestFace, type MemorySandboxOptions } from "./sandboxes/memory.ts";
+export type {
+  Exit,
+  Guest,
+  KillReason,
+  OpenOptions,
+  ResourceUsage,
+  Sandbox,
+  SandboxLimits,
+} from "./sandboxes/sandbox.ts";
+
+export { ERROR_CODES, type ErrorCode, PortcullisError } from "./errors.ts";

@@ -1,0 +1,96 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionSummary, Head, Journal } from "./journal.ts";
+import type { Header, JournalRecord } from "./record.ts";
+
+export interface MemoryJournalOptions {
+  /** Text of ended executions kept, in UTF-16 code units; the earliest go first. 16 Mi by default. */
+  readonly keepLength?: number;
+}
+
+interface Entry {
+  readonly header: Header;
+  readonly records: JournalRecord[];
+  length: number;
+  ended: boolean;
+}
+
+/** A journal in this process's memory. Running executions are kept whole; ended ones as long as there is room. */
+export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJournalOptions = {}): Journal {
+  const entries = new Map<string, Entry>();
+  let endedLength = 0;
+
+  const find = (execution: string): Entry => {
+    const entry = entries.get(execution);
+    if (!entry)
+      throw new PortcullisError(
+        "execution_unknown",
+        `The journal holds no execution ${JSON.stringify(execution)}. The memory journal forgets ended executions when it is full.`,
+      );
+    return entry;
+  };
+
+  const forget = () => {
+    for (const [execution, entry] of entries) {
+      if (endedLength <= keepLength) return;
+      if (!entry.ended) continue;
+      endedLength -= entry.length;
+      entries.delete(execution);
+    }
+  };
+
+  return {
+    async create(header): Promise<Head> {
+      if (entries.has(header.execution))
+        throw new PortcullisError(
+          "execution_exists",
+          `The journal already holds an execution ${JSON.stringify(header.execution)}.`,
+        );
+      entries.set(header.execution, {
+        header,
+        records: [header],
+        length: header.source.length + header.program.length,
+        ended: false,
+      });
+      return 1;
+    },
+    async append(execution, expected, records): Promise<Head> {
+      const entry = find(execution);
+      if (entry.records.length !== expected) {
+        throw new PortcullisError(
+          "head_moved",
+          `Execution ${JSON.stringify(execution)} has ${entry.records.length} records, not ${expected}: another driver has appended to it.`,
+        );
+      }
+      for (const record of records) {
+        entry.records.push(record);
+        entry.length += lengthOf(record);
+        if (record.type === "outcome") entry.ended = true;
+      }
+      if (entry.ended) {
+        endedLength += entry.length;
+        forget();
+      }
+      return entry.records.length;
+    },
+    async read(execution) {
+      return [...find(execution).records];
+    },
+    async *list(): AsyncGenerator<ExecutionSummary> {
+      for (const { header, records, ended } of [...entries.values()].toReversed()) {
+        yield {
+          execution: header.execution,
+          tenant: header.tenant,
+          startedAt: header.startedAt,
+          records: records.length,
+          ended,
+        };
+      }
+    },
+  };
+}
+
+function lengthOf(record: JournalRecord): number {
+  if (record.type === "turn")
+    return record.event.length + record.commands.reduce((sum, command) => sum + command.length, 0);
+  return record.type === "outcome" ? record.outcome.length : 128;
+}

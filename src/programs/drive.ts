@@ -1,0 +1,386 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import { answerText, frameText, type GuestFrame } from "../../bridge/frames.ts";
+import type { GuestTurn } from "../../bridge/turn-reader.ts";
+import type { Answer } from "../gate/answer.ts";
+import type { GateSession } from "../gate/session.ts";
+import type { ExecutionLog } from "../journal/execution-log.ts";
+import type { Turn } from "../journal/record.ts";
+import type { OpenOptions, Sandbox } from "../sandboxes/sandbox.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { Clocks } from "./clocks.ts";
+import { areTurns, type GuestEvent, GuestLink, type LinkEnd } from "./guest-link.ts";
+import type { Limits } from "./limits.ts";
+import { LogCollector, type Logs } from "./log-collector.ts";
+import type { Ending } from "./outcome.ts";
+import { replayTurns } from "./replay-turns.ts";
+import { parseValue, settle } from "./settlement.ts";
+import type { SourceMap } from "./source-map.ts";
+
+/** How often an execution is replayed in a fresh engine without having got a turn further, before it is given up. */
+const REPLAYS_WITHOUT_PROGRESS = 3;
+/** Time a program has to print its last words when it is stopped while it waits, in milliseconds. */
+const LAST_WORDS_MS = 100;
+/** Longest stretch for which commands are carried out before others get the host's thread, in milliseconds. */
+const SLICE_MS = 8;
+
+export interface DriveOptions {
+  readonly sandbox: Sandbox;
+  readonly open: OpenOptions;
+  readonly limits: Limits;
+  readonly log: ExecutionLog;
+  readonly session: GateSession;
+  readonly tools: ToolSet;
+  /** Text of the `start` frame. */
+  readonly start: string;
+  readonly startedAt: number;
+  readonly map: SourceMap;
+  readonly signal: AbortSignal;
+  readonly onOutput: (text: string) => void;
+}
+
+export interface Driven {
+  readonly ending: Ending;
+  readonly logs: Logs;
+  /** What the reader of the result should know, in sentences. */
+  readonly notes: readonly string[];
+  readonly turns: number;
+  readonly restarts: number;
+  readonly runningMs: number;
+  readonly wallMs: number;
+  readonly peakMemoryBytes: number;
+}
+
+/** Drives one program from its start to its ending: hands it events, journals its turns, carries out its commands. Rejects only where the journal does, or the sandbox has no guest to give. */
+export function drive(options: DriveOptions): Promise<Driven> {
+  return new Drive(options).run();
+}
+
+class Drive {
+  readonly #options: DriveOptions;
+  readonly #clocks: Clocks;
+  readonly #logs: LogCollector;
+  readonly #notes: string[] = [];
+  readonly #turns: Turn[] = [];
+  /** Events whose turns have not ended, in the order they were handed over or will be. */
+  readonly #events: GuestEvent[] = [];
+  /** Events of those that no guest has been sent yet. */
+  #unsent: GuestEvent[] = [];
+  #link: GuestLink | undefined;
+  /** Whether the link's guest stands where the last turn ended, so that events may be sent to it. */
+  #caughtUp = false;
+  /** Calls that were passed to the gate and have no answer yet: their names by id. */
+  readonly #calls = new Map<number, string>();
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  #now: number;
+  #restarts = 0;
+  #peakMemoryBytes = 0;
+  /** The ending that is due once the program has had its last words. */
+  #stopping: Ending | undefined;
+  readonly #decided = Promise.withResolvers<Ending>();
+  readonly #over = new AbortController();
+  #ending: Ending | undefined;
+
+  constructor(options: DriveOptions) {
+    this.#options = options;
+    this.#now = options.startedAt;
+    this.#logs = new LogCollector(options.limits.logBytes);
+    this.#clocks = new Clocks(options.limits, ({ limit, allowed, seen }) =>
+      this.#stop({ type: "stopped", limit, allowed, seen }),
+    );
+  }
+
+  async run(): Promise<Driven> {
+    const { signal } = this.#options;
+    const onAbort = () => this.#stop({ type: "cancelled" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const attending = this.#attendGuests();
+    // Once the ending is decided, what waiting for a guest comes to does not matter.
+    attending.catch(() => {});
+    try {
+      this.#push({ text: this.#options.start, closes: undefined });
+      await Promise.race([this.#decided.promise, attending]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#decide({ type: "cancelled" });
+      await this.#link?.[Symbol.asyncDispose]();
+    }
+    return {
+      ending: await this.#decided.promise,
+      logs: this.#logs.logs,
+      notes: this.#notes,
+      turns: this.#turns.length,
+      restarts: this.#restarts,
+      runningMs: this.#clocks.runningMs,
+      wallMs: this.#clocks.wallMs,
+      peakMemoryBytes: this.#peakMemoryBytes,
+    };
+  }
+
+  // ---- guests: one as a rule, another where an engine dies ------------------------------------------------------
+
+  async #attendGuests(): Promise<void> {
+    for (let deaths = 0; this.#ending === undefined;) {
+      const turnsBefore = this.#turns.length;
+      const end = await this.#attendGuest();
+      if (this.#ending !== undefined) return;
+      deaths = this.#turns.length > turnsBefore ? 1 : deaths + 1;
+      this.#conclude(end, deaths);
+      if (this.#ending === undefined) {
+        this.#restarts += 1;
+        await this.#options.log.append({ type: "restart", detail: detailOf(end), at: Date.now() });
+      }
+    }
+  }
+
+  /** What the end of a guest means for the execution: nothing, where another guest can take it up. */
+  #conclude(end: LinkEnd, deaths: number): void {
+    const { memoryBytes } = this.#options.limits;
+    if (end.type === "memory") {
+      this.#decide({
+        type: "stopped",
+        limit: "memoryBytes",
+        allowed: memoryBytes,
+        seen: Math.max(end.seenBytes, memoryBytes),
+      });
+    } else if (end.type === "broken" || end.type === "violation") {
+      void this.#options.log.append({ type: "violation", detail: end.detail, at: Date.now() });
+      this.#decide({ type: "crashed", code: "bridge_broken", detail: end.detail });
+    } else if (deaths > REPLAYS_WITHOUT_PROGRESS) {
+      this.#decide({ type: "crashed", code: "engine_died", detail: detailOf(end) });
+    }
+  }
+
+  async #attendGuest(): Promise<LinkEnd> {
+    const { sandbox, open } = this.#options;
+    const link = await GuestLink.open(sandbox, open, this.#over.signal);
+    this.#link = link;
+    if (this.#ending !== undefined) {
+      await link[Symbol.asyncDispose]();
+      return { type: "released" };
+    }
+    if (this.#turns.length > 0) {
+      const replayed = await this.#replay(link);
+      if (replayed) return replayed;
+    }
+    this.#unsent = [...this.#events];
+    this.#caughtUp = true;
+    this.#flush();
+    for (;;) {
+      const heard = await link.nextTurns();
+      if (!areTurns(heard)) {
+        this.#noteMemory();
+        this.#caughtUp = false;
+        this.#clocks.wait();
+        return heard;
+      }
+      if (link.outstanding === 0) this.#clocks.wait();
+      if (this.#ending === undefined) await this.#take(heard);
+      if (this.#ending !== undefined) return { type: "released" };
+    }
+  }
+
+  /** Brings a fresh guest to where the last one was. It may take as long as a program may run, and is not charged for it. */
+  async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
+    const deadline = setTimeout(() => link.guest.kill("the replay took too long"), this.#options.limits.runningMs);
+    const replayed = await replayTurns(link, this.#turns);
+    clearTimeout(deadline);
+    if (replayed.type === "diverged") {
+      const { turn, recorded, replayed: done } = replayed.divergence;
+      this.#decide({
+        type: "crashed",
+        code: "replay_diverged",
+        detail: `At turn ${turn} the program did ${done.slice(0, 200)}, recorded is ${recorded.slice(0, 200)}.`,
+      });
+      return { type: "released" };
+    }
+    return replayed.type === "ended" ? replayed.end : undefined;
+  }
+
+  // ---- turns: journalled, then carried out ------------------------------------------------------------------------
+
+  async #take(ended: readonly GuestTurn[]): Promise<void> {
+    const turns = ended.map(({ texts }): Turn => ({
+      type: "turn",
+      event: this.#events.shift()?.text ?? "",
+      commands: texts,
+    }));
+    this.#turns.push(...turns);
+    await this.#options.log.append(...turns);
+    let sliceSince = performance.now();
+    for (const { commands } of ended) {
+      for (const command of commands) {
+        if (this.#ending !== undefined) return;
+        this.#carryOut(command, commands);
+        if (performance.now() - sliceSince > SLICE_MS) {
+          await nextTick();
+          sliceSince = performance.now();
+        }
+      }
+    }
+    if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
+    this.#failIfStuck();
+  }
+
+  #carryOut(command: GuestFrame, turn: readonly GuestFrame[]): void {
+    switch (command.kind) {
+      case "call":
+        if (!this.#stopping && turn.at(-1)?.kind !== "settled") this.#call(command);
+        return;
+      case "timer":
+        if (!this.#stopping)
+          this.#timers.set(
+            command.id,
+            setTimeout(() => this.#fire(command.id), command.ms),
+          );
+        return;
+      case "clear":
+        clearTimeout(this.#timers.get(command.id));
+        this.#timers.delete(command.id);
+        return;
+      case "output":
+        this.#print(command);
+        return;
+      case "settled":
+        if (!this.#stopping) this.#settle(command, turn);
+        return;
+      default:
+    }
+  }
+
+  #call({ id, tool, body }: GuestFrame & { readonly kind: "call" }): void {
+    const { session, limits } = this.#options;
+    // An honest guest asks once more than it may, to have that refused, and then refuses by itself.
+    if (session.usage.calls > limits.calls)
+      return this.#decide({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
+    this.#calls.set(id, tool);
+    session.call({ callId: String(id), tool, caller: "programmatic", inputText: body }).then(
+      (answer) => this.#answer(id, answer),
+      (error: unknown) => this.#decided.reject(error),
+    );
+  }
+
+  #answer(id: number, answer: Answer | undefined): void {
+    if (!answer || !this.#calls.delete(id)) return;
+    const body = answer.ok
+      ? answer.text
+      : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
+    this.#push({ text: answerText(this.#tick(), id, answer.ok, body), closes: id });
+  }
+
+  #fire(id: number): void {
+    if (this.#timers.delete(id)) this.#push({ text: frameText({ kind: "fire", now: this.#tick(), id }), closes: id });
+  }
+
+  #print({ body, dropped }: GuestFrame & { readonly kind: "output" }): void {
+    const text = parseValue(body);
+    if (typeof text !== "string")
+      return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
+    this.#logs.add(text, dropped);
+    if (this.#logs.overflowed)
+      return this.#decide({
+        type: "stopped",
+        limit: "logBytes",
+        allowed: this.#options.limits.logBytes,
+        seen: text.length,
+      });
+    this.#options.onOutput(text);
+  }
+
+  // ---- endings ----------------------------------------------------------------------------------------------------
+
+  #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): void {
+    const { limits, map, session, tools } = this.#options;
+    const left = [...this.#calls.values(), ...turn.flatMap((other) => (other.kind === "call" ? [other.tool] : []))];
+    const settlement = settle(frame, { limits, map, tools, overdraft: session.overdraft, left });
+    this.#notes.push(...settlement.notes);
+    if (settlement.ending.type === "crashed") this.#breakBridge(settlement.ending.detail);
+    else this.#decide(settlement.ending);
+  }
+
+  #failIfStuck(): void {
+    if (
+      this.#ending !== undefined ||
+      this.#stopping ||
+      this.#events.length > 0 ||
+      this.#calls.size > 0 ||
+      this.#timers.size > 0
+    )
+      return;
+    this.#decide({
+      type: "failed",
+      fault: {
+        name: "ProgramError",
+        code: "never_settles",
+        message:
+          "The program waits for something that cannot happen: no call and no timer is open. Look for a promise that nothing resolves.",
+      },
+    });
+  }
+
+  #breakBridge(detail: string): void {
+    void this.#options.log.append({ type: "violation", detail, at: Date.now() });
+    this.#decide({ type: "crashed", code: "bridge_broken", detail });
+  }
+
+  /** Stops the program. One that waits may print last words; one that runs is cut off. */
+  #stop(ending: Ending): void {
+    if (this.#ending !== undefined || this.#stopping) return;
+    const link = this.#link;
+    if (!link || this.#turns.length === 0 || this.#events.length > 0) return this.#decide(ending);
+    this.#stopping = ending;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#push({ text: frameText({ kind: "stop", now: this.#tick() }), closes: "calls" });
+    setTimeout(() => this.#decide(ending), LAST_WORDS_MS);
+  }
+
+  /** The first ending counts. */
+  #decide(ending: Ending): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = ending;
+    this.#over.abort(OVER);
+    this.#clocks.stop();
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#options.session.close();
+    const guest = this.#link?.guest;
+    if (ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles"))
+      guest?.release();
+    else guest?.kill(ending.type);
+    this.#noteMemory();
+    this.#decided.resolve(ending);
+  }
+
+  // ---- events -----------------------------------------------------------------------------------------------------
+
+  #push(event: GuestEvent): void {
+    if (this.#ending !== undefined) return;
+    this.#events.push(event);
+    if (this.#unsent.push(event) === 1 && this.#caughtUp) queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (!this.#link || !this.#caughtUp || this.#unsent.length === 0 || this.#ending !== undefined) return;
+    this.#clocks.run();
+    this.#link.send(this.#unsent);
+    this.#unsent = [];
+  }
+
+  /** The time that an event carries: the guest's clock, which never runs backwards. */
+  #tick(): number {
+    this.#now = Math.max(this.#now, Date.now());
+    return this.#now;
+  }
+
+  #noteMemory(): void {
+    const { peakMemoryBytes } = this.#link?.guest.usage() ?? { peakMemoryBytes: 0 };
+    this.#peakMemoryBytes = Math.max(this.#peakMemoryBytes, peakMemoryBytes);
+  }
+}
+
+/** Made once, because an error takes longer to make than a short program to run. */
+const OVER = new Error("The execution has ended.");
+
+function detailOf(end: LinkEnd): string {
+  if ("detail" in end) return end.detail;
+  return end.type === "killed" ? end.reason : end.type;
+}

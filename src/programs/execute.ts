@@ -1,0 +1,128 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { CallEvent, CallLine } from "../gate/session.ts";
+import { ExecutionLog } from "../journal/execution-log.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
+import { drive, type Driven } from "./drive.ts";
+import type { Limits } from "./limits.ts";
+import type { Ending } from "./outcome.ts";
+import { prepare } from "./prepare.ts";
+
+/** Where a program may run and what it may reach. */
+export interface ExecutionContext {
+  readonly sandbox: Sandbox;
+  readonly gate: Gate;
+  readonly journal: Journal;
+  readonly onEvent: (event: ExecutionEvent) => void;
+}
+
+export interface ExecutionRequest {
+  readonly source: string;
+  readonly language: Language;
+  readonly limits: Limits;
+  readonly tenant: string;
+  readonly signal: AbortSignal;
+}
+
+/** For whoever watches an execution. */
+export type ExecutionEvent =
+  | { readonly type: "execution_started"; readonly execution: string }
+  | { readonly type: "output"; readonly execution: string; readonly text: string }
+  | { readonly type: "execution_ended"; readonly execution: string; readonly ending: Ending }
+  | CallEvent;
+
+/** One run of one program, ended. */
+export interface Execution extends Driven {
+  readonly execution: string;
+  readonly calls: readonly CallLine[];
+  /** UTF-8 bytes of all results that tools returned. */
+  readonly resultBytes: number;
+}
+
+/** Nothing was started. */
+const NOT_DRIVEN: Omit<Driven, "ending"> = {
+  logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
+  notes: [],
+  turns: 0,
+  restarts: 0,
+  runningMs: 0,
+  wallMs: 0,
+  peakMemoryBytes: 0,
+};
+
+/**
+ * Runs a program from its source to its ending. Whatever the program does ends it in one of the ways of `Ending`;
+ * this rejects only where the journal refuses to be written, or the sandbox has no guest to give.
+ */
+export async function execute(context: ExecutionContext, request: ExecutionRequest): Promise<Execution> {
+  const execution = randomUUID();
+  const { sandbox, gate, journal, onEvent } = context;
+  const { source, language, limits, tenant, signal } = request;
+
+  const prepared = prepare(source);
+  if (!prepared.ok)
+    return { execution, ending: { type: "failed", fault: prepared.fault }, calls: [], resultBytes: 0, ...NOT_DRIVEN };
+  const { program, map } = prepared;
+
+  const startedAt = Date.now();
+  const tools = gate.tools.visibleTo(["programmatic"]).map((tool) => tool.name);
+  const fingerprint = { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
+  const log = await ExecutionLog.create(journal, {
+    type: "header",
+    format: 1,
+    execution,
+    tenant,
+    startedAt,
+    language,
+    sandbox: sandbox.name,
+    program,
+    source,
+    tools,
+    limits,
+    fingerprint,
+  });
+
+  const session = gate.open({
+    execution,
+    callers: ["programmatic"],
+    limits,
+    record: (record) => log.append(record),
+    onEvent,
+  });
+  onEvent({ type: "execution_started", execution });
+  const driven = await drive({
+    sandbox,
+    open: { language, limits, tenant },
+    limits,
+    log,
+    session,
+    tools: gate.tools,
+    start: startFrame(startedAt, limits, { program, tools }),
+    startedAt,
+    map,
+    signal,
+    onOutput: (text) => onEvent({ type: "output", execution, text }),
+  });
+
+  await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
+  onEvent({ type: "execution_ended", execution, ending: driven.ending });
+  return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
+}
+
+function startFrame(now: number, { calls, logBytes, frameBytes }: Limits, body: StartBody): string {
+  return frameText({
+    kind: "start",
+    protocol: PROTOCOL_VERSION,
+    now,
+    seed: randomBytes(16).toString("hex"),
+    limits: { calls, logBytes, frameBytes },
+    body: JSON.stringify(body),
+  });
+}
+
+/** The ending without the value, which is in the journal's last turn. */
+function outcomeText(ending: Ending): string {
+  return JSON.stringify(ending.type === "completed" ? { type: ending.type } : ending);
+}

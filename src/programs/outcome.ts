@@ -1,0 +1,36 @@
+import type { Limits } from "./limits.ts";
+
+/** What went wrong in a program, in the program's own terms. */
+export interface Fault {
+  /** Class of the error that was thrown. */
+  readonly name: string;
+  readonly message: string;
+  /** Stable word for faults that this package knows: a refusal's or failure's code, `syntax`, `calls_not_awaited` … */
+  readonly code?: string;
+  /** The tool whose call was refused or failed. */
+  readonly tool?: string;
+  /** Position in the source as it was handed in, both counted from 1. */
+  readonly line?: number;
+  readonly column?: number;
+  /** That line of the source. */
+  readonly excerpt?: string;
+}
+
+export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
+
+/** How an execution ended, the value still whole. Exactly one, always. */
+export type Ending =
+  | {
+      readonly type: "completed";
+      /** Undefined where the program returned nothing. */
+      readonly value: unknown;
+      /** The value as the JSON text that crossed the bridge. */
+      readonly text: string | undefined;
+    }
+  /** The program threw, or could not be run at all. */
+  | { readonly type: "failed"; readonly fault: Fault }
+  /** A limit was reached. `seen` is at least what was reached. */
+  | { readonly type: "stopped"; readonly limit: keyof Limits; readonly allowed: number; readonly seen: number }
+  /** The engine or the bridge broke. `detail` is for the operator. */
+  | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
+  | { readonly type: "cancelled" };

@@ -1,0 +1,42 @@
+import type { Turn } from "../journal/record.ts";
+import { areTurns, eventOf, type GuestLink, type LinkEnd } from "./guest-link.ts";
+
+/** The place where a guest did something else than is recorded. */
+export interface Divergence {
+  /** Index of the turn, from 0. */
+  readonly turn: number;
+  readonly recorded: string;
+  readonly replayed: string;
+}
+
+export type Replayed =
+  | { readonly type: "identical" }
+  | { readonly type: "diverged"; readonly divergence: Divergence }
+  /** The guest ended before it had done all. */
+  | { readonly type: "ended"; readonly end: LinkEnd };
+
+/**
+ * Hands recorded events to a guest and compares what it does with what is recorded, byte for byte. The guest
+ * must stand where the first of these turns began.
+ */
+export async function replayTurns(link: GuestLink, recorded: readonly Turn[]): Promise<Replayed> {
+  link.send(recorded.map(({ event }) => eventOf(event)));
+  for (let index = 0; index < recorded.length;) {
+    const heard = await link.nextTurns();
+    if (!areTurns(heard)) return { type: "ended", end: heard };
+    for (const turn of heard) {
+      const divergence = compare(index, recorded[index]?.commands ?? [], turn.texts);
+      if (divergence) return { type: "diverged", divergence };
+      index += 1;
+    }
+  }
+  return { type: "identical" };
+}
+
+function compare(turn: number, recorded: readonly string[], replayed: readonly string[]): Divergence | undefined {
+  for (let index = 0; index < Math.max(recorded.length, replayed.length); index += 1) {
+    if (recorded[index] !== replayed[index])
+      return { turn, recorded: recorded[index] ?? "nothing", replayed: replayed[index] ?? "nothing" };
+  }
+  return undefined;
+}

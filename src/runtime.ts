@@ -1,0 +1,181 @@
+import type { Language } from "../bridge/frames.ts";
+import { optionError, PortcullisError } from "./errors.ts";
+import { type Approve, Gate } from "./gate/gate.ts";
+import type { Journal } from "./journal/journal.ts";
+import { createMemoryJournal } from "./journal/memory-journal.ts";
+import { type Report, reportOf } from "./output/report.ts";
+import { execute, type ExecutionEvent } from "./programs/execute.ts";
+import { DEFAULT_LIMITS, type Limits, resolveLimits } from "./programs/limits.ts";
+import { replay } from "./programs/replay.ts";
+import type { Replayed } from "./programs/replay-turns.ts";
+import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
+import type { Sandbox } from "./sandboxes/sandbox.ts";
+import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
+import { nearest } from "./tools/nearest.ts";
+import type { Tool } from "./tools/tool.ts";
+import { ToolSet } from "./tools/tool-set.ts";
+
+export interface RuntimeOptions {
+  readonly tools: readonly Tool[];
+  /** Where programs run: `"isolate"` by default. A sandbox that is handed in is the caller's to dispose of. */
+  readonly sandbox?: "isolate" | Sandbox;
+  /** Changes to the default limits. */
+  readonly limits?: Partial<Limits>;
+  /** Decides about calls of tools that need approval. */
+  readonly approve?: Approve;
+  /** Where executions are recorded: in memory by default. */
+  readonly journal?: Journal;
+  /** For whom programs run, where an execution does not say: programs of two tenants never share a process. */
+  readonly tenant?: string;
+  /** Told what happens as it happens. What it throws is ignored. */
+  readonly onEvent?: (event: ExecutionEvent) => void;
+}
+
+export interface ExecuteOptions {
+  readonly language?: Language;
+  readonly limits?: Partial<Limits>;
+  readonly tenant?: string;
+  /** Cancels the execution. */
+  readonly signal?: AbortSignal;
+}
+
+const RUNTIME_OPTIONS = ["tools", "sandbox", "limits", "approve", "journal", "tenant", "onEvent"];
+const EXECUTE_OPTIONS = ["language", "limits", "tenant", "signal"];
+const TENANT = "default";
+
+/**
+ * Makes a runtime: tools behind one gate, a sandbox to run programs in, a journal. Rejects with a
+ * `PortcullisError` where an option is wrong or the sandbox cannot run here. Dispose of it with `await using`.
+ */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  checkOptions("createRuntime", options, RUNTIME_OPTIONS);
+  checkTenant("tenant", options.tenant);
+  if (options.approve !== undefined && typeof options.approve !== "function")
+    throw optionError("approve", "a function", options.approve);
+  if (options.onEvent !== undefined && typeof options.onEvent !== "function")
+    throw optionError("onEvent", "a function", options.onEvent);
+  const gate = new Gate(new ToolSet(options.tools), options.approve);
+  const limits = resolveLimits(DEFAULT_LIMITS, options.limits);
+  const sandbox = sandboxOf(options.sandbox ?? "isolate");
+  const runtime = new Runtime({ ...options, gate, limits, sandbox, ownsSandbox: sandbox !== options.sandbox });
+  await sandbox.warm?.();
+  return runtime;
+}
+
+interface Parts extends Omit<RuntimeOptions, "sandbox" | "limits"> {
+  readonly gate: Gate;
+  readonly limits: Limits;
+  readonly sandbox: Sandbox;
+  readonly ownsSandbox: boolean;
+}
+
+/** Runs programs. Made by `createRuntime`. */
+export class Runtime implements AsyncDisposable {
+  readonly limits: Limits;
+  readonly sandbox: Sandbox;
+  readonly journal: Journal;
+  readonly #gate: Gate;
+  readonly #parts: Parts;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(parts: Parts) {
+    this.limits = parts.limits;
+    this.sandbox = parts.sandbox;
+    this.journal = parts.journal ?? createMemoryJournal();
+    this.#gate = parts.gate;
+    this.#parts = parts;
+  }
+
+  get tools(): ToolSet {
+    return this.#gate.tools;
+  }
+
+  /**
+   * Runs a program to its ending and resolves with the report, however it ended. Rejects with a `PortcullisError`
+   * only where an option is wrong, the runtime is closed, the sandbox cannot run or the journal cannot be written.
+   */
+  async execute(program: string, options: ExecuteOptions = {}): Promise<Report> {
+    checkOptions("execute", options, EXECUTE_OPTIONS);
+    if (typeof program !== "string") throw optionError("program", "source text", program);
+    const { language = "javascript", tenant = this.#parts.tenant ?? TENANT, signal } = options;
+    if (!this.sandbox.languages.includes(language))
+      throw optionError(
+        "language",
+        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
+        language,
+      );
+    checkTenant("tenant", tenant);
+    if (signal !== undefined && !(signal instanceof AbortSignal)) throw optionError("signal", "an AbortSignal", signal);
+    const limits = resolveLimits(this.limits, options.limits);
+    if (this.#closing.signal.aborted)
+      throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+    const context = {
+      sandbox: this.sandbox,
+      gate: this.#gate,
+      journal: this.journal,
+      onEvent: (event: ExecutionEvent) => this.#tell(event),
+    };
+    const running = execute(context, {
+      source: program,
+      language,
+      limits,
+      tenant,
+      signal: signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal,
+    });
+    this.#running.add(running);
+    try {
+      return reportOf(await running, limits, this.tools);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /** Typed stubs of the tools that programs may call, for a model to read. */
+  declarations(options?: DeclarationOptions): string {
+    return declareTools(this.tools.visibleTo(["programmatic"]), options);
+  }
+
+  /** Runs a journalled execution once more in a fresh guest and says whether it did the same. No handler runs. */
+  async replay(execution: string): Promise<Replayed> {
+    return replay(await this.journal.read(execution), this.sandbox, this.#closing.signal);
+  }
+
+  /** Cancels what runs, waits for it, and ends every process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
+    await Promise.allSettled(this.#running);
+    if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
+  }
+
+  #tell(event: ExecutionEvent): void {
+    try {
+      this.#parts.onEvent?.(event);
+    } catch {
+      // A listener that fails must not end a program.
+    }
+  }
+}
+
+function sandboxOf(sandbox: "isolate" | Sandbox): Sandbox {
+  if (sandbox === "isolate") return createIsolateSandbox();
+  if (typeof sandbox === "object" && sandbox !== null && typeof sandbox.open === "function") return sandbox;
+  throw optionError("sandbox", `"isolate" or a sandbox`, sandbox);
+}
+
+function checkTenant(option: string, tenant: unknown): void {
+  if (tenant !== undefined && (typeof tenant !== "string" || tenant === "" || tenant.length > 256))
+    throw optionError(option, "a name of 1 to 256 characters", tenant);
+}
+
+function checkOptions(subject: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== "object" || options === null) throw optionError(`${subject}(options)`, "an object", options);
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    const [meant] = nearest(name, known, 1);
+    throw new PortcullisError(
+      "option_invalid",
+      `${subject}: there is no option ${JSON.stringify(name)}${meant === undefined ? "" : `, did you mean ${meant}?`} The options are ${known.join(", ")}.`,
+    );
+  }
+}

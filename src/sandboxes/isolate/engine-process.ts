@@ -1,0 +1,249 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import type { Socket } from "node:net";
+import { dirname } from "node:path";
+import type { Duplex, Readable } from "node:stream";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
+import { FrameQueue } from "../frame-queue.ts";
+import type { Exit, KillReason } from "../sandbox.ts";
+import { hostMark } from "./janitor.ts";
+import { keepAwake, stopKeepingAwake } from "./keep-awake.ts";
+import { MemoryGauge } from "./memory-watch.ts";
+import { parentDeathCommand } from "./parent-death.ts";
+
+/** Frames that the host has not read yet, in UTF-16 code units, before the engine is made to wait. */
+const UNREAD_LENGTH = 4 * 1024 * 1024;
+/** Largest frame while no program runs: the engine's own words, and `ready`. */
+const OWN_WORDS_BYTES = 4096;
+/** What V8 and isolated-vm print before they abort for memory. */
+const MEMORY_ABORT = /out of memory|invalid size error|Allocation failed|allocation failure|heap limit/i;
+
+const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
+const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
+
+/**
+ * One engine: its process, its pipe, its end. It is `busy` from the moment a program is prepared for until it
+ * ends or is asked to prepare again. Whoever holds it decides about reuse; this class only says what happened.
+ */
+export class EngineProcess {
+  /** Memory of the process when its first isolate stood, in bytes; 0 where it cannot be read. */
+  baseMemoryBytes = 0;
+  /** Programs this process has been given. */
+  programs = 0;
+  /** Tenant of the programs it has been given. */
+  tenant: string | undefined;
+  /** Heap limit of the isolate that stands prepared. */
+  preparedBytes = 0;
+  readonly exit: Promise<Exit>;
+
+  readonly #gauge: MemoryGauge;
+  readonly #child: ChildProcess;
+  readonly #pipe: Duplex;
+  readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
+  #frames: FrameQueue;
+  #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** Whether the isolate asked for last stands: frames before that are an earlier program's, and are dropped. */
+  #standing = false;
+  #ending: Exit | undefined;
+  #exited = false;
+  #stderr = "";
+
+  constructor() {
+    const { command, prefix, mode } = parentDeathCommand();
+    this.#child = spawn(command, [...prefix, ...engineArguments(mode)], {
+      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+      env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
+      windowsHide: true,
+    });
+    this.#gauge = new MemoryGauge(this.#child.pid ?? 0);
+    this.#pipe = this.#child.stdio[3] as Duplex;
+    this.#frames = this.#newQueue();
+    for (const stream of this.#streams) stream?.unref();
+    this.#pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
+    this.#pipe.on("error", () => {});
+    (this.#child.stdio[4] as Duplex).on("error", () => {});
+    (this.#child.stderr as Readable).on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-8192);
+    });
+    this.exit = new Promise((resolve) => {
+      this.#child.once("error", (error) =>
+        this.#finish({ type: "died", detail: `the engine could not be started: ${error.message}` }, resolve),
+      );
+      this.#child.once("close", (code, signal) =>
+        this.#finish(this.#ending ?? this.#causeOfDeath(code, signal), resolve),
+      );
+    });
+    this.#prepared.promise.catch(() => {});
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Memory of the process now, in bytes; 0 where it cannot be read. */
+  get memoryBytes(): number {
+    return this.#gauge.read();
+  }
+
+  /** Whether the process has gone, or has been told to. */
+  get ended(): boolean {
+    return this.#exited || this.#ending !== undefined;
+  }
+
+  get frames(): FrameQueue {
+    return this.#frames;
+  }
+
+  /**
+   * Makes the isolate for the next program and drops the one that stood. Its guest's frames arrive in a new
+   * `frames`. Rejects where the engine ends before.
+   */
+  prepare(memoryBytes: number): Promise<void> {
+    this.#frames = this.#newQueue();
+    this.#standing = false;
+    this.#decoder.allowed = OWN_WORDS_BYTES;
+    this.#prepared = Promise.withResolvers();
+    this.#prepared.promise.catch(() => {});
+    this.send([`prepare ${memoryBytes}`]);
+    this.preparedBytes = memoryBytes;
+    if (this.ended) this.#prepared.reject(new Error("the engine was ended"));
+    return this.#prepared.promise;
+  }
+
+  send(messages: readonly string[]): void {
+    if (this.ended) return;
+    this.#pipe.write(encodeFrames(messages));
+    keepAwake();
+  }
+
+  /** Sets the largest frame the guest may send. Until then only what stands in an isolate without a program is expected. */
+  allowFrames(frameBytes: number): void {
+    this.#decoder.allowed = frameBytes;
+  }
+
+  /** Keeps the host alive, as a running program should. */
+  ref(): void {
+    this.#child.ref();
+  }
+
+  /** Lets the host end while this engine idles. */
+  unref(): void {
+    this.#child.unref();
+  }
+
+  /** Bytes sent that the engine has not taken yet. */
+  get unsentBytes(): number {
+    return this.#pipe.writableLength;
+  }
+
+  kill(reason: KillReason): void {
+    this.#endAs({ type: "killed", reason });
+  }
+
+  /** Ends the engine for having taken too much memory. */
+  killForMemory(seenBytes: number): void {
+    this.#endAs({ type: "memory", seenBytes });
+  }
+
+  /** Ends an engine that no program is running in. */
+  retire(): void {
+    this.#endAs({ type: "released" });
+  }
+
+  #endAs(exit: Exit): void {
+    if (this.ended) return;
+    this.#ending = exit;
+    this.#child.kill("SIGKILL");
+    // That the process has gone must be heard, also by a host that has nothing else to wait for.
+    this.ref();
+    for (const stream of this.#streams) stream?.ref();
+  }
+
+  get #streams(): readonly (Socket | null)[] {
+    return this.#child.stdio as readonly (Socket | null)[];
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.ended) return;
+    stopKeepingAwake();
+    const frames: string[] = [];
+    for (const message of this.#decoder.push(chunk)) {
+      if (!message.startsWith("{")) this.#hear(message);
+      else if (this.#standing) frames.push(message);
+    }
+    this.#frames.push(frames);
+    const { oversize } = this.#decoder;
+    if (oversize)
+      this.#endAs({
+        type: "broken",
+        detail: `a frame of ${oversize.bytes} bytes, at most ${oversize.allowed} are allowed`,
+      });
+  }
+
+  #hear(word: string): void {
+    if (word === "prepared") {
+      this.#standing = true;
+      if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
+      this.#prepared.resolve();
+    } else if (word === "memory") {
+      this.#endAs({ type: "memory", seenBytes: 0 });
+    } else {
+      this.#endAs({ type: "broken", detail: word });
+    }
+  }
+
+  #newQueue(): FrameQueue {
+    return new FrameQueue(UNREAD_LENGTH, (pause) => {
+      if (pause) this.#pipe.pause();
+      else this.#pipe.resume();
+    });
+  }
+
+  #causeOfDeath(code: number | null, signal: NodeJS.Signals | null): Exit {
+    if (MEMORY_ABORT.test(this.#stderr)) return { type: "memory", seenBytes: 0 };
+    const lastWords = this.#stderr.trim().slice(-500);
+    return {
+      type: "died",
+      detail: `the engine ended with ${signal ?? `exit code ${code}`}${lastWords === "" ? "" : `: ${lastWords}`}`,
+    };
+  }
+
+  #finish(exit: Exit, resolve: (exit: Exit) => void): void {
+    this.#exited = true;
+    this.#gauge.close();
+    this.#pipe.destroy();
+    (this.#child.stdio[4] as Duplex | null)?.destroy();
+    this.#frames.end();
+    this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
+    resolve(exit);
+  }
+}
+
+/** Node's own permissions are a second wall, should a program ever get out of its isolate: nothing but what the engine reads at its start. */
+function engineArguments(mode: "kernel" | "watch"): string[] {
+  const require = createRequire(import.meta.resolve("isolated-vm"));
+  const readable = [
+    enginePath,
+    guestPath,
+    packageFolder(import.meta.resolve("isolated-vm")),
+    packageFolder(pathToFileURL(require.resolve("node-gyp-build")).href),
+    "/etc/alpine-release",
+  ];
+  return [
+    "--permission",
+    "--allow-addons",
+    ...(mode === "watch" ? ["--allow-worker"] : []),
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+    "--no-warnings",
+    "--no-node-snapshot",
+    enginePath,
+    guestPath,
+    mode,
+    hostMark(),
+  ];
+}
+
+function packageFolder(mainUrl: string): string {
+  return dirname(fileURLToPath(mainUrl));
+}

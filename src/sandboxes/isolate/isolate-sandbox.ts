@@ -1,0 +1,122 @@
+import { availableParallelism } from "node:os";
+import { PortcullisError } from "../../errors.ts";
+import type { Exit, Guest, KillReason, OpenOptions, ResourceUsage, Sandbox } from "../sandbox.ts";
+import { EnginePool, type PoolOptions } from "./engine-pool.ts";
+import type { EngineProcess } from "./engine-process.ts";
+import { endOrphans } from "./janitor.ts";
+
+export type IsolateSandboxOptions = Partial<PoolOptions>;
+
+/** How often the memory of a busy engine is read. */
+const WATCH_MS = 10;
+
+/**
+ * Memory that a process may take beyond `memoryBytes` before it is ended: garbage not yet collected, the text of
+ * values on their way in and out, V8's own needs. V8 itself ends a program whose live objects pass `memoryBytes`.
+ */
+export const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
+
+/** A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by SIGKILL. */
+export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
+  const pool = new EnginePool({
+    warm: Math.min(2, availableParallelism()),
+    engines: 64,
+    reuse: "tenant",
+    programsPerEngine: 1000,
+    keptMemoryBytes: 64 * 1024 * 1024,
+    ...options,
+  });
+  let orphansEnded = false;
+  return {
+    name: "isolate",
+    languages: ["javascript"],
+    pool,
+    async warm() {
+      if (!orphansEnded) endOrphans();
+      orphansEnded = true;
+      await pool.warm().catch(unavailable);
+    },
+    async open(openOptions: OpenOptions, signal: AbortSignal): Promise<Guest> {
+      if (openOptions.language !== "javascript")
+        throw new PortcullisError(
+          "sandbox_unavailable",
+          `The isolate sandbox runs javascript, not ${openOptions.language}.`,
+        );
+      const engine = await pool
+        .acquire(openOptions, signal)
+        .catch((error: unknown) => (signal.aborted ? Promise.reject(error) : unavailable(error)));
+      return new IsolateGuest(engine, pool, openOptions.limits.memoryBytes + MEMORY_SLACK_BYTES);
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.close();
+    },
+  };
+}
+
+function unavailable(cause: unknown): never {
+  const detail = cause instanceof Error ? cause.message : String(cause);
+  throw new PortcullisError(
+    "sandbox_unavailable",
+    `The isolate sandbox cannot start an engine here: ${detail}. It needs node 24 or later and the package isolated-vm; \`portcullis doctor\` tells what is missing.`,
+    { cause },
+  );
+}
+
+class IsolateGuest implements Guest {
+  readonly frames: AsyncIterable<readonly string[]>;
+  readonly exit: Promise<Exit>;
+  readonly #engine: EngineProcess;
+  readonly #pool: EnginePool;
+  readonly #watch: NodeJS.Timeout;
+  readonly #allowedBytes: number;
+  /** Memory before this program: an engine used again has kept some. */
+  readonly #baseBytes: number;
+  readonly #release: () => void;
+  #released = false;
+  #peakBytes = 0;
+
+  constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number) {
+    this.#engine = engine;
+    this.#pool = pool;
+    this.#allowedBytes = allowedBytes;
+    this.#baseBytes = engine.memoryBytes;
+    this.frames = engine.frames;
+    const released = Promise.withResolvers<Exit>();
+    this.#release = () => released.resolve({ type: "released" });
+    this.exit = Promise.race([released.promise, engine.exit]);
+    this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
+    void this.exit.then(() => clearInterval(this.#watch));
+  }
+
+  send(frames: readonly string[]): void {
+    if (!this.#released) this.#engine.send(frames);
+  }
+
+  usage(): ResourceUsage {
+    return { peakMemoryBytes: this.#peakBytes };
+  }
+
+  kill(reason: KillReason): void {
+    if (!this.#released) this.#engine.kill(reason);
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#watchMemory();
+    this.#released = true;
+    this.#engine.frames.end();
+    this.#release();
+    void this.#pool.release(this.#engine);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("disposed");
+    await this.exit;
+  }
+
+  #watchMemory(): void {
+    const bytes = this.#engine.memoryBytes - this.#baseBytes;
+    if (bytes > this.#peakBytes) this.#peakBytes = bytes;
+    if (bytes > this.#allowedBytes) this.#engine.killForMemory(bytes);
+  }
+}

@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { constants, createContext, Script } from "node:vm";
+import { PortcullisError } from "../errors.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import type { Exit, Guest, KillReason, OpenOptions, Sandbox } from "./sandbox.ts";
+
+/** The two functions by which a guest script is spoken to; see `bridge/guest/guest.js`. */
+export interface GuestFace {
+  deliver(text: string): void;
+  /** Frames since the last drain, joined by U+001E. */
+  drain(): string;
+}
+
+export interface MemorySandboxOptions {
+  /** Stands in for the guest script, so that a test can send any frame. Called once a guest. */
+  readonly guest?: () => GuestFace;
+}
+
+/**
+ * A sandbox for tests: the real guest script in a context of this very process. It starts at once and needs
+ * nothing installed. It is **not a wall**: a program can reach the process around it, and one that does not
+ * yield, or takes all memory, takes the process with it. Never run a program in it that you did not write.
+ */
+export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox {
+  const guests = new Set<Guest>();
+  return {
+    name: "memory",
+    languages: ["javascript"],
+    async open({ language, limits }: OpenOptions, signal: AbortSignal): Promise<Guest> {
+      signal.throwIfAborted();
+      if (language !== "javascript")
+        throw new PortcullisError("sandbox_unavailable", `The memory sandbox runs javascript, not ${language}.`);
+      const guest = new MemoryGuest(options.guest?.() ?? loadGuest(), limits.frameBytes);
+      guests.add(guest);
+      void guest.exit.then(() => guests.delete(guest));
+      return guest;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const guest of guests) guest.kill("the sandbox was closed");
+      await Promise.all([...guests].map((guest) => guest.exit));
+    },
+  };
+}
+
+class MemoryGuest implements Guest {
+  readonly exit: Promise<Exit>;
+  readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
+  readonly #face: GuestFace;
+  readonly #frameBytes: number;
+  #resolveExit: (exit: Exit) => void = () => {};
+  #ended = false;
+
+  constructor(face: GuestFace, frameBytes: number) {
+    this.#face = face;
+    this.#frameBytes = frameBytes;
+    this.exit = new Promise((resolve) => {
+      this.#resolveExit = resolve;
+    });
+    this.#run(() => {});
+  }
+
+  send(frames: readonly string[]): void {
+    for (const frame of frames) this.#run(() => this.#face.deliver(frame));
+  }
+
+  usage() {
+    return { peakMemoryBytes: 0 };
+  }
+
+  kill(reason: KillReason): void {
+    this.#end({ type: "killed", reason });
+  }
+
+  release(): void {
+    this.#end({ type: "released" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("disposed");
+    await this.exit;
+  }
+
+  /** One turn, on a tick of its own: the sender never runs guest code. */
+  #run(turn: () => void): void {
+    setImmediate(() => {
+      if (this.#ended) return;
+      try {
+        turn();
+        drainMicrotasks.runInThisContext();
+        this.#take(this.#face.drain());
+      } catch (error) {
+        this.#end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
+      }
+    });
+  }
+
+  #take(drained: string): void {
+    if (drained === "") return;
+    const frames = drained.split("\u001e");
+    const oversize = frames.find((frame) => Buffer.byteLength(frame) > this.#frameBytes);
+    if (oversize === undefined) this.frames.push(frames);
+    else
+      this.#end({
+        type: "broken",
+        detail: `a frame of ${Buffer.byteLength(oversize)} bytes, at most ${this.#frameBytes} are allowed`,
+      });
+  }
+
+  #end(exit: Exit): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.frames.end();
+    this.#resolveExit(exit);
+  }
+}
+
+let guestScript: Script | undefined;
+const drainMicrotasks = new Script("0");
+
+function loadGuest(): GuestFace {
+  guestScript ??= new Script(readFileSync(fileURLToPath(import.meta.resolve("#guest/guest.js")), "utf8"), {
+    filename: "guest.js",
+  });
+  const context = createContext(constants.DONT_CONTEXTIFY, { microtaskMode: "afterEvaluate" });
+  const face = guestScript.runInContext(context) as GuestFace;
+  return {
+    deliver(text) {
+      face.deliver(text);
+      drainMicrotasks.runInContext(context);
+    },
+    drain: () => face.drain(),
+  };
+}

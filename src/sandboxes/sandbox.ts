@@ -1,0 +1,70 @@
+import type { Language } from "../../bridge/frames.ts";
+
+/**
+ * A kind of wall. It knows bytes, limits and processes; of tools, programs and models it has never heard.
+ * Disposing it ends every guest and every process it started.
+ */
+export interface Sandbox extends AsyncDisposable {
+  readonly name: string;
+  readonly languages: readonly Language[];
+  /**
+   * A fresh guest, its `ready` frame still unread. Rejects with a `PortcullisError` (`sandbox_unavailable`)
+   * where this machine cannot give one, and with the signal's reason once that is aborted.
+   */
+  open(options: OpenOptions, signal: AbortSignal): Promise<Guest>;
+  /** Starts what can be started before the first program. It may be called again, and need not be called. */
+  warm?(): Promise<void>;
+}
+
+export interface OpenOptions {
+  readonly language: Language;
+  readonly limits: SandboxLimits;
+  /** Guests of two tenants never share a process. */
+  readonly tenant: string;
+}
+
+/** The limits that the wall itself holds. */
+export interface SandboxLimits {
+  /** Memory the program may take, of every kind. */
+  readonly memoryBytes: number;
+  /** Largest frame the guest may send. */
+  readonly frameBytes: number;
+}
+
+/**
+ * One guest: text in, text out, and an end. The owner reads `frames` to their end, and calls either `release`
+ * or `kill`; disposing kills what was not released.
+ */
+export interface Guest extends AsyncDisposable {
+  /** Sends frames to the guest. After the exit it does nothing. Never waits for the guest to read. */
+  send(frames: readonly string[]): void;
+  /** What the guest sent, as it arrived: all frames of one arrival together. Ends with the guest. Iterate once. */
+  readonly frames: AsyncIterable<readonly string[]>;
+  /** Resolves once, with how the guest ended; never rejects. */
+  readonly exit: Promise<Exit>;
+  usage(): ResourceUsage;
+  /** Ends the guest now, whatever it does. The first reason given is the one that counts. */
+  kill(reason: KillReason): void;
+  /** Says that the program has settled and nothing is pending, so that the sandbox may use again what it can. */
+  release(): void;
+}
+
+/** Why an owner ends a guest: in its own words, handed back in the exit. */
+export type KillReason = string;
+
+export type Exit =
+  /** Released by its owner. */
+  | { readonly type: "released" }
+  /** Ended by its owner. */
+  | { readonly type: "killed"; readonly reason: KillReason }
+  /** Took more memory than allowed. `seenBytes` is what was seen before it was ended. */
+  | { readonly type: "memory"; readonly seenBytes: number }
+  /** Sent bytes that are no frames, or a frame over `frameBytes`. */
+  | { readonly type: "broken"; readonly detail: string }
+  /** Ended by itself, for a cause of its own. `detail` is for the operator. */
+  | { readonly type: "died"; readonly detail: string };
+
+export interface ResourceUsage {
+  /** Most memory seen, in bytes above what an idle guest takes; 0 where it cannot be watched. */
+  readonly peakMemoryBytes: number;
+}

@@ -1,0 +1,118 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { Validator } from "@cfworker/json-schema";
+import { describe, PortcullisError } from "../errors.ts";
+
+/** Any schema library's schema that validates and can say its JSON Schema: zod 4 and arktype do, `jsonSchema()` makes one. */
+export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
+  StandardJSONSchemaV1<Input, Output>;
+
+/** A JSON Schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** One thing wrong with a value: where, what was expected, what came. */
+export interface Issue {
+  /** Path from the value's root, like `items[2].price`; empty for the root. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type Validated =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/** Issues of one value that are told; more are counted. */
+const ISSUES_TOLD = 5;
+
+/**
+ * A plain JSON Schema as a `Schema`, for tools whose schemas come from elsewhere. Validated without code
+ * generation. `$ref` reaches within the schema only.
+ */
+export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, Value> {
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    throw new PortcullisError(
+      "option_invalid",
+      `jsonSchema(schema): expected a JSON Schema object, got ${describe(schema)}.`,
+    );
+  }
+  const own = structuredClone(schema);
+  const validator = new Validator(own, "2020-12", true);
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "portcullis",
+      validate(value) {
+        const { valid, errors } = validator.validate(value);
+        if (valid) return { value: value as Value };
+        return {
+          issues: errors
+            .slice(-1)
+            .map((error) => ({ message: error.error, path: pointerKeys(error.instanceLocation) })),
+        };
+      },
+      jsonSchema: { input: () => structuredClone(own), output: () => structuredClone(own) },
+    },
+  };
+}
+
+/** Whether a value is a `Schema`. */
+export function isSchema(value: unknown): value is Schema {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value))
+    return false;
+  const standard = value["~standard"];
+  return typeof standard === "object" && standard !== null && "validate" in standard && "jsonSchema" in standard;
+}
+
+/** Validates a value. Waits only where the schema does. */
+export function validate(schema: Schema, value: unknown): Validated | Promise<Validated> {
+  const result = schema["~standard"].validate(value);
+  return result instanceof Promise ? result.then((late) => toValidated(late, value)) : toValidated(result, value);
+}
+
+function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown): Validated {
+  if (!result.issues) return { ok: true, value: result.value };
+  const issues = result.issues.slice(0, ISSUES_TOLD).map((issue) => {
+    const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+    return { path: pathText(keys), message: withReceived(issue.message, valueAt(value, keys)) };
+  });
+  const untold = result.issues.length - issues.length;
+  return { ok: false, issues: untold > 0 ? [...issues, { path: "", message: `and ${untold} more` }] : issues };
+}
+
+/** Issues as one sentence. */
+export function issuesText(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+}
+
+function withReceived(message: string, received: unknown): string {
+  const sentence = message.replace(/\.$/, "");
+  return /received|got/i.test(sentence)
+    ? sentence
+    : `${sentence}, got ${received === undefined ? "nothing" : describe(received)}`;
+}
+
+function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
+  let value = root;
+  for (const key of keys) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return value;
+}
+
+function pathText(keys: readonly PropertyKey[]): string {
+  return keys
+    .map((key, index) =>
+      typeof key === "number" || /^\d+$/.test(String(key))
+        ? `[${String(key)}]`
+        : `${index === 0 ? "" : "."}${String(key)}`,
+    )
+    .join("");
+}
+
+/** Keys of a JSON pointer in a URI fragment, as @cfworker/json-schema reports places. */
+function pointerKeys(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
+}

@@ -1,0 +1,70 @@
+import { PortcullisError, describe } from "../errors.ts";
+import { nearest } from "./nearest.ts";
+import type { Caller, Tool } from "./tool.ts";
+
+/** The tools of one runtime, each under its own name. Never changes once made. */
+export class ToolSet {
+  readonly #tools = new Map<string, Tool>();
+
+  /** Throws a `PortcullisError` (`tools_conflict`) where two names cannot stand beside each other. */
+  constructor(tools: readonly Tool[]) {
+    if (!Array.isArray(tools))
+      throw new PortcullisError(
+        "option_invalid",
+        `tools: expected an array of tools made by defineTool, got ${describe(tools)}.`,
+      );
+    for (const tool of tools) {
+      if (
+        typeof tool !== "object" ||
+        tool === null ||
+        typeof tool.handler !== "function" ||
+        typeof tool.needsApproval !== "function"
+      ) {
+        throw new PortcullisError("option_invalid", `tools: expected tools made by defineTool, got ${describe(tool)}.`);
+      }
+      if (this.#tools.has(tool.name))
+        throw new PortcullisError("tools_conflict", `Two tools are called "${tool.name}": rename one.`);
+      this.#tools.set(tool.name, tool);
+    }
+    for (const name of this.#tools.keys()) this.#refuseNamespaceThatIsATool(name);
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#tools.get(name);
+  }
+
+  get all(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
+  /**
+   * The tools that somebody who may act as these callers knows of. A program knows what programs may call. A
+   * model that may also write programs knows both kinds: it has to know what its programs call.
+   */
+  visibleTo(callers: readonly Caller[]): readonly Tool[] {
+    return this.all.filter((tool) => isVisible(tool, callers));
+  }
+
+  /** Names like `name` of tools that this caller may call, the best first. */
+  nearestNames(name: string, caller: Caller): readonly string[] {
+    return nearest(
+      name,
+      this.visibleTo([caller]).map((tool) => tool.name),
+    );
+  }
+
+  #refuseNamespaceThatIsATool(name: string): void {
+    for (let end = name.lastIndexOf("."); end > 0; end = name.lastIndexOf(".", end - 1)) {
+      const namespace = name.slice(0, end);
+      if (this.#tools.has(namespace))
+        throw new PortcullisError(
+          "tools_conflict",
+          `"${namespace}" cannot be a tool beside "${name}", for which it is a namespace: rename one.`,
+        );
+    }
+  }
+}
+
+export function isVisible(tool: Tool, callers: readonly Caller[]): boolean {
+  return tool.allowedCallers.some((caller) => callers.includes(caller));
+}
