@@ -12,9 +12,9 @@ endif
 export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/node_modules/.bin:)$(PATH)
 
 PACKAGES := node_modules/.installed
-NODE_CLI := node --disable-warning=ExperimentalWarning src/cli.ts
+NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo test check format lint types bench bench-peers dist clean
+.PHONY: demo test check format lint types bench bench-peers build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -33,14 +33,20 @@ lint: $(PACKAGES)
 types: $(PACKAGES)
 	@tsc
 
-bench: $(PACKAGES)
+# Both measure what is published, not the source.
+bench: build
 	@node test/bench/bench.ts
 
-bench-peers: $(PACKAGES)
-	@node test/bench/peers/bench-peers.ts
+bench-peers: build
+	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false
+	@node test/bench/peers/bench-peers.js
 
-dist: $(PACKAGES)
-	@rm -rf dist && tsc -p tsconfig.dist.json
+# What is published. `npm pack` makes it by itself.
+build: $(PACKAGES)
+	@rm -rf dist && tsc -p tsconfig.dist.json && chmod +x dist/src/cli.js
+	@for example in examples/*/; do cp $$example*.md $$example*.js $$example*.json dist/$$example; done
+
+dist: build
 	@publint --strict && attw --pack . --profile esm-only
 
 clean:

@@ -19,7 +19,7 @@ export interface GuestLimits {
   readonly calls: number;
   /** UTF-16 code units of printed text kept from the start, and again from the end. */
   readonly logBytes: number;
-  /** UTF-16 code units of the largest frame the guest may send. */
+  /** Bytes of the largest frame the guest may send. */
   readonly frameBytes: number;
 }
 

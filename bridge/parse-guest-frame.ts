@@ -106,14 +106,16 @@ export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
   if (!form) return new MalformedFrame(`its kind is unknown: ${quote(header.kind)}`);
   for (const [field, accepts] of form.fields) {
     if (!Object.hasOwn(header, field) || !accepts(header[field])) {
-      return new MalformedFrame(`\`${field}\` of a ${String(header.kind)} frame cannot be ${quote(header[field])}`);
+      return new MalformedFrame(
+        `its kind is ${String(header.kind)}, and \`${field}\` cannot be ${quote(header[field])}`,
+      );
     }
   }
   if (Object.keys(header).length !== form.fields.length + 1)
-    return new MalformedFrame(`a ${String(header.kind)} frame has fields that do not belong to it`);
+    return new MalformedFrame(`its kind is ${String(header.kind)}, and it has fields that do not belong there`);
   if (body === undefined ? form.body === "required" : form.body === "forbidden") {
     return new MalformedFrame(
-      `a ${String(header.kind)} frame ${body === undefined ? "lacks its body" : "has no body"}`,
+      `its kind is ${String(header.kind)}, and it ${body === undefined ? "lacks its body" : "has a body"}`,
     );
   }
   return (body === undefined ? header : { ...header, body }) as unknown as GuestFrame;

@@ -14,6 +14,19 @@ export interface GuestTurn {
 /** A frame, or a frame at a place, that an honest guest would not have sent. The guest is not to be heard any more. */
 export class BridgeViolation extends Error {}
 
+/** Most frames of one turn. */
+export const TURN_FRAMES = 250_000;
+
+/** A turn of more text than its reader holds. */
+export class TurnTooLong extends Error {
+  /** In characters, as far as it was read. */
+  readonly length: number;
+  constructor(length: number) {
+    super("The guest sent more in one turn than can be held.");
+    this.length = length;
+  }
+}
+
 /** What an event closes: the call it answers or the timer it fires, every call, or nothing. */
 export type Closes = number | "calls" | undefined;
 
@@ -24,6 +37,7 @@ export type Closes = number | "calls" | undefined;
  */
 export class TurnReader {
   readonly #language: Language;
+  readonly #turnLength: number;
   #greeted = false;
   #settled = false;
   /** What each event handed over closes. */
@@ -33,9 +47,13 @@ export class TurnReader {
   #lastId = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
+  /** Of `#texts`, in characters. */
+  #length = 0;
 
-  constructor(language: Language) {
+  /** `turnLength` is how many characters of frames one turn may have. */
+  constructor(language: Language, turnLength: number) {
     this.#language = language;
+    this.#turnLength = turnLength;
   }
 
   /** Events handed over whose turns have not ended. */
@@ -43,24 +61,20 @@ export class TurnReader {
     return this.#events.length;
   }
 
-  get greeted(): boolean {
-    return this.#greeted;
-  }
-
   /** Notes that an event is on its way. */
   expect(closes: Closes): void {
     this.#events.push(closes);
   }
 
-  /** Takes the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation`. */
+  /** Takes the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation` or a `TurnTooLong`. */
   read(text: string): GuestTurn | undefined {
     const frame = parseGuestFrame(text);
     if (frame instanceof MalformedFrame)
       throw new BridgeViolation(`The guest sent a malformed frame: ${frame.reason}.`);
     if (!this.#greeted) return this.#greet(frame);
-    if (this.#settled) throw new BridgeViolation(`The guest sent a ${frame.kind} frame after it had settled.`);
+    if (this.#settled) throw new BridgeViolation(`The guest sent "${frame.kind}" after it had settled.`);
     if (this.#events.length === 0)
-      throw new BridgeViolation(`The guest sent a ${frame.kind} frame though it was handed no event.`);
+      throw new BridgeViolation(`The guest sent "${frame.kind}" though it was handed no event.`);
     if (this.#commands.length === 0) this.#close(this.#events[0]);
     this.#check(frame);
     if (frame.kind === "turn_end") {
@@ -68,14 +82,18 @@ export class TurnReader {
         throw new BridgeViolation(`The guest counts ${frame.open} open calls and timers, the host ${this.#open.size}.`);
       return this.#endTurn(false);
     }
+    if (this.#commands.length === TURN_FRAMES)
+      throw new BridgeViolation(`The guest sent more than ${TURN_FRAMES} frames in one turn.`);
     this.#commands.push(frame);
     this.#texts.push(text);
+    this.#length += text.length;
+    if (this.#length > this.#turnLength) throw new TurnTooLong(this.#length);
     if (frame.kind === "settled") return this.#endTurn(true);
     return undefined;
   }
 
   #greet(frame: GuestFrame): undefined {
-    if (frame.kind !== "ready") throw new BridgeViolation(`The guest began with a ${frame.kind} frame.`);
+    if (frame.kind !== "ready") throw new BridgeViolation(`The guest began with "${frame.kind}".`);
     if (frame.protocol !== PROTOCOL_VERSION)
       throw new BridgeViolation(
         `The guest speaks version ${frame.protocol} of the protocol, the host version ${PROTOCOL_VERSION}.`,
@@ -123,6 +141,7 @@ export class TurnReader {
     const turn = { commands: this.#commands, texts: this.#texts, settled };
     this.#commands = [];
     this.#texts = [];
+    this.#length = 0;
     this.#events.shift();
     this.#settled = settled;
     return turn;

@@ -29,6 +29,8 @@ export class FrameDecoder {
   #allowed: number;
   #chunks: Buffer[] = [];
   #buffered = 0;
+  /** Bytes that the frame under way has, its prefix included; undefined until that was read. */
+  #expected: number | undefined;
   #oversize: OversizeFrame | undefined;
 
   constructor(allowed: number) {
@@ -51,33 +53,30 @@ export class FrameDecoder {
     this.#chunks.push(chunk);
     this.#buffered += chunk.length;
     const frames: string[] = [];
-    for (;;) {
-      const length = this.#nextLength();
-      if (length === undefined) return frames;
-      if (length > this.#allowed) {
-        this.#oversize = { bytes: length, allowed: this.#allowed };
-        this.#chunks = [];
-        return frames;
-      }
-      if (this.#buffered < PREFIX_BYTES + length) return frames;
-      frames.push(this.#take(PREFIX_BYTES + length).toString("utf8", PREFIX_BYTES));
+    if (this.#buffered < (this.#expected ?? PREFIX_BYTES)) return frames;
+    const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    let start = 0;
+    while (this.#readPrefix(bytes, start) && start + (this.#expected ?? 0) <= bytes.length) {
+      const end = start + (this.#expected ?? 0);
+      frames.push(bytes.toString("utf8", start + PREFIX_BYTES, end));
+      this.#expected = undefined;
+      start = end;
     }
+    this.#chunks = this.#oversize || start === bytes.length ? [] : [bytes.subarray(start)];
+    this.#buffered = bytes.length - start;
+    return frames;
   }
 
-  #nextLength(): number | undefined {
-    if (this.#buffered < PREFIX_BYTES) return undefined;
-    const first = this.#chunks[0];
-    if (!first || first.length < PREFIX_BYTES) this.#chunks = [Buffer.concat(this.#chunks)];
-    return this.#chunks[0]?.readUInt32BE(0);
-  }
-
-  #take(bytes: number): Buffer {
-    const first = this.#chunks[0];
-    const all = first && first.length >= bytes ? first : Buffer.concat(this.#chunks);
-    const rest = all.subarray(bytes);
-    this.#chunks = first === all ? [rest, ...this.#chunks.slice(1)] : [rest];
-    if (rest.length === 0) this.#chunks.shift();
-    this.#buffered -= bytes;
-    return all.subarray(0, bytes);
+  /** Whether the frame at `start` has a prefix, and one that is allowed now. */
+  #readPrefix(bytes: Buffer, start: number): boolean {
+    if (this.#expected !== undefined) return true;
+    if (bytes.length - start < PREFIX_BYTES) return false;
+    const length = bytes.readUInt32BE(start);
+    if (length > this.#allowed) {
+      this.#oversize = { bytes: length, allowed: this.#allowed };
+      return false;
+    }
+    this.#expected = PREFIX_BYTES + length;
+    return true;
   }
 }

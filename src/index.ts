@@ -1,5 +1,6 @@
 export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from "./runtime.ts";
 
+export { countTokens } from "./tools/count-tokens.ts";
 export { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 export { defineTool, type ToolOptions } from "./tools/define-tool.ts";
 export { jsonSchema, type JsonSchema, type Schema } from "./tools/schema.ts";
@@ -7,7 +8,7 @@ export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
 export { ToolSet } from "./tools/tool-set.ts";
 
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
-export type { ApprovalRequest, Approve } from "./gate/gate.ts";
+export type { ApprovalRequest, Approve } from "./gate/approval.ts";
 export type { CallEvent, CallLine } from "./gate/session.ts";
 
 export type { Output, Outcome, Report, Usage } from "./output/report.ts";

@@ -1,6 +1,7 @@
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError } from "./errors.ts";
-import { type Approve, Gate } from "./gate/gate.ts";
+import type { Approve } from "./gate/approval.ts";
+import { Gate } from "./gate/gate.ts";
 import type { Journal } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import { type Report, reportOf } from "./output/report.ts";
@@ -54,6 +55,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     throw optionError("approve", "a function", options.approve);
   if (options.onEvent !== undefined && typeof options.onEvent !== "function")
     throw optionError("onEvent", "a function", options.onEvent);
+  if (options.journal !== undefined && !isJournal(options.journal))
+    throw optionError("journal", "a journal: create, append, read and list", options.journal);
   const gate = new Gate(new ToolSet(options.tools), options.approve);
   const limits = resolveLimits(DEFAULT_LIMITS, options.limits);
   const sandbox = sandboxOf(options.sandbox ?? "isolate");
@@ -149,11 +152,11 @@ export class Runtime implements AsyncDisposable {
   }
 
   #tell(event: ExecutionEvent): void {
+    // A listener that fails, now or later, must not end a program.
     try {
-      this.#parts.onEvent?.(event);
-    } catch {
-      // A listener that fails must not end a program.
-    }
+      const told: unknown = this.#parts.onEvent?.(event);
+      if (told instanceof Promise) told.catch(() => {});
+    } catch {}
   }
 }
 
@@ -161,6 +164,11 @@ function sandboxOf(sandbox: "isolate" | Sandbox): Sandbox {
   if (sandbox === "isolate") return createIsolateSandbox();
   if (typeof sandbox === "object" && sandbox !== null && typeof sandbox.open === "function") return sandbox;
   throw optionError("sandbox", `"isolate" or a sandbox`, sandbox);
+}
+
+function isJournal(journal: Partial<Journal> | null): boolean {
+  if (typeof journal !== "object" || journal === null) return false;
+  return [journal.create, journal.append, journal.read, journal.list].every((method) => typeof method === "function");
 }
 
 function checkTenant(option: string, tenant: unknown): void {
@@ -175,7 +183,7 @@ function checkOptions(subject: string, options: unknown, known: readonly string[
     const [meant] = nearest(name, known, 1);
     throw new PortcullisError(
       "option_invalid",
-      `${subject}: there is no option ${JSON.stringify(name)}${meant === undefined ? "" : `, did you mean ${meant}?`} The options are ${known.join(", ")}.`,
+      `${subject}: there is no option ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`} The options are ${known.join(", ")}.`,
     );
   }
 }

@@ -18,6 +18,11 @@
   const DEPTH = 100;
   const LINE_LENGTH = 16_384;
   const TIMERS_AT_ONCE = 10_000;
+  /** Bytes of a frame that are left to its header: more than the host reads of one. */
+  const HEADER_BYTES = 16_384;
+  /** More frames of the stack than sending a command needs. */
+  const COMMAND_STACK = 100;
+  const TOO_LARGE = "value_too_large";
   const LONGEST_TIMER_MS = 2 ** 31 - 1;
   /** An async function's text as V8 composes it has this many lines before the program's first. */
   const LINES_BEFORE_PROGRAM = 2;
@@ -30,17 +35,16 @@
     defineProperty,
     freeze,
     create,
-    fromEntries,
     getOwnPropertyDescriptor,
     getPrototypeOf,
+    setPrototypeOf,
     keys,
     prototype: objectPrototype,
   } = Object;
-  const { construct } = Reflect;
+  const { apply, construct } = Reflect;
   const { floor, min, max } = Math;
   const { isFinite: isFiniteNumber, parseInt: parseInteger } = Number;
-  const { isArray, from: arrayFrom } = Array;
-  const { isView } = ArrayBuffer;
+  const { isArray } = Array;
   const RealDate = Date;
   const RealPromise = Promise;
   const RealError = Error;
@@ -52,6 +56,7 @@
   const instanceOf = uncurry(Function.prototype[Symbol.hasInstance]);
   const indexOf = uncurry(String.prototype.indexOf);
   const slice = uncurry(String.prototype.slice);
+  const charCodeAt = uncurry(String.prototype.charCodeAt);
   const split = uncurry(String.prototype.split);
   const execute = uncurry(RegExp.prototype.exec);
   const then = uncurry(Promise.prototype.then);
@@ -62,11 +67,36 @@
   const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get);
   const setForEach = uncurry(Set.prototype.forEach);
   const push = uncurry(Array.prototype.push);
-  const everyKey = uncurry(Array.prototype.every);
+  const typedArray = getPrototypeOf(Uint8Array.prototype);
+  const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get);
+  const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
   const dateToString = uncurry(Date.prototype.toString);
 
   const nothing = () => {};
+
+  /** A promise that nobody has rejected or will: what reacts to it runs as the next microtask. */
+  const fulfilled = withoutClass(RealPromise.resolve());
+
+  /** Lets `then` be used on a promise without asking it for its class, which the program may have changed. */
+  function withoutClass(promise) {
+    return defineProperty(promise, "constructor", { __proto__: null, value: undefined });
+  }
+
+  /** Gives an object a field of its own, whatever the program has made it inherit. */
+  function setField(object, key, value) {
+    defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+  }
+
+  /** An array that nothing is inherited by: no setter takes what is pushed, no toJSON speaks for it. */
+  function newList() {
+    return setPrototypeOf([], null);
+  }
+
+  /** Runs out of stack here, if at all, and not between what the guest notes and what it sends. */
+  function needStack(frames) {
+    return frames === 0 ? 0 : 1 + needStack(frames - 1);
+  }
 
   // ---- what leaves ------------------------------------------------------------------------------------------
 
@@ -126,7 +156,7 @@
       fail(error);
       return;
     }
-    then(program(), succeed, fail);
+    then(withoutClass(program()), succeed, fail);
   }
 
   function stop() {
@@ -145,7 +175,7 @@
 
   function succeed(value) {
     if (settled) return;
-    const notes = [];
+    const notes = newList();
     let text;
     try {
       text = encode(value, "The program returned", notes);
@@ -158,7 +188,7 @@
 
   function fail(error) {
     if (settled) return;
-    settle({ __proto__: null, kind: "settled", ok: false, notes: [] }, stringify(describeFault(error)));
+    settle({ __proto__: null, kind: "settled", ok: false, notes: newList() }, stringify(describeFault(error)));
   }
 
   function settle(header, body) {
@@ -178,8 +208,11 @@
       fault.message = shorten(RealString(error.message), 8192);
       if (instanceOf(RealAggregateError, error))
         fault.message = shorten(`${fault.message}: ${preview(error.errors)}`, 8192);
-      if (typeof error.code === "string") fault.code = shorten(error.code, 64);
-      if (typeof error.tool === "string") fault.tool = shorten(error.tool, 256);
+      const { code, tool } = error;
+      // That a value was too large is the guest's own word, and ends a program in another way than its errors do.
+      if (typeof code === "string" && (code !== TOO_LARGE || instanceOf(ValueError, error)))
+        fault.code = shorten(code, 64);
+      if (typeof tool === "string") fault.tool = shorten(tool, 256);
       const position = execute(/program\.js:(\d{1,9}):(\d{1,9})/, RealString(error.stack));
       if (position !== null) {
         fault.line = max(1, parseInteger(position[1], 10) - LINES_BEFORE_PROGRAM);
@@ -200,9 +233,9 @@
   class ToolError extends Error {
     constructor(code, tool, message) {
       super(message);
-      defineProperty(this, "name", { value: "ToolError", configurable: true, writable: true });
-      this.code = code;
-      this.tool = tool;
+      defineProperty(this, "name", { __proto__: null, value: "ToolError", configurable: true, writable: true });
+      setField(this, "code", code);
+      setField(this, "tool", tool);
     }
   }
   define("ToolError", ToolError);
@@ -214,6 +247,7 @@
     if (callCount > limits.calls)
       throw new ToolError("budget_spent", tool, `This execution may make ${limits.calls} calls, and has.`);
     const text = inputText(tool, input);
+    needStack(COMMAND_STACK);
     callCount += 1;
     lastId += 1;
     const id = lastId;
@@ -225,10 +259,10 @@
 
   function inputText(tool, input) {
     try {
-      return encode(input === undefined ? {} : input, `The input of ${tool} holds`, undefined);
+      return encode(input === undefined ? {} : input, `The input of ${tool} holds`, undefined) ?? "null";
     } catch (error) {
       if (!instanceOf(ValueError, error)) throw error;
-      throw new ToolError(error.code === "value_too_large" ? "budget_spent" : "input_invalid", tool, error.message);
+      throw new ToolError(error.code === TOO_LARGE ? "budget_spent" : "input_invalid", tool, error.message);
     }
   }
 
@@ -239,6 +273,28 @@
     open.resolve({ __proto__: null, ok: header.ok, value: parse(body) });
   }
 
+  /** One call from its input to its value. The error is made after the await, so that V8's asynchronous stack leads to the line of the program that waits for it. */
+  async function ask(own, name, inputs) {
+    try {
+      const reply = await call(name, inputs[0], inputs.length > 1);
+      if (reply.ok) return reply.value;
+      throw new ToolError(reply.value.code, reply.value.tool, reply.value.message);
+    } catch (error) {
+      own.failed = true;
+      if (own.result !== undefined) forgive(own.result);
+      throw error;
+    }
+  }
+
+  /** A program may await a call long after it failed: that is no unhandled rejection. */
+  function forgive(promise) {
+    try {
+      then(promise, undefined, nothing);
+    } catch {
+      // The program has broken the class of its promises: its own error is the one to tell.
+    }
+  }
+
   function toolTree(names) {
     const root = create(null);
     for (let index = 0; index < names.length; index += 1) {
@@ -246,17 +302,11 @@
       const path = split(name, ".");
       let branch = root;
       for (let depth = 0; depth < path.length - 1; depth += 1) branch = branch[path[depth]] ??= create(null);
-      // The error is made after the await, so that V8's asynchronous stack leads to the line that waits for the call.
-      const ask = async (inputs) => {
-        const reply = await call(name, inputs[0], inputs.length > 1);
-        if (reply.ok) return reply.value;
-        throw new ToolError(reply.value.code, reply.value.tool, reply.value.message);
-      };
       const tool = (...inputs) => {
-        const result = ask(inputs);
-        // A program may await a call long after it failed: that is no unhandled rejection.
-        then(result, undefined, nothing);
-        return result;
+        const own = { __proto__: null, result: undefined, failed: false };
+        own.result = ask(own, name, inputs);
+        if (own.failed) forgive(own.result);
+        return own.result;
       };
       defineProperty(tool, "name", { value: name });
       branch[path[path.length - 1]] = freeze(tool);
@@ -274,7 +324,7 @@
   class ValueError extends TypeError {
     constructor(code, message) {
       super(message);
-      this.code = code;
+      setField(this, "code", code);
     }
   }
 
@@ -283,30 +333,37 @@
    * kept (Map, Set, Error, typed arrays) or refused in a sentence that begins with `what`; `notes` takes the rest.
    */
   function encode(root, what, notes) {
-    if (isFlat(root)) return stringify(root);
+    const flat = flatText(root);
+    if (flat !== undefined) return flat;
     let top = null;
     let size = 0;
     const refuse = (thing, advice) => {
       throw new ValueError("value_not_json", `${what} ${thing}${path(top)}: ${advice}`);
+    };
+    const refuseSize = () => {
+      throw new ValueError(
+        TOO_LARGE,
+        `${what} more than ${limits.frameBytes} characters of JSON. Pass on only what is needed: select, aggregate or count first.`,
+      );
     };
     const text = stringify(root, function replace(key, value) {
       while (top !== null && top.value !== this) top = top.up;
       size += 4 + key.length;
       const type = typeof value;
       if (type === "string") size += value.length;
-      if (size > limits.frameBytes)
-        throw new ValueError(
-          "value_too_large",
-          `${what} more than ${limits.frameBytes} characters of JSON. Pass on only what is needed: select, aggregate or count first.`,
-        );
+      if (size > limits.frameBytes) refuseSize();
+      if (key === "__proto__") refuse("a field called __proto__", "give it another name.");
       if (type === "object" && value !== null) {
+        // Each element takes two characters. V8 gives up on the longest arrays before it asks for their first.
+        if (isArray(value) && value.length > limits.frameBytes / 2) refuseSize();
+        const parent = top;
+        const plain = toPlain(value);
+        top = { __proto__: null, value: plain, source: value, key, up: parent };
         let depth = 0;
-        for (let ancestor = top; ancestor !== null; ancestor = ancestor.up) {
+        for (let ancestor = parent; ancestor !== null; ancestor = ancestor.up) {
           if (ancestor.source === value) refuse("a value that contains itself", "build a copy without the cycle.");
           depth += 1;
         }
-        const plain = toPlain(value);
-        top = { __proto__: null, value: plain, source: value, key, up: top };
         if (depth >= DEPTH) refuse(`a value nested more than ${DEPTH} levels deep`, "flatten it.");
         if (plain === undefined) refuse("a Promise", "await it first.");
         return plain;
@@ -329,57 +386,86 @@
       }
       return value;
     });
-    if (text !== undefined && text.length > limits.frameBytes - 512)
+    const allowed = limits.frameBytes - HEADER_BYTES;
+    if (text !== undefined && text.length * 3 > allowed && utf8Length(text) > allowed)
       throw new ValueError(
-        "value_too_large",
-        `${what} ${text.length} characters of JSON, at most ${limits.frameBytes - 512} can be passed on. Select, aggregate or count first.`,
+        TOO_LARGE,
+        `${what} ${utf8Length(text)} bytes of JSON, at most ${allowed} can be passed on. Select, aggregate or count first.`,
       );
     return text;
   }
 
-  /** Whether a value is a small record of plain values, which JSON takes as it is: nearly every input of a call. */
-  function isFlat(value) {
+  /** Bytes of a text that holds no half characters. */
+  function utf8Length(text) {
+    let bytes = text.length;
+    for (let index = 0; index < text.length; index += 1) {
+      const unit = charCodeAt(text, index);
+      if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+    }
+    return bytes;
+  }
+
+  /** JSON text of a small record of plain values, which nearly every input of a call is; undefined for any other value. Each field is read once, so that what is looked at is what is sent. */
+  function flatText(value) {
     if (
       typeof value !== "object" ||
       value === null ||
       getPrototypeOf(value) !== objectPrototype ||
       value.toJSON !== undefined
     )
-      return false;
+      return undefined;
     const names = keys(value);
-    if (names.length > 16) return false;
+    if (names.length > 16) return undefined;
+    let text = "";
     for (let index = 0; index < names.length; index += 1) {
-      const field = value[names[index]];
+      const name = names[index];
+      const field = value[name];
       const type = typeof field;
       if (
-        type !== "boolean" &&
-        !(type === "string" && field.length < 4096) &&
-        !(type === "number" && isFiniteNumber(field))
+        name === "__proto__" ||
+        (type !== "boolean" &&
+          !(type === "string" && field.length < 4096) &&
+          !(type === "number" && isFiniteNumber(field)))
       )
-        return false;
+        return undefined;
+      text += `${index === 0 ? "" : ","}${stringify(name)}:${stringify(field)}`;
     }
-    return true;
+    return `{${text}}`;
   }
 
   /** The JSON form of an object: itself, or what stands for it. A Promise has none. */
   function toPlain(value) {
     if (isArray(value)) return value;
     if (instanceOf(RealPromise, value)) return undefined;
-    if (instanceOf(RealMap, value)) {
-      const pairs = [];
-      mapForEach(value, (item, key) => push(pairs, [key, item]));
-      return everyKey(pairs, (pair) => typeof pair[0] === "string" || typeof pair[0] === "number")
-        ? fromEntries(pairs)
-        : pairs;
-    }
+    if (instanceOf(RealMap, value)) return plainMap(value);
     if (instanceOf(RealSet, value)) {
-      const items = [];
+      const items = newList();
       setForEach(value, (item) => push(items, item));
       return items;
     }
-    if (instanceOf(RealError, value)) return { name: RealString(value.name), message: RealString(value.message) };
-    if (isView(value) && typeof value.length === "number") return arrayFrom(value);
+    if (instanceOf(RealError, value))
+      return { __proto__: null, name: RealString(value.name), message: RealString(value.message) };
+    if (typedArrayName(value) !== undefined) {
+      const items = newList();
+      const length = typedArrayLength(value);
+      for (let index = 0; index < length; index += 1) push(items, value[index]);
+      return items;
+    }
     return value;
+  }
+
+  /** An object, or pairs where the keys are no strings or numbers. */
+  function plainMap(map) {
+    const object = create(null);
+    let named = true;
+    mapForEach(map, (item, key) => {
+      named &&= typeof key === "string" || typeof key === "number";
+      if (named) object[key] = item;
+    });
+    if (named) return object;
+    const pairs = newList();
+    mapForEach(map, (item, key) => push(pairs, [key, item]));
+    return pairs;
   }
 
   function path(top) {
@@ -453,9 +539,8 @@
 
   function flushOutput() {
     if (pending === "" && pendingDropped === 0) return;
-    const text = pending;
+    append({ __proto__: null, kind: "output", stream: pendingStream, dropped: pendingDropped }, stringify(pending));
     pending = "";
-    append({ __proto__: null, kind: "output", stream: pendingStream, dropped: pendingDropped }, stringify(text));
     pendingDropped = 0;
   }
 
@@ -513,9 +598,11 @@
 
   function addTimer(callback, wait, values, repeats) {
     if (typeof callback !== "function") throw new TypeError("A timer takes a function.");
+    // It may run the program's own code, and so comes before what is counted.
+    const ms = floor(+wait);
     if (mapSize(openTimers) >= TIMERS_AT_ONCE)
       throw new RangeError(`At most ${TIMERS_AT_ONCE} timers may be open at once.`);
-    const ms = floor(+wait);
+    needStack(COMMAND_STACK);
     const timer = {
       __proto__: null,
       callback,
@@ -538,6 +625,7 @@
   function removeTimer(handle) {
     const id = mapGet(handles, handle);
     if (id === undefined) return;
+    needStack(COMMAND_STACK);
     mapDelete(handles, handle);
     if (mapDelete(openTimers, id)) emit({ __proto__: null, kind: "clear", id });
   }
@@ -554,7 +642,7 @@
   /** Runs a callback that nothing awaits. What it throws ends the program, as it would end a process. */
   function runLoose(callback, values) {
     try {
-      callback(...values);
+      apply(callback, undefined, values);
     } catch (error) {
       fail(error);
     }
@@ -566,7 +654,7 @@
   define("clearInterval", removeTimer);
   define("queueMicrotask", (callback) => {
     if (typeof callback !== "function") throw new TypeError("queueMicrotask takes a function.");
-    then(RealPromise.resolve(), () => runLoose(callback, []));
+    then(fulfilled, () => runLoose(callback, []));
   });
 
   // ---- a clock and a die that replay --------------------------------------------------------------------------

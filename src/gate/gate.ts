@@ -1,30 +1,14 @@
 import PQueue from "p-queue";
 import { PortcullisError } from "../errors.ts";
-import type { Caller } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { GateSession, type SessionOptions } from "./session.ts";
-
-/** A call that waits for somebody's decision. */
-export interface ApprovalRequest {
-  readonly execution: string;
-  readonly callId: string;
-  readonly tool: string;
-  readonly caller: Caller;
-  /** The input as it was sent: what is approved is what runs. */
-  readonly input: unknown;
-  readonly inputDigest: string;
-  /** Aborted when the decision is of no use any more. */
-  readonly signal: AbortSignal;
-}
-
-/** Decides about a call. Only `true` approves; a rejection denies. */
-export type Approve = (request: ApprovalRequest) => boolean | Promise<boolean>;
+import type { Approve } from "./approval.ts";
+import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 
 /**
  * The one way to a handler. Whoever wants calls made opens a session: a program's execution, a model's
  * conversation, a server's client. What holds over all sessions (tools, their concurrency, who approves) is here.
  */
-export class Gate {
+export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
   readonly #queues = new Map<string, PQueue>();

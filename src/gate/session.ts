@@ -1,16 +1,23 @@
 import { hash } from "node:crypto";
 import PQueue from "p-queue";
-import { PortcullisError } from "../errors.ts";
 import type { CallRecord } from "../journal/record.ts";
-import { issuesText, validate } from "../tools/schema.ts";
-import type { CallContext, Caller, Tool } from "../tools/tool.ts";
-import { isVisible } from "../tools/tool-set.ts";
+import type { Caller, Tool } from "../tools/tool.ts";
+import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Answer } from "./answer.ts";
+import type { Approve } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import type { Gate } from "./gate.ts";
+import { type CallRequest, OpenCall, OVER } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
-import { leastBytes, resultText, resultType } from "./result-text.ts";
+import { runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
+
+/** What holds over all sessions of a gate. */
+export interface SharedRules {
+  readonly tools: ToolSet;
+  readonly approve: Approve | undefined;
+  /** Runs something when a tool has room for one more call. */
+  whenFree<Value>(tool: string, run: () => Promise<Value>): Promise<Value>;
+}
 
 export interface SessionOptions {
   readonly execution: string;
@@ -20,15 +27,6 @@ export interface SessionOptions {
   /** Journals; an `allowed` is awaited before its handler runs. */
   readonly record: (record: CallRecord) => Promise<void>;
   readonly onEvent: (event: CallEvent) => void;
-}
-
-export interface CallRequest {
-  /** Unique in the session. */
-  readonly callId: string;
-  readonly tool: string;
-  readonly caller: Caller;
-  /** JSON text. */
-  readonly inputText: string;
 }
 
 /** For whoever watches. `error` is for the operator's eyes: it may hold anything. */
@@ -53,32 +51,24 @@ export interface CallLine {
   readonly bytes: number;
   /** Kind of result, like `array of 200`; or the code of the refusal or failure; or `aborted`. */
   readonly result: string;
-}
-
-/** A call whose handler runs, or waits to. */
-interface Running {
-  readonly tool: Tool;
-  readonly request: CallRequest;
-  readonly since: number;
-  /** Made when a handler or an approver asks for its signal. */
-  abort?: AbortController;
-  /** Why the answer is of no use any more, once it is not. */
-  over?: Error;
-  giveUp: (() => void) | undefined;
+  /** Whether it got a value. */
+  readonly ok: boolean;
+  /** Whether its handler was started: what then changed may have changed, whatever came of it. */
+  readonly started: boolean;
 }
 
 /** The calls of one execution or conversation, from the first to its closing. */
 export class GateSession {
   readonly lines: CallLine[] = [];
-  readonly #gate: Gate;
+  readonly #gate: SharedRules;
   readonly #options: SessionOptions;
   readonly #budget: Budget;
   readonly #queue: PQueue;
-  readonly #open = new Map<string, Running>();
+  readonly #open = new Map<string, OpenCall>();
   #closed = false;
   #overdraft: Overdraft | undefined;
 
-  constructor(gate: Gate, options: SessionOptions) {
+  constructor(gate: SharedRules, options: SessionOptions) {
     this.#gate = gate;
     this.#options = options;
     this.#budget = new Budget(options.limits);
@@ -99,188 +89,103 @@ export class GateSession {
    * one. Rejects only where the journal does.
    */
   async call(request: CallRequest): Promise<Answer | undefined> {
+    const { callers } = this.#options;
     const tool = this.#gate.tools.get(request.tool);
     this.#budget.arrive();
-    if (!tool || !isVisible(tool, this.#options.callers))
-      return this.#refuse(
-        request,
-        sentences.toolUnknown(request.tool, this.#gate.tools.nearestNames(request.tool, request.caller)),
-      );
+    if (!tool || !callers.includes(request.caller) || !isVisible(tool, callers))
+      return this.#refuse(request, this.#toolUnknown(request));
     if (!tool.allowedCallers.includes(request.caller)) return this.#refuse(request, sentences.callerNotAllowed(tool));
     if (this.#closed) return this.#drop(request);
 
     const overdraft = this.#budget.takeInput(Buffer.byteLength(request.inputText));
-    if (overdraft) {
-      this.#overdraft = overdraft;
-      return this.#refuse(request, sentences.budgetSpent(tool.name, overdraft));
-    }
+    if (overdraft) return this.#refuse(request, this.#budgetSpent(tool, overdraft));
 
     const reading = readInput(tool.input, request.inputText);
     const input = reading instanceof Promise ? await reading : reading;
+    if (this.#closed) return this.#drop(request);
     if (!input.ok) return this.#refuse(request, sentences.inputInvalid(tool, input.reason));
 
-    const running: Running = { tool, request, since: performance.now(), giveUp: undefined };
-    this.#open.set(request.callId, running);
-    const inputDigest = hash("sha256", request.inputText);
-    if (tool.approvable && !(await this.#isApproved(running, input.value, inputDigest))) {
+    const call = new OpenCall(tool, request, hash("sha256", request.inputText));
+    this.#open.set(request.callId, call);
+    const approved = !tool.approvable || (await call.orOver(() => this.#isApproved(call, input.value)));
+    if (this.#closed) return this.#drop(request);
+    if (approved !== true) {
       this.#open.delete(request.callId);
-      return this.#closed ? this.#drop(request) : this.#refuse(request, sentences.approvalDenied(tool.name));
+      return this.#refuse(request, sentences.approvalDenied(tool.name));
     }
 
-    await this.#journal(request, { decision: "allowed", inputDigest });
-    const context = this.#contextOf(running, inputDigest);
-    const answer = await this.#queue.add(() =>
-      this.#gate.whenFree(tool.name, () => this.#run(running, input.value, context)),
+    await this.#journal(request, { decision: "allowed", inputDigest: call.inputDigest });
+    const answer = await call.orOver(() =>
+      this.#queue.add(() => this.#gate.whenFree(tool.name, () => this.#run(call, input.value))),
     );
-    this.#open.delete(request.callId);
-    return this.#closed ? undefined : answer;
+    return answer === OVER ? undefined : answer;
   }
 
   /** Ends the session: what runs is aborted, nothing starts any more, later answers are dropped. */
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
-    for (const running of this.#open.values()) {
-      abort(running, "The execution has ended.");
-      running.giveUp?.();
-      this.#end(running.request, running.since, 0, "aborted");
+    this.#queue.clear();
+    for (const call of this.#open.values()) {
+      call.end("The execution has ended.");
+      this.#report(call.request, { since: call.since, bytes: 0, result: "aborted", ok: false, started: call.started });
     }
     this.#open.clear();
   }
 
-  async #isApproved(running: Running, input: unknown, inputDigest: string): Promise<boolean> {
-    const { tool, request } = running;
-    if (!(await needsApproval(tool, input))) return true;
-    const closed = new Promise<false>((resolve) => {
-      running.giveUp = () => resolve(false);
-    });
-    const decide = async () => {
-      try {
-        const { approve } = this.#gate;
-        const asked = {
-          execution: this.#options.execution,
-          callId: request.callId,
-          tool: tool.name,
-          caller: request.caller,
-          input: JSON.parse(request.inputText),
-          inputDigest,
-          signal: signalOf(running),
-        };
-        return (await approve?.(asked)) === true;
-      } catch {
-        return false;
-      }
-    };
-    return (await Promise.race([decide(), closed])) && !this.#closed;
-  }
-
-  /** From here on somebody may have been charged for the call. */
-  async #run(running: Running, input: unknown, context: CallContext): Promise<Answer | undefined> {
+  /** From here on the world may change. */
+  async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
     if (this.#closed) return undefined;
-    const { tool, request } = running;
-    this.#options.onEvent({
-      type: "call_started",
-      execution: this.#options.execution,
-      callId: request.callId,
-      tool: tool.name,
-      caller: request.caller,
-    });
-    const { answer, result, error } = await this.#handle(running, input, context);
+    const { request, tool, since } = call;
+    const { execution, limits, onEvent } = this.#options;
+    onEvent({ type: "call_started", execution, callId: request.callId, tool: tool.name, caller: request.caller });
+    const {
+      answer: handled,
+      result,
+      error,
+    } = await runHandler(call, input, call.contextIn(execution), limits.resultBytes);
     if (this.#closed) return undefined;
-    const bytes = answer.ok ? answer.bytes : 0;
-    this.#end(request, running.since, bytes, answer.ok ? result : answer.code, error);
+    this.#open.delete(request.callId);
+    const overdraft = handled.ok ? this.#budget.takeResult(handled.bytes) : undefined;
+    const answer = overdraft ? this.#budgetSpent(tool, overdraft) : handled;
+    const line = answer.ok ? { bytes: answer.bytes, result, ok: true } : { bytes: 0, result: answer.code, ok: false };
+    this.#report(request, { since, ...line, started: true }, error);
     return answer;
   }
 
-  async #handle(
-    running: Running,
-    input: unknown,
-    context: CallContext,
-  ): Promise<{ readonly answer: Answer; readonly result: string; readonly error?: unknown }> {
-    const { tool, request } = running;
-    const { resultBytes } = this.#options.limits;
-    let value: unknown;
-    try {
-      const handled = await this.#inTime(running, async () => tool.handler(input, context));
-      if (handled === LATE) return { answer: sentences.handlerTimedOut(tool), result: "" };
-      value = handled;
-    } catch (error) {
-      const publicMessage = PortcullisError.is(error) && error.code === "tool_failed" ? error.message : undefined;
-      return { answer: sentences.handlerFailed(tool.name, request.callId, publicMessage), result: "", error };
-    }
-    const least = leastBytes(value, resultBytes);
-    if (least > resultBytes) return { answer: sentences.resultTooLarge(tool.name, least, resultBytes), result: "" };
-    if (tool.output !== undefined) {
-      try {
-        const validated = await validate(tool.output, value);
-        if (!validated.ok)
-          return {
-            answer: sentences.outputInvalid(tool.name),
-            result: "",
-            error: new Error(issuesText(validated.issues)),
-          };
-        value = validated.value;
-      } catch (error) {
-        return { answer: sentences.outputInvalid(tool.name), result: "", error };
-      }
-    }
-    const encoded = resultText(value, resultBytes);
-    if (encoded.type === "not_json")
-      return {
-        answer: sentences.handlerFailed(tool.name, request.callId, undefined),
-        result: "",
-        error: encoded.cause,
-      };
-    if (encoded.type === "too_large")
-      return { answer: sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes), result: "" };
-    const overdraft = this.#budget.takeResult(encoded.bytes);
-    if (overdraft) {
-      this.#overdraft = overdraft;
-      return { answer: sentences.budgetSpent(tool.name, overdraft), result: "" };
-    }
-    return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, result: resultType(value) };
-  }
-
-  /** What the handler returns or throws; or LATE once its time is over or the session is closed. */
-  #inTime(running: Running, handle: () => Promise<unknown>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        abort(running, `The call took longer than ${running.tool.timeoutMs} ms.`);
-        resolve(LATE);
-      }, running.tool.timeoutMs);
-      running.giveUp = () => {
-        clearTimeout(timer);
-        resolve(LATE);
-      };
-      handle().then(
-        (value) => {
-          clearTimeout(timer);
-          resolve(value);
-        },
-        (error: unknown) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      );
-    });
-  }
-
-  #contextOf(running: Running, inputDigest: string): CallContext {
-    const { callId, caller } = running.request;
-    const { execution } = this.#options;
-    return {
-      execution,
+  async #isApproved({ tool, request, inputDigest, signal }: OpenCall, input: unknown): Promise<boolean> {
+    if (!(await needsApproval(tool, input))) return true;
+    if (this.#closed) return false;
+    const { callId, caller, inputText } = request;
+    const asked = {
+      execution: this.#options.execution,
       callId,
+      tool: tool.name,
       caller,
-      idempotencyKey: `${execution}:${callId}:${inputDigest}`,
-      get signal() {
-        return signalOf(running);
-      },
+      input: JSON.parse(inputText) as unknown,
+      inputDigest,
+      signal,
     };
+    try {
+      return (await this.#gate.approve?.(asked)) === true;
+    } catch {
+      return false;
+    }
+  }
+
+  #toolUnknown({ tool, caller }: CallRequest) {
+    const known = this.#options.callers.includes(caller);
+    return sentences.toolUnknown(tool, known ? this.#gate.tools.nearestNames(tool, caller) : []);
+  }
+
+  #budgetSpent(tool: Tool, overdraft: Overdraft) {
+    this.#overdraft = overdraft;
+    return sentences.budgetSpent(tool.name, overdraft);
   }
 
   async #refuse(request: CallRequest, answer: Answer & { readonly ok: false }): Promise<Answer> {
     await this.#journal(request, { decision: "refused", code: answer.code });
-    this.#end(request, performance.now(), 0, answer.code);
+    this.#report(request, { since: performance.now(), bytes: 0, result: answer.code, ok: false, started: false });
     return answer;
   }
 
@@ -295,8 +200,12 @@ export class GateSession {
     return this.#options.record({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
   }
 
-  #end({ callId, tool, caller }: CallRequest, since: number, bytes: number, result: string, error?: unknown): void {
-    const line: CallLine = { callId, tool, caller, ms: performance.now() - since, bytes, result };
+  #report(
+    { callId, tool, caller }: CallRequest,
+    { since, ...facts }: Omit<CallLine, "callId" | "tool" | "caller" | "ms"> & { readonly since: number },
+    error?: unknown,
+  ): void {
+    const line: CallLine = { callId, tool, caller, ms: performance.now() - since, ...facts };
     this.lines.push(line);
     this.#options.onEvent({
       type: "call_ended",
@@ -307,8 +216,6 @@ export class GateSession {
   }
 }
 
-const LATE = Symbol("late");
-
 /** A predicate that throws has not said that the call may go without approval. */
 async function needsApproval(tool: Tool, input: unknown): Promise<boolean> {
   try {
@@ -316,15 +223,4 @@ async function needsApproval(tool: Tool, input: unknown): Promise<boolean> {
   } catch {
     return true;
   }
-}
-
-function signalOf(running: Running): AbortSignal {
-  running.abort ??= new AbortController();
-  if (running.over) running.abort.abort(running.over);
-  return running.abort.signal;
-}
-
-function abort(running: Running, reason: string): void {
-  running.over = new Error(reason);
-  running.abort?.abort(running.over);
 }

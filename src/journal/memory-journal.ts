@@ -61,13 +61,13 @@ export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJou
           `Execution ${JSON.stringify(execution)} has ${entry.records.length} records, not ${expected}: another driver has appended to it.`,
         );
       }
-      for (const record of records) {
-        entry.records.push(record);
-        entry.length += lengthOf(record);
-        if (record.type === "outcome") entry.ended = true;
-      }
+      const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
+      entry.records.push(...records);
+      entry.length += length;
+      const ends = !entry.ended && records.some(({ type }) => type === "outcome");
+      if (ends) entry.ended = true;
       if (entry.ended) {
-        endedLength += entry.length;
+        endedLength += ends ? entry.length : length;
         forget();
       }
       return entry.records.length;

@@ -1,6 +1,10 @@
-/** Control characters but tab and line feed, and what turns the direction of text or hides in it. */
+/**
+ * Control characters but tab and line feed, line breaks that few know, and what Unicode lets take no room, which is
+ * also what turns the direction of text: it can hide there. A single U+FE0F stays: it is how an emoji is told from a
+ * symbol.
+ */
 const UNSAFE =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|\ufe0f(?=\ufe0f)/gu;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
 /**

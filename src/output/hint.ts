@@ -36,6 +36,8 @@ export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
   const notFunction = /^tools\.([\w.]+) is not a function$/.exec(fault.message)?.[1];
   if (notFunction !== undefined) return meantTool(notFunction, tools) ?? listTools(tools);
+  const onPromise = /^(tools\.[\w.]+\(\.\.\.\))\.(\w+) is not a function$/.exec(fault.message);
+  if (onPromise) return `A call returns a promise: (await ${onPromise[1]}).${onPromise[2]}.`;
   const undefinedPart = /^Cannot read properties of undefined \(reading '(\w+)'\)$/.exec(fault.message)?.[1];
   const path =
     undefinedPart === undefined

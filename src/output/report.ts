@@ -2,7 +2,7 @@ import type { CallLine } from "../gate/session.ts";
 import type { Execution } from "../programs/execute.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
-import type { Ending } from "../programs/outcome.ts";
+import type { Completed, Ending } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cleanText } from "./clean-text.ts";
 import { hintFor } from "./hint.ts";
@@ -39,7 +39,7 @@ export interface Usage {
 }
 
 export interface Report {
-  /** Id under which the journal holds it. */
+  /** Id under which the journal holds it, where it was started: a program refused before that is not journalled. */
   readonly execution: string;
   readonly outcome: Outcome;
   readonly output: Output;
@@ -49,22 +49,30 @@ export interface Report {
   readonly notes: readonly string[];
 }
 
+/** Most bytes that are said about an ending. A program may throw an error with a long message. */
+const ENDING_BYTES = 8 * 1024;
+
 const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
 
 /** Distils an execution to what goes back. */
 export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): Report {
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
-  const value = ending.type === "completed" ? shownValue(ending.value, ending.text, limits.outputBytes) : undefined;
-  const parts = [
+  const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes) : undefined;
+  const printed = cutMiddle(cleanText(logs.text).trimEnd(), limits.logBytes * 2);
+  const parts =
     ending.type === "completed"
-      ? (value?.text ?? "The program returned nothing.")
-      : cleanText(endingText(ending, ending.type === "failed" ? hintFor(ending.fault, tools) : undefined)),
-    ending.type === "completed" ? undefined : doneText(calls, tools),
-    notes.length === 0 ? undefined : notes.map((note) => `Note: ${note}`).join("\n"),
-    logs.text === "" ? undefined : `Printed:\n${cleanText(logs.text).trimEnd()}`,
-  ];
-  const text = parts.filter((part) => part !== undefined).join("\n\n");
+      ? [value?.text ?? "The program returned nothing."]
+      : [
+          cutMiddle(
+            cleanText(endingText(ending, ending.type === "failed" ? hintFor(ending.fault, tools) : undefined)),
+            ENDING_BYTES,
+          ),
+          ...effectsText(calls, tools),
+        ];
+  if (notes.length > 0) parts.push(notes.map((note) => `Note: ${note}`).join("\n"));
+  if (printed !== "") parts.push(`Printed:\n${printed}`);
+  const text = parts.join("\n\n");
   const cut = {
     ...(value?.cutBytes === undefined ? {} : { valueBytes: value.cutBytes }),
     ...(logs.dropped === 0 ? {} : { logLines: logs.dropped }),
@@ -96,24 +104,43 @@ interface ShownValue {
   readonly cutBytes?: number;
 }
 
-function shownValue(value: unknown, text: string | undefined, outputBytes: number): ShownValue {
+function shownValue({ value, counts, text }: Completed, outputBytes: number): ShownValue {
   if (text === undefined) return { value, text };
   const bytes = Buffer.byteLength(text);
-  if (bytes <= outputBytes) return { value, text: cleanText(text) };
-  const stub: Stub = stubOf(value, bytes, outputBytes, ADVICE);
+  const shown = bytes <= outputBytes ? cleanText(text) : undefined;
+  if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return { value, text: shown };
+  const stub: Stub = stubOf({ value, bytes, counts: counts ?? new Map() }, outputBytes, ADVICE);
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 
-/** What a program that did not complete has changed already: whoever writes the next one must not do it twice. */
-function doneText(calls: readonly CallLine[], tools: ToolSet): string | undefined {
-  const counts = new Map<string, number>();
-  for (const { tool, result } of calls) {
-    const changed = tools.get(tool)?.effect !== "read" && !NOT_DONE.has(result);
-    if (changed && tools.get(tool)) counts.set(tool, (counts.get(tool) ?? 0) + 1);
-  }
-  if (counts.size === 0) return undefined;
-  return `Already done before that, and not undone: ${[...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} (${count} times)`)).join(", ")}.`;
+/** A text of at most so many bytes and a line: where it has more, its middle goes. */
+function cutMiddle(text: string, allowedBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= allowedBytes) return text;
+  const half = Math.floor(allowedBytes / 2);
+  // What is cut within a character leaves one that stands for nothing.
+  const head = bytes.toString("utf8", 0, half).replace(/\ufffd+$/, "");
+  const tail = bytes.toString("utf8", bytes.length - half).replace(/^\ufffd+/, "");
+  return `${head}\n… ${bytes.length - 2 * half} bytes left out …\n${tail}`;
 }
 
-/** Results of calls whose handlers never ran. */
-const NOT_DONE = new Set(["tool_unknown", "caller_not_allowed", "budget_spent", "input_invalid", "approval_denied"]);
+/** Results of calls whose handlers were started and did not return. */
+const NOT_RETURNED = new Set(["handler_failed", "handler_timed_out", "aborted"]);
+
+/** What a program that did not complete has changed already: whoever writes the next one must not do it twice. */
+function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
+  const changing = calls.filter(({ tool, started }) => started && tools.get(tool)?.effect !== "read");
+  const done = listOf(changing.filter(({ result }) => !NOT_RETURNED.has(result)));
+  const unsure = listOf(changing.filter(({ result }) => NOT_RETURNED.has(result)));
+  return [
+    ...(done === "" ? [] : [`Already done before that, and not undone: ${done}.`]),
+    ...(unsure === "" ? [] : [`Started before that, and perhaps done: ${unsure}.`]),
+  ];
+}
+
+/** `bank.pay (2 times), crm.note`. */
+function listOf(calls: readonly CallLine[]): string {
+  const counts = new Map<string, number>();
+  for (const { tool } of calls) counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  return [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} (${count} times)`)).join(", ");
+}

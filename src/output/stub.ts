@@ -1,3 +1,5 @@
+import { cleanText } from "./clean-text.ts";
+
 /** What stands for a value that is too large: still JSON, and true. */
 export interface Stub {
   /** Marks a stub, and says what to do. */
@@ -18,27 +20,48 @@ const FIELDS_SHOWN = 24;
 const DEPTH_SHOWN = 4;
 const SHAPE_LENGTHS = [2000, 400, 100, 20];
 
-/** A stub of a value, of at most `allowedBytes` of JSON; of about 200 where that is less. */
-export function stubOf(value: unknown, bytes: number, allowedBytes: number, advice: string): Stub {
-  const shape = shapeOf(value, 0);
-  let bare: Stub = { too_large: advice, bytes, shape: typeof value };
+/** What is known of a value that is too large. */
+export interface LargeValue {
+  /** Its beginning at least. */
+  readonly value: unknown;
+  /** UTF-8 bytes of the whole. */
+  readonly bytes: number;
+  /** How many entries lists and records have that stand in `value` with their first ones only. */
+  readonly counts: ReadonlyMap<object, number>;
+}
+
+/** A stub whose JSON, cleaned, has at most `allowedBytes`; or the shortest one there is, of about 200, where that is less. */
+export function stubOf(large: LargeValue, allowedBytes: number, advice: string): Stub {
+  const { value, bytes } = large;
+  const known = { too_large: advice, bytes };
+  const count = typeof value === "object" && value !== null ? { count: countOf(value, large) } : {};
+  const shape = cleanText(shapeOf(value, large, 0));
   for (const length of SHAPE_LENGTHS) {
-    bare = { too_large: advice, bytes, shape: cut(shape, length), ...countOf(value) };
-    const room = allowedBytes - sizeOf(bare) - 16;
-    if (room < 0) continue;
+    const bare: Stub = { ...known, shape: cut(shape, length), ...count };
+    if (cleanSize(bare) > allowedBytes) continue;
+    return withFirst(bare, value, allowedBytes);
+  }
+  return { ...known, shape: Array.isArray(value) ? "array" : typeof value, ...count };
+}
+
+/** Adds as much of the value's beginning as fits. What is written out when it is cleaned takes more room than it had. */
+function withFirst(bare: Stub, value: unknown, allowedBytes: number): Stub {
+  for (let room = allowedBytes - cleanSize(bare) - ',"first":'.length; room > 0; room = Math.floor(room / 2)) {
     const first = sample(value, room);
-    return first === undefined ? bare : { ...bare, first };
+    if (first === undefined) return bare;
+    const stub = { ...bare, first };
+    if (cleanSize(stub) <= allowedBytes) return stub;
   }
   return bare;
 }
 
-function countOf(value: unknown): { readonly count?: number } {
-  if (Array.isArray(value)) return { count: value.length };
-  return typeof value === "object" && value !== null ? { count: Object.keys(value).length } : {};
+function countOf(container: object, { counts }: LargeValue): number {
+  return counts.get(container) ?? Object.keys(container).length;
 }
 
 /** The beginning of a value, of at most `room` bytes of JSON; undefined where nothing of it fits. */
 function sample(value: unknown, room: number): unknown {
+  if (room < 2) return undefined;
   if (typeof value === "string") return room < 16 ? undefined : fitText(value, room);
   if (Array.isArray(value)) return sampleRows(value, room);
   if (typeof value === "object" && value !== null) return sampleFields(value, room);
@@ -69,19 +92,25 @@ function sampleFields(value: object, room: number): object | undefined {
     taken.push([name, part]);
     left -= sizeOf(name) + sizeOf(part) + 2;
   });
-  return taken.length > 0 ? Object.fromEntries(taken) : undefined;
+  return taken.length > 0 || fields.length === 0 ? Object.fromEntries(taken) : undefined;
 }
 
-function shapeOf(value: unknown, depth: number): string {
+/** How many rows a list within the value has stands behind its type, unless it is within a row itself, where each may have another number. */
+function shapeOf(value: unknown, large: LargeValue, depth: number, inRow = false): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return `${merged(value.slice(0, ROWS_READ).map((row) => shapeOf(row, depth + 1)))}[]`;
+  if (Array.isArray(value)) {
+    const rows = merged(value.slice(0, ROWS_READ).map((row) => shapeOf(row, large, depth + 1, true)));
+    return depth === 0 || inRow ? `${rows}[]` : `${rows}[] /* ${countOf(value, large)} */`;
+  }
   if (typeof value !== "object") return typeof value;
   if (depth >= DEPTH_SHOWN) return "object";
   const names = Object.keys(value);
   const fields = names
     .slice(0, FIELDS_SHOWN)
-    .map((name) => `${cut(name, 40)}: ${shapeOf((value as Record<string, unknown>)[name], depth + 1)}`);
-  return `{ ${[...fields, ...(names.length > FIELDS_SHOWN ? [`… ${names.length - FIELDS_SHOWN} more`] : [])].join(", ")} }`;
+    .map((name) => `${cut(name, 40)}: ${shapeOf((value as Record<string, unknown>)[name], large, depth + 1, inRow)}`);
+  const untold = countOf(value, large) - Math.min(names.length, FIELDS_SHOWN);
+  const more = untold > 0 ? [`… ${untold} more`] : [];
+  return `{ ${[...fields, ...more].join(", ")} }`;
 }
 
 function merged(shapes: readonly string[]): string {
@@ -104,4 +133,8 @@ function fitText(text: string, room: number): string {
 
 function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
+}
+
+function cleanSize(stub: Stub): number {
+  return Buffer.byteLength(cleanText(JSON.stringify(stub)));
 }

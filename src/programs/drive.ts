@@ -1,14 +1,14 @@
-import { setImmediate as nextTick } from "node:timers/promises";
-import { answerText, frameText, type GuestFrame } from "../../bridge/frames.ts";
+import { answerText, type ErrorBody, frameText, type GuestFrame } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
+import { Slices } from "../gate/slices.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { Turn } from "../journal/record.ts";
-import type { OpenOptions, Sandbox } from "../sandboxes/sandbox.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { Clocks } from "./clocks.ts";
-import { areTurns, type GuestEvent, GuestLink, type LinkEnd } from "./guest-link.ts";
+import { areTurns, type GuestEvent, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
 import type { Limits } from "./limits.ts";
 import { LogCollector, type Logs } from "./log-collector.ts";
 import type { Ending } from "./outcome.ts";
@@ -20,12 +20,14 @@ import type { SourceMap } from "./source-map.ts";
 const REPLAYS_WITHOUT_PROGRESS = 3;
 /** Time a program has to print its last words when it is stopped while it waits, in milliseconds. */
 const LAST_WORDS_MS = 100;
-/** Longest stretch for which commands are carried out before others get the host's thread, in milliseconds. */
-const SLICE_MS = 8;
+/** Commands carried out before others get the host's thread; first answers leave meanwhile. */
+const SLICE_COMMANDS = 64;
+/** Text of events that is sent before others get the host's thread, in characters. */
+const FLUSH_LENGTH = 4 * 1024 * 1024;
 
 export interface DriveOptions {
   readonly sandbox: Sandbox;
-  readonly open: OpenOptions;
+  readonly open: LinkOptions;
   readonly limits: Limits;
   readonly log: ExecutionLog;
   readonly session: GateSession;
@@ -146,6 +148,9 @@ class Drive {
     } else if (end.type === "broken" || end.type === "violation") {
       void this.#options.log.append({ type: "violation", detail: end.detail, at: Date.now() });
       this.#decide({ type: "crashed", code: "bridge_broken", detail: end.detail });
+    } else if (end.type === "too_long") {
+      const { totalBytes } = this.#options.limits;
+      this.#decide({ type: "stopped", limit: "totalBytes", allowed: totalBytes, seen: end.length });
     } else if (deaths > REPLAYS_WITHOUT_PROGRESS) {
       this.#decide({ type: "crashed", code: "engine_died", detail: detailOf(end) });
     }
@@ -153,7 +158,14 @@ class Drive {
 
   async #attendGuest(): Promise<LinkEnd> {
     const { sandbox, open } = this.#options;
-    const link = await GuestLink.open(sandbox, open, this.#over.signal);
+    let link: GuestLink;
+    try {
+      link = await GuestLink.open(sandbox, open, this.#over.signal);
+    } catch (error) {
+      if (this.#turns.length === 0) throw error;
+      // What was done cannot be undone, and has to be reported.
+      return { type: "died", detail: error instanceof Error ? error.message : String(error) };
+    }
     this.#link = link;
     if (this.#ending !== undefined) {
       await link[Symbol.asyncDispose]();
@@ -207,15 +219,14 @@ class Drive {
     }));
     this.#turns.push(...turns);
     await this.#options.log.append(...turns);
-    let sliceSince = performance.now();
+    const slices = new Slices();
+    let carriedOut = 0;
     for (const { commands } of ended) {
       for (const command of commands) {
         if (this.#ending !== undefined) return;
         this.#carryOut(command, commands);
-        if (performance.now() - sliceSince > SLICE_MS) {
-          await nextTick();
-          sliceSince = performance.now();
-        }
+        carriedOut += 1;
+        if (carriedOut % SLICE_COMMANDS === 0 || slices.due) await slices.yield();
       }
     }
     if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
@@ -262,9 +273,7 @@ class Drive {
 
   #answer(id: number, answer: Answer | undefined): void {
     if (!answer || !this.#calls.delete(id)) return;
-    const body = answer.ok
-      ? answer.text
-      : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
+    const body = answer.ok ? answer.text : JSON.stringify(errorBody(answer));
     this.#push({ text: answerText(this.#tick(), id, answer.ok, body), closes: id });
   }
 
@@ -273,7 +282,7 @@ class Drive {
   }
 
   #print({ body, dropped }: GuestFrame & { readonly kind: "output" }): void {
-    const text = parseValue(body);
+    const text = body.startsWith('"') ? parseValue(body) : undefined;
     if (typeof text !== "string")
       return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
     this.#logs.add(text, dropped);
@@ -292,7 +301,8 @@ class Drive {
   #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): void {
     const { limits, map, session, tools } = this.#options;
     const left = [...this.#calls.values(), ...turn.flatMap((other) => (other.kind === "call" ? [other.tool] : []))];
-    const settlement = settle(frame, { limits, map, tools, overdraft: session.overdraft, left });
+    const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
+    const settlement = settle(frame, { limits, map, tools, calls, overdraft: session.overdraft, left });
     this.#notes.push(...settlement.notes);
     if (settlement.ending.type === "crashed") this.#breakBridge(settlement.ending.detail);
     else this.#decide(settlement.ending);
@@ -361,8 +371,12 @@ class Drive {
   #flush(): void {
     if (!this.#link || !this.#caughtUp || this.#unsent.length === 0 || this.#ending !== undefined) return;
     this.#clocks.run();
-    this.#link.send(this.#unsent);
-    this.#unsent = [];
+    let length = 0;
+    const over = this.#unsent.findIndex(({ text }) => (length += text.length) > FLUSH_LENGTH);
+    const sent = over < 0 ? this.#unsent : this.#unsent.slice(0, over + 1);
+    this.#unsent = over < 0 ? [] : this.#unsent.slice(over + 1);
+    this.#link.send(sent);
+    if (this.#unsent.length > 0) setImmediate(() => this.#flush());
   }
 
   /** The time that an event carries: the guest's clock, which never runs backwards. */
@@ -379,6 +393,10 @@ class Drive {
 
 /** Made once, because an error takes longer to make than a short program to run. */
 const OVER = new Error("The execution has ended.");
+
+function errorBody({ code, tool, message }: Answer & { readonly ok: false }): ErrorBody {
+  return { code, tool, message };
+}
 
 function detailOf(end: LinkEnd): string {
   if ("detail" in end) return end.detail;

@@ -92,7 +92,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     onEvent,
   });
   onEvent({ type: "execution_started", execution });
-  const driven = await drive({
+  const driving = drive({
     sandbox,
     open: { language, limits, tenant },
     limits,
@@ -106,6 +106,15 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     onOutput: (text) => onEvent({ type: "output", execution, text }),
   });
 
+  let driven: Driven;
+  try {
+    driven = await driving;
+  } catch (error) {
+    // The journal is not to keep it as one that still runs.
+    const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
+    await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
+    throw error;
+  }
   await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
   onEvent({ type: "execution_ended", execution, ending: driven.ending });
   return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };

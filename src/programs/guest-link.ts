@@ -1,6 +1,10 @@
-import type { Language } from "../../bridge/frames.ts";
-import { BridgeViolation, type Closes, type GuestTurn, TurnReader } from "../../bridge/turn-reader.ts";
-import type { Exit, Guest, OpenOptions, Sandbox } from "../sandboxes/sandbox.ts";
+import { splitFrame } from "../../bridge/frames.ts";
+import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TurnTooLong } from "../../bridge/turn-reader.ts";
+import { PortcullisError } from "../errors.ts";
+import { readPlainData } from "../gate/plain-data.ts";
+import { Slices } from "../gate/slices.ts";
+import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
+import type { Limits } from "./limits.ts";
 
 /** An event for the guest: its text, and what it closes on the guest's side. */
 export interface GuestEvent {
@@ -9,22 +13,34 @@ export interface GuestEvent {
 }
 
 /** Why no more turns come. */
-export type LinkEnd = Exit | { readonly type: "violation"; readonly detail: string };
+export type LinkEnd =
+  | Exit
+  | { readonly type: "violation"; readonly detail: string }
+  /** One turn held more text than may be moved in all. */
+  | { readonly type: "too_long"; readonly length: number };
+
+export interface LinkOptions extends OpenOptions {
+  readonly limits: SandboxLimits & Pick<Limits, "totalBytes">;
+}
+
+/** Frames that are read before it is asked whether others should get the host's thread. */
+const FRAMES_READ = 256;
 
 /** A guest, spoken to in events and heard in turns. */
 export class GuestLink implements AsyncDisposable {
   readonly guest: Guest;
   readonly #reader: TurnReader;
+  readonly #slices = new Slices();
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
 
-  constructor(guest: Guest, language: Language) {
+  constructor(guest: Guest, { language, limits }: Pick<LinkOptions, "language" | "limits">) {
     this.guest = guest;
     this.#frames = guest.frames[Symbol.asyncIterator]() as AsyncIterator<readonly string[], void, undefined>;
-    this.#reader = new TurnReader(language);
+    this.#reader = new TurnReader(language, limits.totalBytes + limits.frameBytes);
   }
 
-  static async open(sandbox: Sandbox, options: OpenOptions, signal: AbortSignal): Promise<GuestLink> {
-    return new GuestLink(await sandbox.open(options, signal), options.language);
+  static async open(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {
+    return new GuestLink(await sandbox.open(options, signal), options);
   }
 
   /** Events whose turns have not been read. */
@@ -42,23 +58,28 @@ export class GuestLink implements AsyncDisposable {
     for (;;) {
       const { done, value: frames } = await this.#frames.next();
       if (done) return await this.guest.exit;
-      const turns = this.#read(frames);
+      const turns = await this.#read(frames);
       if (!areTurns(turns) || turns.length > 0) return turns;
     }
   }
 
-  #read(frames: readonly string[]): readonly GuestTurn[] | LinkEnd {
+  async #read(frames: readonly string[]): Promise<readonly GuestTurn[] | LinkEnd> {
     const turns: GuestTurn[] = [];
+    this.#slices.resume();
     try {
-      for (const text of frames) {
+      for (const [index, text] of frames.entries()) {
         const turn = this.#reader.read(text);
         if (turn) turns.push(turn);
+        if (index % FRAMES_READ === 0 && this.#slices.due) await this.#slices.yield();
       }
     } catch (error) {
-      if (!(error instanceof BridgeViolation)) throw error;
+      if (!(error instanceof BridgeViolation || error instanceof TurnTooLong)) throw error;
       this.guest.kill(error.message);
-      return { type: "violation", detail: error.message };
+      return error instanceof TurnTooLong
+        ? { type: "too_long", length: error.length }
+        : { type: "violation", detail: error.message };
     }
+    this.#slices.pause();
     return turns;
   }
 
@@ -67,11 +88,14 @@ export class GuestLink implements AsyncDisposable {
   }
 }
 
-/** What an event closes, read from its text: for events that come from a journal. */
+/** What an event closes, read from its text: for events that come from a journal, which may be anybody's. */
 export function eventOf(text: string): GuestEvent {
-  const end = text.indexOf("\n");
-  const header = JSON.parse(end < 0 ? text : text.slice(0, end)) as { readonly kind: string; readonly id?: number };
-  return { text, closes: header.kind === "stop" ? "calls" : header.id };
+  const read = readPlainData(splitFrame(text).header);
+  const header = read.ok ? (read.value as { readonly kind?: unknown; readonly id?: unknown } | null) : null;
+  if (typeof header?.kind !== "string")
+    throw new PortcullisError("option_invalid", `The journal holds an event that is none: ${text.slice(0, 80)}.`);
+  if (header.kind === "stop") return { text, closes: "calls" };
+  return { text, closes: typeof header.id === "number" ? header.id : undefined };
 }
 
 /** Whether turns came, and not the end. */

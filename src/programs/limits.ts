@@ -18,14 +18,14 @@ export const LIMIT_RULES = {
     default: 128 * MIB,
     least: 16 * MIB,
     most: 8192 * MIB,
-    reason: "Memory of the program. Two results of 10 MB, parsed and indexed, take about 80 MiB.",
+    reason: "Memory of the program. Two results of 10 MB, parsed and joined, make the process grow by 120 MiB.",
   },
   runningMs: {
     default: 10_000,
     least: 10,
     most: 3_600_000,
     reason:
-      "Time the program itself runs, waiting for tools not counted. Joining 20 MB takes 0.2 s; ten seconds is a program gone wrong.",
+      "Time the program itself runs, waiting for tools not counted. Joining 20 MB takes less than half a second; ten seconds is a program gone wrong.",
   },
   wallMs: {
     default: 120_000,
@@ -43,19 +43,20 @@ export const LIMIT_RULES = {
     default: 64,
     least: 1,
     most: 10_000,
-    reason: "Calls that run at once; more wait their turn. Enough to hide latency, few enough for an ordinary API.",
+    reason:
+      "Calls that run at once, or wait for room at their tool (`concurrency`); more wait their turn. Enough to hide latency, few enough for an ordinary API.",
   },
   inputBytes: {
     default: MIB,
     least: 2,
     most: 16 * MIB,
-    reason: "Input of one call. It is parsed and checked on the host's own thread.",
+    reason: "Input of one call, which may hold 40,000 values. It is parsed and checked on the host's own thread.",
   },
   resultBytes: {
     default: 32 * MIB,
     least: 2,
     most: 256 * MIB,
-    reason: "Result of one call. Turning 32 MiB into JSON holds the host's thread for about 0.2 s.",
+    reason: "Result of one call, as JSON. A larger one is refused before all of it is text.",
   },
   totalBytes: {
     default: 64 * MIB,
@@ -81,8 +82,7 @@ export const LIMIT_RULES = {
     default: 4 * MIB,
     least: 64 * KIB,
     most: 64 * MIB,
-    reason:
-      "Largest message a program may send, its returned value included. Parsing 4 MiB holds the host's thread for about 30 ms.",
+    reason: "Largest message a program may send, its returned value included. It stands whole in the host's memory.",
   },
 } as const satisfies Record<string, LimitRule>;
 
@@ -111,6 +111,6 @@ function unknownLimit(option: string, name: string): PortcullisError {
   const [meant] = nearest(name, NAMES, 1);
   return new PortcullisError(
     "option_invalid",
-    `${option}: there is no limit ${JSON.stringify(name)}${meant === undefined ? "" : `, did you mean ${meant}?`} The limits are ${NAMES.join(", ")}.`,
+    `${option}: there is no limit ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`} The limits are ${NAMES.join(", ")}.`,
   );
 }

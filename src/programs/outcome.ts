@@ -18,15 +18,19 @@ export interface Fault {
 
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
-/** How an execution ended, the value still whole. Exactly one, always. */
+export interface Completed {
+  readonly type: "completed";
+  /** Undefined where the program returned nothing. Only its beginning where the text has more than `outputBytes`. */
+  readonly value: unknown;
+  /** How many entries the lists and records have that stand in `value` with their first ones only. */
+  readonly counts?: ReadonlyMap<object, number>;
+  /** The whole value as the JSON text that crossed the bridge. */
+  readonly text: string | undefined;
+}
+
+/** How an execution ended. Exactly one, always. */
 export type Ending =
-  | {
-      readonly type: "completed";
-      /** Undefined where the program returned nothing. */
-      readonly value: unknown;
-      /** The value as the JSON text that crossed the bridge. */
-      readonly text: string | undefined;
-    }
+  | Completed
   /** The program threw, or could not be run at all. */
   | { readonly type: "failed"; readonly fault: Fault }
   /** A limit was reached. `seen` is at least what was reached. */

@@ -1,11 +1,22 @@
-import { type Node, type Options, parse, type Statement } from "acorn";
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import {
+  type BinaryExpression,
+  type FunctionDeclaration,
+  type Node,
+  type Options,
+  parse,
+  type Statement,
+  tokenizer,
+} from "acorn";
+import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
 import type { Fault } from "./outcome.ts";
 import type { Position } from "./source-map.ts";
 
 export interface ReadProgram {
-  /** The program as JavaScript: as it was, or with its types replaced by spaces. */
-  readonly code: string;
+  /** The program as JavaScript, as it was or with its types replaced by spaces, as a function's text. */
+  readonly text: string;
+  /** Its statements, with their offsets in `text`. */
   readonly body: readonly Statement[];
 }
 
@@ -14,22 +25,20 @@ export interface UnreadProgram {
   readonly position: Position | undefined;
 }
 
-const OPTIONS: Options = {
-  ecmaVersion: "latest",
-  sourceType: "script",
-  allowAwaitOutsideFunction: true,
-  allowReturnOutsideFunction: true,
-  allowImportExportEverywhere: true,
-  allowHashBang: false,
-};
+/** Brackets within brackets that a program may have. Parsers recurse, and the stripper's memory is never mended after it has run out of stack. */
+const DEPTH = 200;
 
-/** A call with type arguments reads as comparisons in JavaScript: `f<string>(x)`. */
-const TYPE_ARGUMENTS = /[\w$]\s*<[\w$\s,.|&[\]{}:;"']+>\s*\(/;
+const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
+
+/** A call with type arguments reads as comparisons in JavaScript: `f<string, number>(x)`. */
+const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 
 /** Reads a program as JavaScript, and where it is none, as TypeScript whose types can be erased. */
 export function parseProgram(code: string): ReadProgram | UnreadProgram {
+  if (isTooDeep(code))
+    return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
   const asJavaScript = tryParse(code);
-  if ("body" in asJavaScript && !TYPE_ARGUMENTS.test(code)) return refuseModuleSyntax(asJavaScript);
+  if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
   const stripped = stripTypes(code);
   if (typeof stripped === "string") {
     const asTypeScript = tryParse(stripped);
@@ -39,48 +48,73 @@ export function parseProgram(code: string): ReadProgram | UnreadProgram {
   return stripped.fault.code === "syntax" ? asJavaScript : stripped;
 }
 
-function tryParse(code: string): ReadProgram | UnreadProgram {
+/** Whether a program that reads as JavaScript is rather meant as TypeScript. */
+function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
+  return code.includes("<") && (TYPE_ARGUMENTS.test(code) || find(body, comparesComparison) !== undefined);
+}
+
+/** `f<A<B>>(x)`, `f<(A | B)>(x)`: nobody compares what a comparison comes to. */
+function comparesComparison(node: Node): boolean {
+  const { type, operator, left } = node as BinaryExpression;
+  return (
+    type === "BinaryExpression" && COMPARING.has(operator) && left.type === "BinaryExpression" && left.operator === "<"
+  );
+}
+
+const COMPARING = new Set(["<", ">", ">=", ">>", ">>>"]);
+
+function isTooDeep(code: string): boolean {
+  let depth = 0;
   try {
-    return { code, body: parse(code, OPTIONS).body as Statement[] };
-  } catch (error) {
-    if (error instanceof RangeError)
-      return {
-        fault: { name: "SyntaxError", code: "syntax", message: "The program is nested too deeply to be read." },
-        position: undefined,
-      };
-    const { message, loc } = error as { message: string; loc?: { line: number; column: number } };
-    return {
-      fault: { name: "SyntaxError", code: "syntax", message: `${message.replace(/ \(\d+:\d+\)$/, "")}.` },
-      position: loc && { line: loc.line, column: loc.column + 1 },
-    };
+    for (const { type } of tokenizer(code, OPTIONS)) {
+      if (/^[([{]$|^\$\{$/.test(type.label)) depth += 1;
+      else if (/^[)\]}]$/.test(type.label)) depth -= 1;
+      if (depth > DEPTH) return true;
+    }
+  } catch {
+    // What cannot be cut into tokens cannot be parsed either, and the parser says why.
   }
+  return false;
+}
+
+function tryParse(code: string): ReadProgram | UnreadProgram {
+  const text = asFunction(code);
+  try {
+    const [program, more] = parse(text, OPTIONS).body;
+    if (more) return { fault: syntaxFault("There is a bracket that closes nothing."), position: undefined };
+    return { text, body: (program as FunctionDeclaration).body.body };
+  } catch (error) {
+    const { message, loc } = error as { message: string; loc?: Position };
+    return { fault: syntaxFault(`${message.replace(/ \(\d+:\d+\)$/, "")}.`), position: loc && placeInBody(code, loc) };
+  }
+}
+
+function syntaxFault(message: string, code = "syntax"): Fault {
+  return { name: "SyntaxError", code, message };
 }
 
 // ---- what programs cannot do -----------------------------------------------------------------------------------
 
-const MODULE_SYNTAX: Readonly<Record<string, string>> = {
-  ImportDeclaration:
-    "A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.",
-  ImportExpression:
-    "A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.",
-  MetaProperty: "A program is no module and has no import.meta.",
-  ExportNamedDeclaration: "A program exports nothing. Return the value instead, with `return`.",
-  ExportDefaultDeclaration: "A program exports nothing. Return the value instead, with `return`.",
-  ExportAllDeclaration: "A program exports nothing. Return the value instead, with `return`.",
-};
+const NO_IMPORTS =
+  "A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.";
+const NO_EXPORTS = "A program exports nothing. Return the value instead, with `return`.";
+
+const MODULE_SYNTAX: ReadonlyMap<string, string> = new Map([
+  ["ImportDeclaration", NO_IMPORTS],
+  ["ImportExpression", NO_IMPORTS],
+  ["MetaProperty", "A program is no module and has no import.meta."],
+  ["ExportNamedDeclaration", NO_EXPORTS],
+  ["ExportDefaultDeclaration", NO_EXPORTS],
+  ["ExportAllDeclaration", NO_EXPORTS],
+]);
 
 function refuseModuleSyntax(parsed: ReadProgram): ReadProgram | UnreadProgram {
-  const found = find(parsed.body, (node) => node.type in MODULE_SYNTAX && !isNewTarget(node));
+  const found = find(parsed.body, (node) => MODULE_SYNTAX.has(node.type) && !isNewTarget(node));
   if (!found) return parsed;
-  const before = parsed.code.slice(0, found.start).split("\n");
   return {
-    fault: { name: "SyntaxError", code: "program_is_module", message: MODULE_SYNTAX[found.type] ?? "" },
-    position: { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
+    fault: syntaxFault(MODULE_SYNTAX.get(found.type) ?? "", "program_is_module"),
+    position: placeOf(parsed.text, found.start),
   };
-}
-
-function isNewTarget(node: Node): boolean {
-  return node.type === "MetaProperty" && (node as unknown as { meta: { name: string } }).meta.name === "new";
 }
 
 function find(root: unknown, matches: (node: Node) => boolean): Node | undefined {
@@ -94,54 +128,75 @@ function find(root: unknown, matches: (node: Node) => boolean): Node | undefined
   return undefined;
 }
 
+function isNewTarget(node: Node): boolean {
+  return node.type === "MetaProperty" && (node as unknown as { meta: { name: string } }).meta.name === "new";
+}
+
 // ---- types -----------------------------------------------------------------------------------------------------
 
 type Amaro = typeof import("amaro");
+let require = createRequire(import.meta.url);
 let amaro: Amaro | undefined;
-
-/** Opens an async function on the program's first line, for the stripper knows neither `await` nor `return` outside of one. */
-const OPENING = "async function program(){";
 
 /** The code with its types replaced by spaces, or why that cannot be. */
 function stripTypes(code: string): string | UnreadProgram {
-  amaro ??= createRequire(import.meta.url)("amaro") as Amaro;
-  const moduleLine = code
+  amaro ??= require("amaro") as Amaro;
+  try {
+    return bodyOf(amaro.transformSync(asFunction(code), { mode: "strip-only" }).code);
+  } catch (error) {
+    return unstripped(code, error);
+  }
+}
+
+/** The stripper itself broke, and its memory with it, which one of its modules holds: the next program gets a fresh one. */
+function forgetStripper(): void {
+  amaro = undefined;
+  const folder = dirname(require.resolve("amaro"));
+  for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
+  // It remembers what it has loaded, and that is some megabytes.
+  require = createRequire(import.meta.url);
+}
+
+function unstripped(code: string, error: unknown): UnreadProgram {
+  const {
+    code: kind,
+    message,
+    startLine,
+    startColumn,
+  } = error as { code?: string; message?: string; startLine?: number; startColumn?: number };
+  if (kind !== "UnsupportedSyntax" && kind !== "InvalidSyntax") {
+    forgetStripper();
+    return { fault: syntaxFault("The program cannot be read."), position: undefined };
+  }
+  if (kind === "InvalidSyntax") return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
+  const words = String(message)
+    .replace(/ in (strip-only|type strip) mode/, "")
+    .replace(/\.$/, "");
+  return {
+    fault: syntaxFault(
+      `${words}. Only types that can be erased are understood: write it as plain JavaScript.`,
+      "typescript_unsupported",
+    ),
+    position:
+      startLine === undefined || startColumn === undefined
+        ? undefined
+        : placeInBody(code, { line: startLine, column: startColumn }),
+  };
+}
+
+/** Import and export statements that stand beside types, which only the stripper could have read. */
+function moduleFault(code: string): UnreadProgram | undefined {
+  const line = code
     .split("\n")
-    .findIndex((line) =>
+    .findIndex((text) =>
       /^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/.test(
-        line,
+        text,
       ),
     );
-  if (moduleLine >= 0) {
-    const message =
-      MODULE_SYNTAX[
-        /^\s*import/.test(code.split("\n")[moduleLine] ?? "") ? "ImportDeclaration" : "ExportNamedDeclaration"
-      ] ?? "";
-    return {
-      fault: { name: "SyntaxError", code: "program_is_module", message },
-      position: { line: moduleLine + 1, column: 1 },
-    };
-  }
-  try {
-    return amaro.transformSync(`${OPENING}${code}\n}`, { mode: "strip-only" }).code.slice(OPENING.length, -2);
-  } catch (error) {
-    const {
-      code: kind,
-      message,
-      startLine,
-      startColumn,
-    } = error as { code?: string; message?: string; startLine?: number; startColumn?: number };
-    const unsupported = kind === "UnsupportedSyntax";
-    return {
-      fault: {
-        name: "SyntaxError",
-        code: unsupported ? "typescript_unsupported" : "syntax",
-        message: `${String(message).replace(/ in (strip-only|type strip) mode/, "")}${unsupported ? ". Only types that can be erased are understood: write it as plain JavaScript." : "."}`,
-      },
-      position:
-        startLine === undefined || startColumn === undefined
-          ? undefined
-          : { line: startLine, column: startColumn + 1 - (startLine === 1 ? OPENING.length : 0) },
-    };
-  }
+  if (line < 0) return undefined;
+  const isImport = /^\s*import/.test(code.split("\n")[line] ?? "");
+  return {
+    fault: syntaxFault(isImport ? NO_IMPORTS : NO_EXPORTS, "program_is_module"),
+    position: { line: line + 1, column: 1 },
+  };
 }

@@ -17,17 +17,24 @@ export type Replayed =
 
 /**
  * Hands recorded events to a guest and compares what it does with what is recorded, byte for byte. The guest
- * must stand where the first of these turns began.
+ * must stand where the first of these turns began, which is turn `from` of the execution.
  */
-export async function replayTurns(link: GuestLink, recorded: readonly Turn[]): Promise<Replayed> {
+export async function replayTurns(link: GuestLink, recorded: readonly Turn[], from = 0): Promise<Replayed> {
   link.send(recorded.map(({ event }) => eventOf(event)));
   for (let index = 0; index < recorded.length;) {
     const heard = await link.nextTurns();
     if (!areTurns(heard)) return { type: "ended", end: heard };
     for (const turn of heard) {
-      const divergence = compare(index, recorded[index]?.commands ?? [], turn.texts);
+      const divergence = compare(from + index, recorded[index]?.commands ?? [], turn.texts);
       if (divergence) return { type: "diverged", divergence };
       index += 1;
+      // A guest that has settled is silent: whatever else is recorded it will not do.
+      const next = recorded[index];
+      if (turn.settled && next)
+        return {
+          type: "diverged",
+          divergence: { turn: from + index, recorded: next.commands[0] ?? next.event, replayed: "nothing" },
+        };
     }
   }
   return { type: "identical" };

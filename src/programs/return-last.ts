@@ -1,4 +1,6 @@
-import type { Expression, ExpressionStatement, Statement } from "acorn";
+import type { Expression, ExpressionStatement, Statement, VariableDeclarator } from "acorn";
+import { bodyOf, placeOf } from "./function-body.ts";
+import type { ReadProgram } from "./parse-program.ts";
 
 /** Text that was put into a line: what stood at `column` and after it stands `length` further right. Counted from 1. */
 export interface Insertion {
@@ -16,24 +18,41 @@ interface Edited {
  * Makes a program return what its author means it to, where it does not say so itself: the result of a lone
  * function, of a `main` that nobody calls, or the value of its last expression.
  */
-export function returnLastExpression(code: string, body: readonly Statement[]): Edited {
+export function returnLastExpression({ text, body: statements }: ReadProgram): Edited {
+  const body = statements.filter(({ type }) => type !== "EmptyStatement");
   const last = body.at(-1);
-  if (last?.type === "ExpressionStatement" && last.directive === undefined && isWorthReturning(last.expression)) {
-    return isFunction(last.expression) && body.length === 1
-      ? surround(code, last, "return await (", ")(tools)")
-      : surround(code, last, "return await (", ")");
+  if (last?.type === "ExpressionStatement" && last.directive !== "use strict" && isWorthReturning(last.expression)) {
+    return surround(text, last, "return await (", isFunction(last.expression) && body.length === 1 ? ")(tools)" : ")");
   }
-  const called = uncalledFunction(body);
-  return called === undefined
-    ? { program: code, insertions: [] }
-    : { program: `${code}\nreturn await ${called}(tools);`, insertions: [] };
+  const called = uncalledFunction(text, body);
+  return {
+    program: `${bodyOf(text)}${called === undefined ? "" : `\nreturn await ${called}(tools);`}`,
+    insertions: [],
+  };
 }
 
-/** The function to call in a program that only declares functions. */
-function uncalledFunction(body: readonly Statement[]): string | undefined {
-  const names = body.map((statement) => (statement.type === "FunctionDeclaration" ? statement.id.name : undefined));
-  if (names.length === 0 || names.includes(undefined)) return undefined;
-  return names.length === 1 ? names[0] : names.find((name) => name === "main");
+/** The function to call in a program that only declares: the one there is, or the `main` that nothing refers to. */
+function uncalledFunction(text: string, body: readonly Statement[]): string | undefined {
+  if (!body.every(({ type }) => DECLARING.has(type))) return undefined;
+  const names = body.map(functionName);
+  if (names.length === 1) return names[0];
+  return names.includes("main") && (names.every((name) => name !== undefined) || isMentionedOnce(text, "main"))
+    ? "main"
+    : undefined;
+}
+
+const DECLARING = new Set(["FunctionDeclaration", "VariableDeclaration", "ClassDeclaration"]);
+
+/** Name of the function that a statement declares, if it declares one and nothing else. */
+function functionName(statement: Statement): string | undefined {
+  if (statement.type === "FunctionDeclaration") return statement.id.name;
+  if (statement.type !== "VariableDeclaration" || statement.declarations.length !== 1) return undefined;
+  const [{ id, init }] = statement.declarations as [VariableDeclarator];
+  return id.type === "Identifier" && init && isFunction(init) ? id.name : undefined;
+}
+
+function isMentionedOnce(text: string, name: string): boolean {
+  return text.split(new RegExp(`\\b${name}\\b`)).length === 2;
 }
 
 function isFunction(expression: Expression): boolean {
@@ -47,13 +66,11 @@ function isWorthReturning(expression: Expression): boolean {
   return expression.type !== "AssignmentExpression" && expression.type !== "UpdateExpression";
 }
 
-function surround(code: string, statement: ExpressionStatement, before: string, after: string): Edited {
-  const text = code.slice(statement.start, statement.end);
-  const bare = text.replace(/;$/, "");
-  const lines = code.slice(0, statement.start).split("\n");
+function surround(text: string, statement: ExpressionStatement, before: string, after: string): Edited {
+  const bare = text.slice(statement.start, statement.end).replace(/;$/, "");
   return {
     // The line break keeps a comment at the end of the expression from swallowing what is put behind it.
-    program: `${code.slice(0, statement.start)}${before}${bare}\n${after};${code.slice(statement.end)}`,
-    insertions: [{ line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1, length: before.length }],
+    program: bodyOf(`${text.slice(0, statement.start)}${before}${bare}\n${after};${text.slice(statement.end)}`),
+    insertions: [{ ...placeOf(text, statement.start), length: before.length }],
   };
 }

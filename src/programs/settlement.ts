@@ -1,16 +1,19 @@
 import type { FaultBody, GuestFrame } from "../../bridge/frames.ts";
 import type { Overdraft } from "../gate/budget.ts";
-import { plainDataFault } from "../gate/plain-data.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
+import { readPlainData } from "../gate/plain-data.ts";
+import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
-import type { Ending, Fault } from "./outcome.ts";
+import type { Completed, Ending, Fault } from "./outcome.ts";
 import { faultAt, onlyMention, type SourceMap } from "./source-map.ts";
+import { readHead } from "./value-head.ts";
 
 /** What is known when a program settles. */
 export interface Circumstances {
   readonly limits: Limits;
   readonly map: SourceMap;
   readonly tools: ToolSet;
+  /** Calls that the program made, those included that the gate was not asked for because it ended with them. */
+  readonly calls: number;
   /** The limit that was last in a call's way, if any was. */
   readonly overdraft: Overdraft | undefined;
   /** Names of the tools whose calls have no answer yet. */
@@ -32,41 +35,55 @@ export function settle(
     const fault = parseFault(body);
     return { notes, ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read") };
   }
-  const value = body === undefined ? undefined : parseValue(body);
-  if (value === NOT_JSON) return { notes, ending: broken("a value that is not plain JSON") };
-  const { left, tools } = circumstances;
-  const writing = left.filter((name) => (tools.get(name)?.effect ?? "read") !== "read");
+  const { left, limits, tools } = circumstances;
+  const returned = body === undefined ? { value: undefined } : readValue(body, limits.outputBytes);
+  if (!returned) return { notes, ending: broken("a value that is not plain JSON") };
+  const writing = left.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes, ending: { type: "failed", fault: notAwaited(writing) } };
   return {
     notes: left.length === 0 ? notes : [...notes, endedWithProgram(left)],
-    ending: { type: "completed", value, text: body },
+    ending: { type: "completed", ...returned, text: body },
   };
+}
+
+/** A value that goes to the model whole is read whole. Of a larger one there will only be a stub. */
+function readValue(text: string, outputBytes: number): Pick<Completed, "value" | "counts"> | undefined {
+  if (Buffer.byteLength(text) > outputBytes) return readHead(text, outputBytes);
+  const value = parseValue(text);
+  return value === NOT_JSON ? undefined : { value };
 }
 
 export const NOT_JSON = Symbol("not JSON");
 
 /** A value from a guest, or NOT_JSON where the text is none, or none that should be handed on. */
 export function parseValue(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return plainDataFault(value) === undefined ? value : NOT_JSON;
-  } catch {
-    return NOT_JSON;
-  }
+  const read = readPlainData(text);
+  return read.ok ? read.value : NOT_JSON;
 }
 
-function endingOf(fault: FaultBody, { limits, map, overdraft }: Circumstances): Ending {
+function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumstances): Ending {
   if (fault.code === "budget_spent" && overdraft)
     return { type: "stopped", limit: overdraft.limit, allowed: overdraft.allowed, seen: overdraft.seen };
+  if (fault.code === "budget_spent" && calls > limits.calls)
+    return { type: "stopped", limit: "calls", allowed: limits.calls, seen: calls };
   if (fault.code === "value_too_large")
     return { type: "stopped", limit: "outputBytes", allowed: limits.outputBytes, seen: limits.frameBytes };
+  if (fault.name === "RangeError" && OUT_OF_MEMORY.test(fault.message))
+    return { type: "stopped", limit: "memoryBytes", allowed: limits.memoryBytes, seen: limits.memoryBytes };
   const { line, column, ...words } = fault;
   const position =
-    line === undefined || column === undefined
-      ? onlyMention(map.source, words.tool ?? "")
-      : map.toSource({ line, column });
+    line === undefined || column === undefined ? onlyMention(map.source, words.tool) : map.toSource({ line, column });
   return { type: "failed", fault: faultAt(map.source, words, position) };
 }
+
+/** Whether a call of this name would have changed something. Of what a program may not call it learns nothing by this either. */
+function changes(tools: ToolSet, name: string): boolean {
+  const tool = tools.get(name);
+  return tool !== undefined && isVisible(tool, ["programmatic"]) && tool.effect !== "read";
+}
+
+/** What V8 throws where it has no memory for an array buffer, instead of ending the engine. */
+const OUT_OF_MEMORY = /^Array buffer allocation failed$/;
 
 /** The program may have changed something, and nobody knows. */
 function notAwaited(writing: readonly string[]): Fault {

@@ -12,12 +12,15 @@ export interface SourceMap {
   readonly toSource: (position: Position) => Position;
 }
 
+/** What ends a line for JavaScript. */
+const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/;
+
 /** Longest excerpt, in characters. */
 const EXCERPT_LENGTH = 160;
 
 /** Where a tool is named in a source, if it is named just once: the place of a failed call whose stack does not lead there. */
-export function onlyMention(source: string, tool: string): Position | undefined {
-  const index = source.indexOf(`tools.${tool}`);
+export function onlyMention(source: string, tool: string | undefined): Position | undefined {
+  const index = tool === undefined ? -1 : source.indexOf(`tools.${tool}`);
   if (index < 0 || source.includes(`tools.${tool}`, index + 1)) return undefined;
   const before = source.slice(0, index).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
@@ -26,7 +29,7 @@ export function onlyMention(source: string, tool: string): Position | undefined 
 /** A fault with its place in the source, and that line of it. A place that is not in the source is left out. */
 export function faultAt(source: string, fault: Fault, position: Position | undefined): Fault {
   if (!position) return fault;
-  const text = source.split("\n", position.line)[position.line - 1];
+  const text = source.split(LINE_BREAK, position.line)[position.line - 1];
   if (text === undefined) return fault;
   const excerpt = text.trim();
   return {

@@ -1,23 +1,67 @@
-const FENCE = /^[ \t]*(`{3,}|~{3,})/;
+/** What opens a block: the fence, the language, and whatever else is said of it. */
+const FENCE = /^[ \t]*(`{3,}|~{3,})[ \t]*\{?[ \t.]*([\w+#-]*)[^`]*$/;
 
-/**
- * Code without the Markdown round it. Where a text has a fenced block, only what is in its first block stays, on
- * the lines where it was; all other lines become empty.
- */
-export function stripFence(source: string): string {
-  const lines = source.split("\n");
-  const open = lines.findIndex((line) => FENCE.test(line));
-  if (open < 0 || !startsMarkdown(lines, open)) return source;
-  const fence = FENCE.exec(lines[open] ?? "")?.[1] ?? "";
-  const length = lines
-    .slice(open + 1)
-    .findIndex((line) => line.trim().startsWith(fence) && line.trim().replaceAll(fence[0] ?? "", "") === "");
-  const close = length < 0 ? lines.length : open + 1 + length;
-  return lines.map((line, index) => (index > open && index < close ? line : "")).join("\n");
+/** Languages that blocks with programs are marked with; a block may be marked with none. */
+const PROGRAMS = new Set(["", "js", "javascript", "mjs", "jsx", "node", "ts", "typescript", "mts", "tsx"]);
+
+interface Block {
+  readonly language: string;
+  /** Indices of the lines of its two fences. */
+  readonly open: number;
+  readonly close: number;
 }
 
-/** Three backticks may also stand in a template literal: a fence opens with nothing before it but prose. */
-function startsMarkdown(lines: readonly string[], open: number): boolean {
-  const info = (lines[open] ?? "").replace(FENCE, "").trim();
-  return /^[\w+-]*$/.test(info) && lines.slice(0, open).every((line) => !/[;{}=]|=>|^\s*\/\//.test(line));
+export type Stripped =
+  | { readonly type: "code"; readonly code: string }
+  /** There is no block. */
+  | { readonly type: "none" }
+  /** There are several that may be the program. */
+  | { readonly type: "several"; readonly count: number };
+
+/**
+ * Code without the Markdown round it: only what is in its fenced block stays, on the lines where it was, and all other
+ * lines become empty. Blocks in other languages are passed over where there is one for a program.
+ */
+export function stripFence(source: string): Stripped {
+  const lines = source.split("\n");
+  const blocks = blocksOf(lines);
+  const programs = blocks.filter(({ language }) => PROGRAMS.has(language.toLowerCase()));
+  const written = programs.filter((block) => inside(lines, block).some((line) => line.trim() !== ""));
+  if (written.length > 1) return { type: "several", count: written.length };
+  const block = written[0] ?? programs[0] ?? blocks[0];
+  if (!block) return { type: "none" };
+  const code = inside(lines, block);
+  if (code.some((line) => line.trim() !== "")) return { type: "code", code: code.join("\n") };
+  // Nothing is in it: then the program may stand beside it.
+  return {
+    type: "code",
+    code: lines.map((line, index) => (index === block.open || index === block.close ? "" : line)).join("\n"),
+  };
+}
+
+/** Whether the first thing in a text is a fence: JavaScript would read it as template literals. */
+export function beginsWithFence(source: string): boolean {
+  return FENCE.test(source.trimStart().split("\n", 1)[0] ?? "");
+}
+
+function blocksOf(lines: readonly string[]): Block[] {
+  const blocks: Block[] = [];
+  for (let open = 0; open < lines.length; open += 1) {
+    const [, fence, language = ""] = FENCE.exec(lines[open] ?? "") ?? [];
+    if (fence === undefined) continue;
+    const length = lines.slice(open + 1).findIndex((line) => closes(line.trim(), fence));
+    const close = length < 0 ? lines.length : open + 1 + length;
+    blocks.push({ language, open, close });
+    open = close;
+  }
+  return blocks;
+}
+
+function inside(lines: readonly string[], { open, close }: Block): string[] {
+  return lines.map((line, index) => (index > open && index < close ? line : ""));
+}
+
+/** A block is closed by a line of at least as many of the same characters, and nothing else. */
+function closes(line: string, fence: string): boolean {
+  return line.startsWith(fence) && line.replaceAll(fence[0] ?? "", "") === "";
 }

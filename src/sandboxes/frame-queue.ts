@@ -1,3 +1,6 @@
+/** What a frame takes beside its text, in characters' worth. */
+const FRAME_LENGTH = 64;
+
 /**
  * Frames that have arrived and were not read yet: one writer, one reader. It says when the reader is so far
  * behind that the writer should stop reading from the guest, and when it has caught up.
@@ -20,7 +23,7 @@ export class FrameQueue implements AsyncIterable<readonly string[]> {
     if (this.#ended || frames.length === 0) return;
     for (const frame of frames) {
       this.#arrived.push(frame);
-      this.#held += frame.length;
+      this.#held += frame.length + FRAME_LENGTH;
     }
     if (this.#held > this.#most) this.#onPressure(true);
     this.#notify();

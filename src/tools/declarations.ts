@@ -1,4 +1,4 @@
-import { optionError } from "../errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import { countTokens } from "./count-tokens.ts";
 import { jsonSchemaOf } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
@@ -42,10 +42,15 @@ const DETAILS: readonly Detail[] = [
  * Typed stubs of tools for a model to read: one line a tool, with its input's and its result's type. Where they
  * do not fit the budget, detail is left out evenly, and the first line says in plain words what is missing.
  */
-export function declareTools(
-  tools: readonly Tool[],
-  { language = "javascript", budgetTokens = 4000 }: DeclarationOptions = {},
-): string {
+export function declareTools(tools: readonly Tool[], options: DeclarationOptions = {}): string {
+  if (typeof options !== "object" || options === null) throw optionError("declarations(options)", "an object", options);
+  const { language = "javascript", budgetTokens = 4000, ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `declarations: there is no option ${JSON.stringify(unknown)}. The options are language, budgetTokens.`,
+    );
   if (language !== "javascript") throw optionError("declarations({ language })", `"javascript"`, language);
   if (!Number.isSafeInteger(budgetTokens) || budgetTokens < 1)
     throw optionError("declarations({ budgetTokens })", "a whole number from 1", budgetTokens);

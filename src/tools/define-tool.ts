@@ -25,7 +25,10 @@ export interface ToolOptions<Input extends Schema, Output extends Schema | undef
   readonly effect: Effect;
   /** Whether somebody must approve a call: `"never"` (default), `"always"`, or by its input. */
   readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
-  /** Calls at once over all executions of a runtime; unlimited by default. */
+  /**
+   * Calls at once over all executions of a runtime; unlimited by default. A call that was given up does not count any
+   * more, though a handler that does not heed its signal may still run.
+   */
   readonly concurrency?: number;
   /** Time the handler has, in milliseconds; a minute by default. */
   readonly timeoutMs?: number;
@@ -56,6 +59,8 @@ const OPTION_NAMES = [
 export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined>(
   options: ToolOptions<Input, Output>,
 ): Tool {
+  if (typeof options !== "object" || options === null)
+    throw invalid(undefined, "defineTool(options)", "an object", options);
   const {
     name,
     description,
@@ -79,7 +84,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     if (!OPTION_NAMES.includes(option))
       throw new PortcullisError(
         "tool_invalid",
-        `Tool "${name}": there is no option ${JSON.stringify(option)}${didYouMean(option)}.`,
+        `Tool "${name}": there is no option ${JSON.stringify(option)}${didYouMean(option)}`,
       );
   }
   check(
@@ -177,5 +182,5 @@ function invalid(toolName: unknown, option: string, expected: string, got: unkno
 
 function didYouMean(option: string): string {
   const [name] = nearest(option, OPTION_NAMES, 1);
-  return name === undefined ? "" : `: did you mean ${name}?`;
+  return name === undefined ? "." : `: did you mean ${name}?`;
 }

@@ -5,15 +5,22 @@ export function nearest(name: string, known: readonly string[], most = 3): strin
   const wanted = name.slice(0, 128).toLowerCase();
   return known
     .map((candidate) => ({ candidate, distance: distance(wanted, candidate.toLowerCase()) }))
-    .filter(({ distance: far }) => far <= Math.max(2, wanted.length / 3))
-    .toSorted((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
+    .filter(({ distance: far }) => far !== undefined)
+    .toSorted((a, b) => (a.distance ?? 0) - (b.distance ?? 0) || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, most)
     .map(({ candidate }) => candidate);
 }
 
-/** Edits between two names, in whole or in their last parts: `listInvoices` is near `billing.listInvoices`. */
-function distance(wanted: string, candidate: string): number {
-  return Math.min(leven(wanted, candidate), leven(lastPart(wanted), lastPart(candidate)) + 0.5);
+/** How far a name is from the one that was wanted, in edits: as a whole, by its last part, or as what is part of it; undefined where it cannot be meant. */
+function distance(wanted: string, candidate: string): number | undefined {
+  const distances = [editsIfNear(wanted, candidate), editsIfNear(lastPart(wanted), lastPart(candidate), 0.5)];
+  if (wanted.length >= 3 && candidate.includes(wanted)) distances.push(1);
+  return distances.filter((one) => one !== undefined).toSorted((a, b) => a - b)[0];
+}
+
+function editsIfNear(wanted: string, candidate: string, penalty = 0): number | undefined {
+  const edits = leven(wanted, candidate);
+  return edits <= Math.max(1, wanted.length / 3) ? edits + penalty : undefined;
 }
 
 function lastPart(name: string): string {

@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { Validator } from "@cfworker/json-schema";
+import { type OutputUnit, Validator } from "@cfworker/json-schema";
 import { describe, PortcullisError } from "../errors.ts";
 
 /** Any schema library's schema that validates and can say its JSON Schema: zod 4 and arktype do, `jsonSchema()` makes one. */
@@ -35,6 +35,7 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
     );
   }
   const own = structuredClone(schema);
+  refuseUnresolved(own);
   const validator = new Validator(own, "2020-12", true);
   return {
     "~standard": {
@@ -43,15 +44,48 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
       validate(value) {
         const { valid, errors } = validator.validate(value);
         if (valid) return { value: value as Value };
-        return {
-          issues: errors
-            .slice(-1)
-            .map((error) => ({ message: error.error, path: pointerKeys(error.instanceLocation) })),
-        };
+        return { issues: [issueOf(errors)] };
       },
       jsonSchema: { input: () => structuredClone(own), output: () => structuredClone(own) },
     },
   };
+}
+
+/** The one error that tells most: the innermost, or that none of several alternatives fits. */
+function issueOf(errors: readonly OutputUnit[]): StandardSchemaV1.Issue {
+  const choice = errors.find(({ keyword }) => keyword === "anyOf" || keyword === "oneOf");
+  const error = choice ?? errors.at(-1);
+  if (!error) return { message: "it does not fit" };
+  const path = pointerKeys(error.instanceLocation);
+  if (error.keyword === "false") return { message: "there is no such field", path };
+  return { message: choice ? "it fits none of the alternatives" : error.error, path };
+}
+
+/** A reference that leads nowhere would be found only by the first value that gets there. */
+function refuseUnresolved(root: JsonSchema): void {
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const part = open.pop();
+    if (typeof part !== "object" || part === null) continue;
+    if ("$ref" in part && typeof part.$ref === "string" && resolveReference(root, part.$ref) === undefined)
+      throw new PortcullisError(
+        "option_invalid",
+        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} leads nowhere. References reach within the schema only, like #/$defs/name.`,
+      );
+    open.push(...Object.values(part));
+  }
+}
+
+/** The part of a schema that a reference within it leads to. */
+export function resolveReference(root: JsonSchema, reference: string): unknown {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let place: unknown = root;
+  for (const key of pointerKeys(reference)) {
+    if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) return undefined;
+    place = (place as Record<string, unknown>)[key];
+  }
+  return place;
 }
 
 /** Whether a value is a `Schema`. */
@@ -109,7 +143,7 @@ function pathText(keys: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Keys of a JSON pointer in a URI fragment, as @cfworker/json-schema reports places. */
+/** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */
 function pointerKeys(pointer: string): string[] {
   return pointer
     .split("/")

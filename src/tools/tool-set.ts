@@ -1,5 +1,6 @@
 import { PortcullisError, describe } from "../errors.ts";
 import { nearest } from "./nearest.ts";
+import { toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool } from "./tool.ts";
 
 /** The tools of one runtime, each under its own name. Never changes once made. */
@@ -14,14 +15,11 @@ export class ToolSet {
         `tools: expected an array of tools made by defineTool, got ${describe(tools)}.`,
       );
     for (const tool of tools) {
-      if (
-        typeof tool !== "object" ||
-        tool === null ||
-        typeof tool.handler !== "function" ||
-        typeof tool.needsApproval !== "function"
-      ) {
+      if (!isTool(tool))
         throw new PortcullisError("option_invalid", `tools: expected tools made by defineTool, got ${describe(tool)}.`);
-      }
+      const fault = toolNameFault(tool.name);
+      if (fault !== undefined)
+        throw new PortcullisError("tool_invalid", `"${tool.name}" cannot be the name of a tool: ${fault}.`);
       if (this.#tools.has(tool.name))
         throw new PortcullisError("tools_conflict", `Two tools are called "${tool.name}": rename one.`);
       this.#tools.set(tool.name, tool);
@@ -63,6 +61,19 @@ export class ToolSet {
         );
     }
   }
+}
+
+/** Whether something has what `defineTool` gives a tool, as far as this package relies on it. */
+function isTool(value: Tool | null): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, allowedCallers, input, handler, needsApproval } = value;
+  return (
+    typeof name === "string" &&
+    Array.isArray(allowedCallers) &&
+    typeof input === "object" &&
+    typeof handler === "function" &&
+    typeof needsApproval === "function"
+  );
 }
 
 export function isVisible(tool: Tool, callers: readonly Caller[]): boolean {

@@ -1,5 +1,6 @@
 import type { OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
+import type { ParentDeathCommand } from "./parent-death.ts";
 
 export interface PoolOptions {
   /** Engines kept ready for the next program. */
@@ -12,6 +13,8 @@ export interface PoolOptions {
   readonly programsPerEngine: number;
   /** Memory an engine may have kept above its first program's start, in bytes, to be used again. */
   readonly keptMemoryBytes: number;
+  /** How engines are started; found out where it is not given. */
+  readonly command?: ParentDeathCommand;
 }
 
 /** Heap limit that idle engines are prepared with; a program with another one waits a millisecond for its isolate. */
@@ -19,8 +22,13 @@ const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
 /** How long an idle engine beyond the warm ones is kept. */
 const IDLE_MS = 10_000;
 
+const CLOSED = "the sandbox was closed";
+/** Starts that fail in a row before a program that waits is told. One may have been ended by somebody else. */
+const FAILED_STARTS = 3;
+
 interface Waiter {
   readonly tenant: string;
+  failedStarts: number;
   readonly resolve: (engine: EngineProcess) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -44,6 +52,10 @@ export class EnginePool {
     this.#options = options;
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   /** Counts for `doctor`, tests and benchmarks. */
   get counts(): { readonly engines: number; readonly idle: number; readonly waiting: number } {
     return { engines: this.#all.size, idle: this.#idle.length, waiting: this.#waiting.length };
@@ -51,7 +63,8 @@ export class EnginePool {
 
   /** Resolves when the warm engines stand. Rejects with the cause where engines cannot start here. */
   async warm(): Promise<void> {
-    const missing = this.#options.warm - this.#idle.length - this.#coming;
+    const { warm, engines } = this.#options;
+    const missing = Math.min(warm - this.#idle.length - this.#coming, engines - this.#all.size);
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start()));
   }
 
@@ -60,6 +73,7 @@ export class EnginePool {
     this.#usualMemoryBytes = limits.memoryBytes;
     for (;;) {
       signal.throwIfAborted();
+      if (this.#closed) throw new Error(CLOSED);
       const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, signal));
       engine.programs += 1;
       engine.tenant = tenant;
@@ -88,9 +102,9 @@ export class EnginePool {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#trimmer);
-    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error("the sandbox was closed"));
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error(CLOSED));
     const engines = [...this.#all];
-    for (const engine of engines) engine.kill("the sandbox was closed");
+    for (const engine of engines) engine.kill(CLOSED);
     await Promise.all(engines.map((engine) => engine.exit));
   }
 
@@ -102,7 +116,7 @@ export class EnginePool {
 
   #waitForEngine(tenant: string, signal: AbortSignal): Promise<EngineProcess> {
     const { promise, resolve, reject } = Promise.withResolvers<EngineProcess>();
-    const waiter: Waiter = { tenant, resolve, reject };
+    const waiter: Waiter = { tenant, failedStarts: 0, resolve, reject };
     const leave = () => {
       const index = this.#waiting.indexOf(waiter);
       if (index >= 0) this.#waiting.splice(index, 1);
@@ -116,10 +130,17 @@ export class EnginePool {
 
   /** Starts an engine for a waiter, where need be in place of another tenant's idle one. */
   #makeRoom(): void {
-    if (this.#coming >= this.#waiting.length) return;
+    if (this.#closed || this.#coming >= this.#waiting.length) return;
     if (this.#all.size >= this.#options.engines) this.#idle.shift()?.retire();
-    if (this.#all.size < this.#options.engines)
-      this.#start().catch((error: unknown) => this.#waiting.shift()?.reject(error));
+    if (this.#all.size < this.#options.engines) this.#start().catch((error: unknown) => this.#tellFailed(error));
+  }
+
+  #tellFailed(error: unknown): void {
+    const waiter = this.#waiting[0];
+    if (!waiter) return;
+    waiter.failedStarts += 1;
+    if (waiter.failedStarts >= FAILED_STARTS) this.#waiting.shift()?.reject(error);
+    this.#makeRoom();
   }
 
   /** Starts an engine ahead of need. Where engines are used again, those that are busy will be back. */
@@ -130,7 +151,7 @@ export class EnginePool {
   }
 
   async #start(): Promise<void> {
-    const engine = new EngineProcess();
+    const engine = new EngineProcess(this.#options.command);
     this.#all.add(engine);
     void engine.exit.then(() => this.#forget(engine));
     await this.#prepare(engine);

@@ -3,21 +3,23 @@ import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { dirname } from "node:path";
 import type { Duplex, Readable } from "node:stream";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import type { Exit, KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "./keep-awake.ts";
 import { MemoryGauge } from "./memory-watch.ts";
-import { parentDeathCommand } from "./parent-death.ts";
+import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the engine is made to wait. */
-const UNREAD_LENGTH = 4 * 1024 * 1024;
+const UNREAD_LENGTH = 256 * 1024;
 /** Largest frame while no program runs: the engine's own words, and `ready`. */
 const OWN_WORDS_BYTES = 4096;
+/** How long after an engine's end its last words are waited for, in milliseconds. */
+const CLOSING_MS = 100;
 /** What V8 and isolated-vm print before they abort for memory. */
-const MEMORY_ABORT = /out of memory|invalid size error|Allocation failed|allocation failure|heap limit/i;
+const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
@@ -49,8 +51,8 @@ export class EngineProcess {
   #exited = false;
   #stderr = "";
 
-  constructor() {
-    const { command, prefix, mode } = parentDeathCommand();
+  /** Starts the process. */
+  constructor({ command, prefix, mode }: ParentDeathCommand = parentDeathCommand()) {
     this.#child = spawn(command, [...prefix, ...engineArguments(mode)], {
       stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
       env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
@@ -70,6 +72,8 @@ export class EngineProcess {
       this.#child.once("error", (error) =>
         this.#finish({ type: "died", detail: `the engine could not be started: ${error.message}` }, resolve),
       );
+      // A process that the engine has left behind may hold its pipes open: they are not waited for any longer than this.
+      this.#child.once("exit", () => setTimeout(() => this.#closePipes(), CLOSING_MS).unref());
       this.#child.once("close", (code, signal) =>
         this.#finish(this.#ending ?? this.#causeOfDeath(code, signal), resolve),
       );
@@ -132,11 +136,6 @@ export class EngineProcess {
     this.#child.unref();
   }
 
-  /** Bytes sent that the engine has not taken yet. */
-  get unsentBytes(): number {
-    return this.#pipe.writableLength;
-  }
-
   kill(reason: KillReason): void {
     this.#endAs({ type: "killed", reason });
   }
@@ -193,6 +192,10 @@ export class EngineProcess {
     }
   }
 
+  #closePipes(): void {
+    for (const stream of this.#streams) stream?.destroy();
+  }
+
   #newQueue(): FrameQueue {
     return new FrameQueue(UNREAD_LENGTH, (pause) => {
       if (pause) this.#pipe.pause();
@@ -212,38 +215,34 @@ export class EngineProcess {
   #finish(exit: Exit, resolve: (exit: Exit) => void): void {
     this.#exited = true;
     this.#gauge.close();
-    this.#pipe.destroy();
-    (this.#child.stdio[4] as Duplex | null)?.destroy();
+    this.#closePipes();
     this.#frames.end();
     this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
     resolve(exit);
   }
 }
 
-/** Node's own permissions are a second wall, should a program ever get out of its isolate: nothing but what the engine reads at its start. */
-function engineArguments(mode: "kernel" | "watch"): string[] {
-  const require = createRequire(import.meta.resolve("isolated-vm"));
-  const readable = [
-    enginePath,
-    guestPath,
-    packageFolder(import.meta.resolve("isolated-vm")),
-    packageFolder(pathToFileURL(require.resolve("node-gyp-build")).href),
-    "/etc/alpine-release",
-  ];
+/** Node's own permissions are a second wall, should a program ever get out of its isolate: it may read the three files that it is made of. */
+function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
+  const addonPath = findAddon();
   return [
     "--permission",
     "--allow-addons",
     ...(mode === "watch" ? ["--allow-worker"] : []),
-    ...readable.map((path) => `--allow-fs-read=${path}`),
+    ...[enginePath, guestPath, addonPath].map((path) => `--allow-fs-read=${path}`),
     "--no-warnings",
     "--no-node-snapshot",
     enginePath,
     guestPath,
+    addonPath,
     mode,
     hostMark(),
   ];
 }
 
-function packageFolder(mainUrl: string): string {
-  return dirname(fileURLToPath(mainUrl));
+/** The binary that isolated-vm would load for this node, found as it finds it: so that the engine need not look for anything. */
+function findAddon(): string {
+  const main = fileURLToPath(import.meta.resolve("isolated-vm"));
+  const { path } = createRequire(main)("node-gyp-build") as { readonly path: (folder: string) => string };
+  return path(dirname(main));
 }

@@ -14,13 +14,14 @@
  *
  * A guest's frame that does not begin with "{" could be taken for one of these words, so it ends the engine.
  *
- * Arguments: path of the guest script, "watch" or "kernel" (who ends this process when its host is gone).
+ * Arguments: path of the guest script, path of isolated-vm's binary, "watch" or "kernel" (who ends this process when
+ * its host is gone).
  */
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
-import ivm from "isolated-vm";
 
 const PIPE = 3;
 const LIFELINE = 4;
@@ -34,17 +35,20 @@ const SPIN_MS = 0.1;
 /** Waits in a row that a fruitless look is followed by without one, at most. */
 const MOST_SKIPPED_SPINS = 64;
 
-const [guestPath = "", parentDeath = ""] = process.argv.slice(2);
+const [guestPath = "", addonPath = "", parentDeath = ""] = process.argv.slice(2);
+/** @type {typeof import("isolated-vm")} */
+const ivm = createRequire(import.meta.url)(addonPath).ivm;
 const guestSource = readFileSync(guestPath, "utf8");
 
 // ---- the guest -------------------------------------------------------------------------------------------------
 
 // Compiling the guest whole once, and every later isolate's from that code, takes 0.7 ms off each program's start.
 setFlagsFromString("--no-lazy");
-/** @type {ivm.ExternalCopy<ArrayBuffer> | undefined} */
+/** @type {import("isolated-vm").ExternalCopy<ArrayBuffer> | undefined} */
 let compiledGuest;
 
-/** @type {{ isolate: ivm.Isolate, deliver: ivm.Reference, drain: ivm.Reference } | undefined} */
+/** @typedef {import("isolated-vm").Reference} Reference */
+/** @type {{ isolate: import("isolated-vm").Isolate, deliver: Reference, drain: Reference } | undefined} */
 let guest;
 
 /** @param {number} memoryBytes */
@@ -56,7 +60,7 @@ function prepare(memoryBytes) {
     filename: "guest.js",
     ...(compiledGuest ? { cachedData: compiledGuest } : { produceCachedData: true }),
   });
-  compiledGuest ??= /** @type {ivm.CachedDataResult} */ (script).cachedData;
+  compiledGuest ??= /** @type {import("isolated-vm").CachedDataResult} */ (script).cachedData;
   const face = script.runSync(context, { reference: true });
   guest = {
     isolate,

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { PortcullisError } from "../../errors.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
 import type { Exit, Guest, KillReason, OpenOptions, ResourceUsage, Sandbox } from "../sandbox.ts";
 import { EnginePool, type PoolOptions } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
@@ -18,6 +18,7 @@ export const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
 
 /** A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by SIGKILL. */
 export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
+  checkOptions(options);
   const pool = new EnginePool({
     warm: Math.min(2, availableParallelism()),
     engines: 64,
@@ -42,6 +43,8 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
           "sandbox_unavailable",
           `The isolate sandbox runs javascript, not ${openOptions.language}.`,
         );
+      if (pool.closed)
+        throw new PortcullisError("sandbox_unavailable", "The isolate sandbox was closed and opens no further guests.");
       const engine = await pool
         .acquire(openOptions, signal)
         .catch((error: unknown) => (signal.aborted ? Promise.reject(error) : unavailable(error)));
@@ -51,6 +54,26 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
       await pool.close();
     },
   };
+}
+
+/** Least of each option that is a number. */
+const LEAST = { warm: 0, engines: 1, programsPerEngine: 1, keptMemoryBytes: 0 } as const;
+const OPTIONS = [...Object.keys(LEAST), "reuse", "command"];
+
+function checkOptions(options: IsolateSandboxOptions): void {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `createIsolateSandbox: there is no option ${JSON.stringify(unknown)}. The options are ${OPTIONS.join(", ")}.`,
+    );
+  for (const [name, least] of Object.entries(LEAST)) {
+    const value = options[name as keyof typeof LEAST];
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= least))
+      throw optionError(name, `a whole number of at least ${least}`, value);
+  }
+  if (options.reuse !== undefined && options.reuse !== "tenant" && options.reuse !== "never")
+    throw optionError("reuse", `"tenant" or "never"`, options.reuse);
 }
 
 function unavailable(cause: unknown): never {
@@ -101,7 +124,7 @@ class IsolateGuest implements Guest {
   }
 
   release(): void {
-    if (this.#released) return;
+    if (this.#released || this.#engine.ended) return;
     this.#watchMemory();
     this.#released = true;
     this.#engine.frames.end();

@@ -1,7 +1,11 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
-/** Size of a page of memory on every Linux that node is built for by default. */
-const PAGE_BYTES = 4096;
+/** Size of a page of memory here: this process's own memory, known in bytes and in pages, tells. Sizes are powers of two. */
+const pageBytes = (): number => {
+  const pages = Number(readFileSync("/proc/self/statm", "latin1").split(" ", 2)[1]);
+  return 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages));
+};
+let pageSize: number | undefined;
 
 /** Whether memory of another process can be read here: on Linux, from /proc. */
 export function canWatchMemory(): boolean {
@@ -29,7 +33,8 @@ export class MemoryGauge {
     if (this.#file === undefined) return 0;
     try {
       const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
-      return Number(this.#buffer.toString("latin1", 0, length).split(" ", 2)[1]) * PAGE_BYTES || 0;
+      pageSize ??= pageBytes();
+      return Number(this.#buffer.toString("latin1", 0, length).split(" ", 2)[1]) * pageSize || 0;
     } catch {
       return 0;
     }

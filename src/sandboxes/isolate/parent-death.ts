@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
 
 export interface ParentDeathCommand {
   readonly command: string;
@@ -25,7 +27,15 @@ export function watchCommand(): ParentDeathCommand {
 
 function kernelCommand(): ParentDeathCommand | undefined {
   if (process.platform !== "linux") return undefined;
+  // Where it is has to be known: an engine is started without a PATH.
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
+  const command = folders.map((folder) => join(folder, "setpriv")).find((file) => existsSync(file));
+  if (command === undefined) return undefined;
   const prefix = ["--pdeathsig", "KILL", "--"];
-  const tried = spawnSync("setpriv", [...prefix, "true"], { stdio: "ignore", timeout: 2000 });
-  return tried.status === 0 ? { command: "setpriv", prefix: [...prefix, process.execPath], mode: "kernel" } : undefined;
+  const tried = spawnSync(command, [...prefix, process.execPath, "--version"], {
+    stdio: "ignore",
+    timeout: 5000,
+    env: {},
+  });
+  return tried.status === 0 ? { command, prefix: [...prefix, process.execPath], mode: "kernel" } : undefined;
 }

@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { csvParse } from "d3-dsv";
+import { defineTool } from "portcullis";
+import { z } from "zod";
+
+const data = join(dirname(createRequire(import.meta.url).resolve("vega-datasets")), "../data");
+const read = (file: string) => readFileSync(join(data, file), "utf8");
+
+const Flight = z.object({
+  date: z.string().describe("like 2001/01/31 06:02"),
+  delay: z.number().describe("minutes, negative when early"),
+  distance: z.number().describe("miles"),
+  origin: z.string().describe("IATA code"),
+  destination: z.string().describe("IATA code"),
+});
+const Airport = z.object({
+  iata: z.string(),
+  name: z.string(),
+  city: z.string(),
+  state: z.string().describe("two letters"),
+  country: z.string(),
+  latitude: z.number(),
+  longitude: z.number(),
+});
+
+const flights = z.array(Flight).parse(JSON.parse(read("flights-20k.json")));
+const airports = new Map(
+  csvParse(read("airports.csv"), (row) =>
+    Airport.parse({ ...row, latitude: Number(row.latitude), longitude: Number(row.longitude) }),
+  ).map((airport) => [airport.iata, airport] as const),
+);
+
+const queryFlights = defineTool({
+  name: "flights.query",
+  description: "US flights of early 2001, in the order of their dates, at most 1,000 a call",
+  input: z.object({
+    origin: z.string().optional(),
+    destination: z.string().optional(),
+    minDelay: z.number().optional(),
+    fields: z.array(Flight.keyof()).optional().describe("fields wanted; all by default"),
+    offset: z.number().int().min(0).default(0),
+    limit: z.number().int().min(1).max(1000).default(1000),
+  }),
+  output: z.object({
+    total: z.number().describe("flights that match, on all pages"),
+    flights: z.array(Flight.partial()),
+  }),
+  allowedCallers: ["direct", "programmatic"],
+  effect: "read",
+  handler: ({ origin, destination, minDelay, fields, offset, limit }) => {
+    const matching = flights.filter(
+      (flight) =>
+        (origin === undefined || flight.origin === origin) &&
+        (destination === undefined || flight.destination === destination) &&
+        (minDelay === undefined || flight.delay >= minDelay),
+    );
+    const page = matching.slice(offset, offset + limit);
+    const pick = (flight: z.infer<typeof Flight>) =>
+      Object.fromEntries(fields?.map((field) => [field, flight[field]]) ?? []);
+    return { total: matching.length, flights: fields ? page.map(pick) : page };
+  },
+});
+
+const getAirport = defineTool({
+  name: "airports.get",
+  description: "One US airport by its IATA code; null where there is none",
+  input: z.object({ iata: z.string() }),
+  output: Airport.nullable(),
+  allowedCallers: ["direct", "programmatic"],
+  effect: "read",
+  handler: ({ iata }) => airports.get(iata) ?? null,
+});
+
+export default [queryFlights, getAirport];

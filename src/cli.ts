@@ -1,0 +1,113 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { doctor } from "./cli/doctor.ts";
+import { demo } from "./cli/demo.ts";
+import { EXIT } from "./cli/exit-code.ts";
+import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
+import { guarded, listenToProcess } from "./cli/guarded.ts";
+import { listTools } from "./cli/list-tools.ts";
+import { parseLimit } from "./cli/parse-limit.ts";
+import { run } from "./cli/run.ts";
+import { flush, listenToStreams } from "./cli/standard-streams.ts";
+import { cleanText } from "./output/clean-text.ts";
+import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
+
+const { version } = JSON.parse(readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8")) as {
+  readonly version: string;
+};
+
+let exitCode: number = EXIT.completed;
+
+function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
+  const limit = parseLimit(text);
+  if (typeof limit === "string") throw new InvalidArgumentError(limit);
+  return { ...before, [limit.name]: limit.value };
+}
+
+const program = new Command("portcullis")
+  .description("Runs programs that models write, behind a wall, with only the tools you allow.")
+  .version(version)
+  .exitOverride()
+  .showHelpAfterError("(add --help for all options)")
+  .addHelpText(
+    "after",
+    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 130 cancelled.",
+  );
+
+program
+  .command("run")
+  .description("run a program and print what the model would get")
+  .argument("<program>", "file with the program's source, or - for standard input")
+  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option("--sandbox <name>", "where it runs: isolate", "isolate")
+  .option("--language <name>", "its language: javascript", "javascript")
+  .option(
+    "--limit <name=value>",
+    `change a limit, as often as needed; values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
+    collectLimit,
+    {},
+  )
+  .option("--tenant <name>", "for whom it runs")
+  .option("--json", "print the whole report as one JSON document")
+  .action(async (file: string, options) => {
+    exitCode = await run(file, options);
+  });
+
+program
+  .command("tools")
+  .description("list tools, and what they cost a model's context as JSON and as typed stubs")
+  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option("--json", "print as JSON")
+  .option("--stubs", "print the typed stubs instead")
+  .action(async (options) => {
+    exitCode = await listTools(options);
+  });
+
+program
+  .command("doctor")
+  .description("tell whether this machine can run programs, and what is missing")
+  .option("--json", "print as JSON")
+  .action(async (options) => {
+    exitCode = await doctor(options);
+  });
+
+program
+  .command("demo")
+  .description("run the examples on real data and check their answers")
+  .argument("[example...]", "flights, licenses; both by default")
+  .action(async (examples: string[]) => {
+    exitCode = await demo(examples);
+  });
+
+/** Resolves with the exit code, and does not reject. */
+async function main(): Promise<number> {
+  try {
+    await guarded(() => program.parseAsync(), strayFailure);
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
+    return tell(failureOf(error));
+  }
+}
+
+function tell({ message, exitCode }: Failure): number {
+  process.stderr.write(`portcullis: ${cleanText(message)}\n`);
+  return exitCode;
+}
+
+/** Ends once everything printed has left, whatever tools still hold: timers, connections, handlers that do not stop. */
+async function finish(code: number): Promise<never> {
+  const lost = await flush();
+  if (lost) {
+    tell(lost);
+    await flush();
+  }
+  process.exit(lost?.exitCode ?? code);
+}
+
+listenToStreams();
+listenToProcess();
+// Not awaited at the top level: node would end with a code of its own where that never settles.
+void main().then(finish);

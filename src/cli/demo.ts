@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { isDeepStrictEqual, styleText } from "node:util";
+import { fileURLToPath } from "node:url";
+import { splitFrame } from "../../bridge/frames.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import { byteText } from "../output/sentences.ts";
+import type { Report } from "../output/report.ts";
+import { createRuntime, type Runtime } from "../runtime.ts";
+import { countTokens } from "../tools/count-tokens.ts";
+import { EXIT } from "./exit-code.ts";
+import { loadTools } from "./load-tools.ts";
+import { showProgress } from "./progress.ts";
+import { table } from "./table.ts";
+
+const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
+const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
+
+/** `portcullis demo`: runs the examples on real data, checks their answers, and shows what stayed out of the context. Resolves with the exit code. */
+export async function demo(names: readonly string[]): Promise<number> {
+  const known = existsSync(folder) ? readdirSync(folder) : [];
+  for (const name of names) if (!known.includes(name)) throw optionError("demo", known.join(" or "), name);
+  let wrong = 0;
+  for (const name of names.length > 0 ? names : known) wrong += (await runExample(name)) ? 0 : 1;
+  return wrong === 0 ? EXIT.completed : EXIT.failed;
+}
+
+async function runExample(name: string): Promise<boolean> {
+  const read = (file: string) => readFileSync(`${folder}${name}/${file}`, "utf8");
+  const question = /^> (.*)$/m.exec(read("README.md"))?.[1] ?? "";
+  const program = read("program.js");
+  heading(`${name}: the question`);
+  process.stdout.write(`${question}\n`);
+  heading("the program, as a model might write it");
+  process.stdout.write(program);
+  const tools = await loadExampleTools(name);
+  const progress = showProgress(process.stderr);
+  await using runtime = await createRuntime({ tools, onEvent: progress.onEvent });
+  const report = await runtime.execute(program);
+  progress.end();
+  heading("the answer");
+  process.stdout.write(`${report.output.text}\n`);
+  const expected: unknown = JSON.parse(read("answer.json"));
+  const right = report.outcome.type === "completed" && isDeepStrictEqual(report.outcome.value, expected);
+  process.stdout.write(
+    right
+      ? styleText("green", "✓ right: the same as computed by other code on the raw data\n")
+      : styleText("red", `✗ wrong: expected ${JSON.stringify(expected)}\n`),
+  );
+  heading("what went where");
+  process.stdout.write(`${await funnel(runtime, report)}\n`);
+  return right;
+}
+
+async function loadExampleTools(name: string) {
+  const source = `${folder}${name}/tools.ts`;
+  try {
+    return await loadTools(existsSync(source) ? source : source.replace(/ts$/, "js"));
+  } catch (cause) {
+    throw new PortcullisError(
+      "sandbox_unavailable",
+      `The example ${name} needs its data: npm install vega-datasets@3.2.1 spdx-license-list@6.12.0 d3-dsv@3.0.1 (${(cause as Error).message})`,
+      { cause },
+    );
+  }
+}
+
+/** Bytes and tokens that the tools returned, against those that reach the model. */
+async function funnel(runtime: Runtime, report: Report): Promise<string> {
+  const results = await resultTexts(runtime, report.execution);
+  const tokens = results.reduce((sum, text) => sum + countTokens(text), 0);
+  const seconds = ((report.usage.runningMs + report.usage.waitingMs) / 1000).toFixed(2);
+  const row = (what: string, bytes: number, count: number) => [what, byteText(bytes), count.toLocaleString("en-US")];
+  return `${table(
+    ["", "bytes", "tokens (o200k)"],
+    [
+      row(`${report.usage.calls} calls returned`, report.usage.bytesIn, tokens),
+      row("reached the model", report.usage.bytesOut, countTokens(report.output.text)),
+    ],
+    ["bytes", "tokens (o200k)"],
+  )}\nin ${seconds} s, of which the program ran ${(report.usage.runningMs / 1000).toFixed(2)} s`;
+}
+
+async function resultTexts(runtime: Runtime, execution: string): Promise<string[]> {
+  const records = await runtime.journal.read(execution);
+  return records.flatMap((record) => {
+    const { header, body = "" } = record.type === "turn" ? splitFrame(record.event) : { header: "" };
+    return header.startsWith('{"kind":"answer"') ? [body] : [];
+  });
+}

@@ -1,0 +1,35 @@
+import { isRefusal } from "../gate/answer.ts";
+import type { Report } from "../output/report.ts";
+
+export const EXIT = {
+  completed: 0,
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  stopped: 4,
+  environment: 5,
+  cancelled: 130,
+} as const;
+
+export function exitCodeOf(report: Report): number {
+  switch (report.outcome.type) {
+    case "completed":
+      return EXIT.completed;
+    case "failed":
+      return wasRefused(report, report.outcome.fault.code ?? "") ? EXIT.refused : EXIT.failed;
+    case "stopped":
+      return EXIT.stopped;
+    case "crashed":
+      return EXIT.environment;
+    case "cancelled":
+      return EXIT.cancelled;
+  }
+}
+
+/** A program may throw an error with whatever code it likes: it counts only with what the host has seen itself. */
+function wasRefused({ usage, calls }: Report, code: string): boolean {
+  const startedNothing = usage.turns === 0;
+  return startedNothing
+    ? /^programs?_/.test(code)
+    : isRefusal(code) && calls.some((call) => !call.started && call.result === code);
+}

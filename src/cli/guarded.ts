@@ -1,0 +1,49 @@
+import { writeSync } from "node:fs";
+import { type Failure, reasonOf } from "./failure.ts";
+
+interface Guard {
+  /** What to say of it. */
+  readonly failure: (reason: string, cause?: unknown) => Failure;
+  readonly fail: (failure: Failure) => void;
+}
+
+const guards: Guard[] = [];
+
+/**
+ * Waits for work that runs code of other people, and fails in a sentence where that code breaks the process instead
+ * of throwing: an error that nobody handles, a wait for what cannot happen, `process.exit`. Where guards stand in one
+ * another, the innermost speaks.
+ */
+export async function guarded<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
+  const { promise: broken, reject: fail } = Promise.withResolvers<never>();
+  const guard = { failure, fail };
+  guards.push(guard);
+  try {
+    return await Promise.race([work(), broken]);
+  } finally {
+    guards.splice(guards.indexOf(guard), 1);
+  }
+}
+
+/** Once everything has ended nobody stands guard, and what then still breaks changes nothing any more. */
+export function listenToProcess(): void {
+  const onError = (error: unknown) => report((failure) => failure(reasonOf(error), error));
+  process.on("uncaughtException", onError);
+  process.on("unhandledRejection", onError);
+  process.on("beforeExit", () => report((failure) => failure("it waits for something that cannot happen.")));
+  process.on("exit", () => {
+    const exited = guards.at(-1)?.failure("process.exit was called.");
+    if (!exited) return;
+    process.exitCode = exited.exitCode;
+    try {
+      writeSync(process.stderr.fd, `portcullis: ${exited.message}\n`);
+    } catch {
+      // Nobody reads it.
+    }
+  });
+}
+
+function report(make: (failure: Guard["failure"]) => Failure): void {
+  const guard = guards.at(-1);
+  guard?.fail(make(guard.failure));
+}

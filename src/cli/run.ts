@@ -1,0 +1,57 @@
+import type { Language } from "../../bridge/frames.ts";
+import { optionError } from "../errors.ts";
+import { cleanText } from "../output/clean-text.ts";
+import type { Report } from "../output/report.ts";
+import { byteText } from "../output/sentences.ts";
+import type { Limits } from "../programs/limits.ts";
+import { createRuntime } from "../runtime.ts";
+import { exitCodeOf } from "./exit-code.ts";
+import { loadTools } from "./load-tools.ts";
+import { showProgress } from "./progress.ts";
+import { readProgram } from "./read-program.ts";
+
+export interface RunOptions {
+  readonly tools: string;
+  readonly sandbox: string;
+  readonly language: string;
+  readonly limit: Partial<Limits>;
+  readonly tenant?: string;
+  readonly json?: boolean;
+}
+
+/** `portcullis run`: resolves with the exit code. The result goes to standard output, everything else to standard error. */
+export async function run(file: string, options: RunOptions): Promise<number> {
+  if (options.sandbox !== "isolate") throw optionError("--sandbox", "isolate", options.sandbox);
+  const program = await readProgram(file);
+  const tools = await loadTools(options.tools);
+  const progress = options.json ? undefined : showProgress(process.stderr);
+  const cancel = new AbortController();
+  const onInterrupt = () => cancel.abort();
+  process.once("SIGINT", onInterrupt);
+  try {
+    await using runtime = await createRuntime({
+      tools,
+      sandbox: options.sandbox,
+      limits: options.limit,
+      ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
+      ...(progress ? { onEvent: progress.onEvent } : {}),
+    });
+    const report = await runtime.execute(program, { language: options.language as Language, signal: cancel.signal });
+    progress?.end();
+    if (options.json) process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
+    else print(report);
+    return exitCodeOf(report);
+  } finally {
+    progress?.end();
+    process.off("SIGINT", onInterrupt);
+  }
+}
+
+function print({ output, outcome, usage }: Report): void {
+  process.stdout.write(`${output.text}\n`);
+  const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
+  const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
+  process.stderr.write(
+    `${how}: ${usage.calls} ${usage.calls === 1 ? "call" : "calls"}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s\n`,
+  );
+}

@@ -1,0 +1,78 @@
+import { PortcullisError } from "../errors.ts";
+import { issuesText, type Schema, type Validated, validate } from "../tools/schema.ts";
+import type { CallContext } from "../tools/tool.ts";
+import type { Answer } from "./answer.ts";
+import { OVER, type OpenCall } from "./open-call.ts";
+import { isLarge, type ResultText, resultText, resultType } from "./result-text.ts";
+import * as sentences from "./sentences.ts";
+
+/** What came of a handler. */
+export interface Handled {
+  readonly answer: Answer;
+  /** Kind of result, where there is one. */
+  readonly result: string;
+  /** What went wrong, for the operator's eyes. */
+  readonly error?: unknown;
+}
+
+/** Runs a call's handler, holds its result to the tool's schema and to the size allowed, and makes it text. Never rejects. */
+export async function runHandler(
+  call: OpenCall,
+  input: unknown,
+  context: CallContext,
+  resultBytes: number,
+): Promise<Handled> {
+  const { tool, request } = call;
+  call.started = true;
+  const timer = setTimeout(() => call.end(`The call took longer than ${tool.timeoutMs} ms.`), tool.timeoutMs);
+  let value: unknown;
+  try {
+    value = await call.orOver(async () => tool.handler(input, context));
+  } catch (error) {
+    const publicMessage = PortcullisError.is(error) && error.code === "tool_failed" ? error.message : undefined;
+    return failed(sentences.handlerFailed(tool.name, request.callId, publicMessage), error);
+  } finally {
+    clearTimeout(timer);
+  }
+  if (value === OVER) return failed(sentences.handlerTimedOut(tool));
+  return toText(call, value, resultBytes);
+}
+
+/** Not always a promise, for it runs for every call. */
+function toText(call: OpenCall, returned: unknown, resultBytes: number): Handled | Promise<Handled> {
+  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes);
+  const encoded = resultText(returned, resultBytes);
+  return encoded instanceof Promise
+    ? encoded.then((late) => handledText(call, returned, late, resultBytes))
+    : handledText(call, returned, encoded, resultBytes);
+}
+
+async function validatedText(call: OpenCall, output: Schema, returned: unknown, resultBytes: number): Promise<Handled> {
+  const { name } = call.tool;
+  // What is too large anyway is not for a schema to walk.
+  const returnedText = isLarge(returned) ? await resultText(returned, resultBytes) : undefined;
+  if (returnedText?.type === "too_large") return handledText(call, returned, returnedText, resultBytes);
+  let validated: Validated;
+  try {
+    validated = await validate(output, returned);
+  } catch (error) {
+    return failed(sentences.outputInvalid(name), error);
+  }
+  if (!validated.ok) return failed(sentences.outputInvalid(name), new Error(issuesText(validated.issues)));
+  return handledText(call, validated.value, await resultText(validated.value, resultBytes), resultBytes);
+}
+
+function handledText({ tool, request }: OpenCall, value: unknown, encoded: ResultText, resultBytes: number): Handled {
+  switch (encoded.type) {
+    case "not_json":
+      return failed(sentences.handlerFailed(tool.name, request.callId, undefined), encoded.cause);
+    case "too_large":
+      return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
+    case "text":
+      return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, result: resultType(value) };
+  }
+}
+
+function failed(answer: Answer, error?: unknown): Handled {
+  return error === undefined ? { answer, result: "" } : { answer, result: "", error };
+}

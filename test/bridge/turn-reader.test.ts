@@ -1,0 +1,175 @@
+import { expect, test } from "vitest";
+import { frameText, type GuestFrame, type Language } from "../../bridge/frames.ts";
+import { TIMERS_AT_ONCE } from "../../bridge/parse-guest-frame.ts";
+import { BridgeViolation, type Closes, TURN_FRAMES, TurnReader, TurnTooLong } from "../../bridge/turn-reader.ts";
+
+const ready: GuestFrame = { kind: "ready", protocol: 1, language: "javascript" };
+const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "t", body: "{}" });
+const timer = (id: number): GuestFrame => ({ kind: "timer", id, ms: 1 });
+const clear = (id: number): GuestFrame => ({ kind: "clear", id });
+const turnEnd = (open: number): GuestFrame => ({ kind: "turn_end", open });
+const output: GuestFrame = { kind: "output", stream: "stdout", dropped: 0, body: '"x"' };
+const settled: GuestFrame = { kind: "settled", ok: true, notes: [], body: "1" };
+
+const TURN_LENGTH = 20_000_000;
+
+/** A reader whose guest has greeted and was handed these events. */
+function greeted(...events: readonly Closes[]): TurnReader {
+  const reader = new TurnReader("javascript", TURN_LENGTH);
+  reader.read(frameText(ready));
+  for (const closes of events) reader.expect(closes);
+  return reader;
+}
+
+/** Reads frames; the last thing it gives is the turn that the last of them ended. */
+function readAll(reader: TurnReader, frames: readonly GuestFrame[]) {
+  return frames.map((frame) => reader.read(frameText(frame))).at(-1);
+}
+
+function violation(reader: TurnReader, ...frames: readonly GuestFrame[]): string {
+  readAll(reader, frames.slice(0, -1));
+  try {
+    readAll(reader, frames.slice(-1));
+  } catch (error) {
+    expect(error).toBeInstanceOf(BridgeViolation);
+    return (error as Error).message;
+  }
+  return "none";
+}
+
+test("the frames between two turn ends are the commands of one turn, as frames and as they crossed", () => {
+  const reader = greeted(undefined, undefined);
+  const frames = [output, call(1), timer(2)];
+  expect(readAll(reader, [...frames, turnEnd(2)])).toEqual({
+    commands: frames,
+    texts: frames.map(frameText),
+    settled: false,
+  });
+  expect(readAll(reader, [turnEnd(2)])).toEqual({ commands: [], texts: [], settled: false });
+});
+
+test("settled ends the turn, belongs to it, and needs no turn end", () => {
+  const reader = greeted(undefined);
+  expect(readAll(reader, [call(1), settled])).toEqual({
+    commands: [call(1), settled],
+    texts: [frameText(call(1)), frameText(settled)],
+    settled: true,
+  });
+  expect(reader.outstanding).toBe(0);
+});
+
+test("an event is outstanding until its turn has ended", () => {
+  const reader = greeted(undefined, undefined);
+  expect(reader.outstanding).toBe(2);
+  readAll(reader, [output]);
+  expect(reader.outstanding).toBe(2);
+  readAll(reader, [turnEnd(0)]);
+  expect(reader.outstanding).toBe(1);
+});
+
+test.each<[Language, GuestFrame, string]>([
+  ["javascript", turnEnd(0), 'The guest began with "turn_end".'],
+  ["javascript", settled, 'The guest began with "settled".'],
+  ["javascript", { ...ready, protocol: 2 }, "The guest speaks version 2 of the protocol, the host version 1."],
+  ["javascript", { ...ready, language: "python" }, "The guest runs python, not javascript."],
+  ["python", ready, "The guest runs javascript, not python."],
+])("a guest for %s that begins with %j is not spoken to", (language, frame, message) => {
+  const reader = new TurnReader(language, TURN_LENGTH);
+  reader.expect(undefined);
+  expect(violation(reader, frame)).toBe(message);
+});
+
+test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
+  ["greets twice", [undefined], [ready], "The guest greeted twice."],
+  ["greets twice outside of a turn", [], [ready], 'The guest sent "ready" though it was handed no event.'],
+  ["speaks without an event", [], [call(1)], 'The guest sent "call" though it was handed no event.'],
+  [
+    "ends a turn twice",
+    [undefined],
+    [turnEnd(0), turnEnd(0)],
+    'The guest sent "turn_end" though it was handed no event.',
+  ],
+  ["repeats an id", [undefined], [call(1), call(1)], "The guest used the id 1 after 1: ids only rise."],
+  ["uses a timer's id for a call", [undefined], [timer(7), call(7)], "The guest used the id 7 after 7: ids only rise."],
+  ["numbers downwards", [undefined], [call(5), timer(4)], "The guest used the id 4 after 5: ids only rise."],
+  [
+    "uses the id of a closed call again",
+    [undefined, 1],
+    [call(1), turnEnd(1), call(1)],
+    "The guest used the id 1 after 1: ids only rise.",
+  ],
+  ["clears what never was", [undefined], [timer(1), clear(2)], "The guest cleared 2, which is no timer."],
+  ["hides an open call", [undefined], [call(1), turnEnd(0)], "The guest counts 0 open calls and timers, the host 1."],
+  ["invents an open call", [undefined], [turnEnd(1)], "The guest counts 1 open calls and timers, the host 0."],
+  [
+    "holds an answered call open",
+    [undefined, 1],
+    [call(1), turnEnd(1), turnEnd(1)],
+    "The guest counts 1 open calls and timers, the host 0.",
+  ],
+  [
+    "speaks after it has settled",
+    [undefined, undefined],
+    [settled, call(1)],
+    'The guest sent "call" after it had settled.',
+  ],
+  ["settles twice", [undefined, undefined], [settled, settled], 'The guest sent "settled" after it had settled.'],
+])("a guest that %s is not heard any further", (_, events, frames, message) => {
+  expect(violation(greeted(...events), ...frames)).toBe(message);
+});
+
+test("a malformed frame is a violation that says what is malformed", () => {
+  expect(() => greeted(undefined).read('{"kind":"clear"}')).toThrow(
+    new BridgeViolation("The guest sent a malformed frame: its kind is clear, and `id` cannot be absent."),
+  );
+});
+
+test("ids may start anywhere and leave gaps", () => {
+  expect(readAll(greeted(undefined), [call(40), timer(41), call(1000), turnEnd(3)])?.commands).toHaveLength(3);
+});
+
+test("an answer closes its call from the first frame of the turn it begins", () => {
+  expect(readAll(greeted(undefined, 1), [call(1), turnEnd(1), call(2), turnEnd(1)])?.settled).toBe(false);
+});
+
+test("a cleared timer is closed, and clearing a call or a timer that has fired closes nothing", () => {
+  expect(readAll(greeted(undefined), [timer(1), clear(1), turnEnd(0)])?.commands).toHaveLength(2);
+  expect(readAll(greeted(undefined), [call(1), clear(1), turnEnd(1)])?.commands).toHaveLength(2);
+  expect(readAll(greeted(undefined, 1), [timer(1), turnEnd(1), clear(1), turnEnd(0)])?.commands).toHaveLength(1);
+});
+
+test("a timer that was cleared while it was due may still be fired at, and is not counted twice", () => {
+  expect(readAll(greeted(undefined, undefined, 1), [timer(1), turnEnd(1), clear(1), turnEnd(0), turnEnd(0)])).toEqual({
+    commands: [],
+    texts: [],
+    settled: false,
+  });
+});
+
+test("a stop closes every call and leaves the timers", () => {
+  const reader = greeted(undefined, "calls");
+  expect(readAll(reader, [call(1), timer(2), call(3), turnEnd(3), turnEnd(1)])?.commands).toEqual([]);
+});
+
+test(`a guest may have ${TIMERS_AT_ONCE} timers open, and not one more`, () => {
+  const reader = greeted(undefined);
+  for (let id = 1; id <= TIMERS_AT_ONCE; id += 1) reader.read(frameText(timer(id)));
+  reader.read(frameText(clear(1)));
+  reader.read(frameText(timer(TIMERS_AT_ONCE + 1)));
+  expect(violation(reader, timer(TIMERS_AT_ONCE + 2))).toBe("The guest has more than 10000 timers open.");
+});
+
+test(`a turn has ${TURN_FRAMES} frames and not one more, the next one as many again`, () => {
+  const reader = greeted(undefined, undefined);
+  for (let frames = 0; frames < TURN_FRAMES; frames += 1) reader.read(frameText(output));
+  reader.read(frameText(turnEnd(0)));
+  for (let frames = 0; frames < TURN_FRAMES; frames += 1) reader.read(frameText(output));
+  expect(violation(reader, output)).toBe("The guest sent more than 250000 frames in one turn.");
+});
+
+test("a turn of more text than its reader holds is given up before all of it is there", () => {
+  const reader = greeted(undefined);
+  const long: GuestFrame = { ...output, body: JSON.stringify("x".repeat(TURN_LENGTH / 4)) };
+  readAll(reader, [long, long, long]);
+  expect(() => reader.read(frameText(long))).toThrow(TurnTooLong);
+});

@@ -1,0 +1,12 @@
+import { afterAll, describe } from "vitest";
+import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { vectorSuite } from "./vectors.ts";
+
+describe.each([
+  ["memory", createMemorySandbox()],
+  ["isolate", createIsolateSandbox()],
+])("golden transcripts on the %s sandbox", (_name, sandbox) => {
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+  vectorSuite(() => sandbox, "javascript");
+});

@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { frameText, type GuestLimits, type Language, PROTOCOL_VERSION } from "../../bridge/frames.ts";
+import { eventOf, GuestLink } from "../../src/programs/guest-link.ts";
+import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import type { Guest, Sandbox } from "../../src/sandboxes/sandbox.ts";
+
+const folder = fileURLToPath(new URL("../../bridge/vectors/", import.meta.url));
+
+interface Head {
+  readonly about: string;
+  readonly program: Partial<Record<Language, string>>;
+}
+
+type Line =
+  | {
+      readonly start: {
+        readonly now: number;
+        readonly seed: string;
+        readonly limits: GuestLimits;
+        readonly tools: readonly string[];
+      };
+    }
+  | { readonly host: object; readonly body?: string }
+  | { readonly guest: string };
+
+/** Every transcript, on one sandbox: the guest must answer the host's lines with the guest's lines, byte for byte. */
+export function vectorSuite(sandbox: () => Sandbox, language: Language): void {
+  for (const file of readdirSync(folder)) {
+    const [head, ...lines] = readFileSync(folder + file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown) as [Head, ...Line[]];
+    const program = head.program[language];
+    if (program === undefined) continue;
+    test(`${file}: ${head.about.toLowerCase()}`, async () => {
+      const host = lines.flatMap((line) => hostText(line, program));
+      const spoken = await speak(sandbox(), language, host);
+      if (process.env.UPDATE_VECTORS === "1") write(file, head, lines, spoken);
+      else expect(spoken.flat()).toEqual(lines.flatMap((line) => ("guest" in line ? [line.guest] : [])));
+    });
+  }
+}
+
+function hostText(line: Line, program: string): string[] {
+  if ("start" in line) {
+    const { tools, ...header } = line.start;
+    return [
+      frameText({ kind: "start", protocol: PROTOCOL_VERSION, ...header, body: JSON.stringify({ program, tools }) }),
+    ];
+  }
+  return "host" in line
+    ? [line.body === undefined ? JSON.stringify(line.host) : `${JSON.stringify(line.host)}\n${line.body}`]
+    : [];
+}
+
+/** What the guest says before the first event, and to each. */
+async function speak(sandbox: Sandbox, language: Language, events: readonly string[]): Promise<string[][]> {
+  const limits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
+  const guest = await sandbox.open({ language, limits, tenant: "vectors" }, AbortSignal.timeout(20_000));
+  const heard: string[] = [];
+  await using link = new GuestLink(listening(guest, heard), { language, limits: DEFAULT_LIMITS });
+  const turns: string[][] = [];
+  let counted = 0;
+  const take = () => {
+    turns.push(heard.slice(counted));
+    counted = heard.length;
+  };
+  for (const event of events) {
+    link.send([eventOf(event)]);
+    const ended = await link.nextTurns();
+    if (!Array.isArray(ended)) throw new Error(`the guest ended: ${JSON.stringify(ended)}`);
+    take();
+  }
+  return turns;
+}
+
+/** A guest whose frames are also written down. */
+function listening(guest: Guest, heard: string[]): Guest {
+  return {
+    ...guest,
+    exit: guest.exit,
+    send: (frames) => guest.send(frames),
+    usage: () => guest.usage(),
+    kill: (reason) => guest.kill(reason),
+    release: () => guest.release(),
+    [Symbol.asyncDispose]: () => guest[Symbol.asyncDispose](),
+    frames: {
+      async *[Symbol.asyncIterator]() {
+        for await (const frames of guest.frames) {
+          heard.push(...frames);
+          yield frames;
+        }
+      },
+    },
+  };
+}
+
+function write(file: string, head: Head, lines: readonly Line[], spoken: readonly string[][]): void {
+  const hostLines = lines.filter((line) => !("guest" in line));
+  const all = hostLines.flatMap((line, index) => [line, ...(spoken[index] ?? []).map((guest) => ({ guest }))]);
+  writeFileSync(folder + file, `${[head, ...all].map((line) => JSON.stringify(line)).join("\n")}\n`);
+}

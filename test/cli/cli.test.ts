@@ -1,0 +1,349 @@
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { enginesOf } from "../support/engines.ts";
+import { fixtures, portcullis, root, start } from "./command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A file with this text. */
+function scratch(name: string, text: string | Buffer): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+const TOOLS = ["--tools", `${fixtures}tools.ts`];
+
+test("run prints the result on standard output and everything else on standard error", async () => {
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
+  expect(code).toBe(0);
+  expect(stdout).toBe("1\n");
+  expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
+});
+
+test("run --json prints the whole report as one document, and nothing else", async () => {
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "console.log('hi');\nreturn 1;");
+  expect(code).toBe(0);
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toMatchObject({
+    outcome: { type: "completed", value: 1 },
+    logs: { text: "hi\n" },
+    usage: { calls: 0 },
+  });
+});
+
+test.each([
+  [
+    "a program that throws",
+    "null.x",
+    1,
+    "TypeError at line 1, column 6: Cannot read properties of null (reading 'x')\n  1 | null.x",
+  ],
+  ["a syntax error", "const x = ;", 1, "SyntaxError at line 1, column 11: Unexpected token.\n  1 | const x = ;"],
+  [
+    "a Promise inside the value",
+    "return [tools.echo()];",
+    1,
+    "TypeError: The program returned a Promise at [0]: await it first.",
+  ],
+  ["a BigInt", "return 1n;", 1, "TypeError: The program returned a BigInt: turn it into a Number or a String first."],
+  [
+    "a cycle",
+    "const a = {};\na.a = a;\nreturn a;",
+    1,
+    "TypeError: The program returned a value that contains itself at .a: build a copy without the cycle.",
+  ],
+  [
+    "an empty program",
+    "  \n",
+    3,
+    "ProgramError: The program is empty. Write the body of an async function that calls tools and returns a value.",
+  ],
+  [
+    "a binary program",
+    "\u0000\u0001\u0002",
+    3,
+    "ProgramError: The program is not text: character 1 cannot stand in a program. Send its source code.",
+  ],
+  [
+    "an import",
+    "import fs from 'node:fs';",
+    3,
+    "SyntaxError at line 1, column 1: A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.\n  1 | import fs from 'node:fs';",
+  ],
+  [
+    "a call that the gate refuses",
+    "tools.strict({ n: 'one' })",
+    3,
+    "ToolError at line 1, column 1: The input of strict does not fit: n: Invalid input: expected number, received string. It takes { n: number }.\n  1 | tools.strict({ n: 'one' })",
+  ],
+  [
+    "an error with the code of a refusal that never was",
+    "throw Object.assign(new Error('x'), { code: 'input_invalid' });",
+    1,
+    "Error at line 1, column 21: x\n  1 | throw Object.assign(new Error('x'), { code: 'input_invalid' });",
+  ],
+  [
+    "an error with the code of a program that is none",
+    "throw Object.assign(new Error('x'), { code: 'program_empty' });",
+    1,
+    "Error at line 1, column 21: x\n  1 | throw Object.assign(new Error('x'), { code: 'program_empty' });",
+  ],
+  [
+    "a call with two arguments",
+    "tools.echo({}, {})",
+    1,
+    "ToolError at line 1, column 7: echo takes one object with named fields, not several arguments.\n  1 | tools.echo({}, {})",
+  ],
+  [
+    "a failed call",
+    "await tools.broken()",
+    1,
+    "ToolError at line 1, column 1: broken failed. Why is known to its operator only, under call 1.\n  1 | await tools.broken()",
+  ],
+  [
+    "a misspelt tool",
+    "await tools.ecco()",
+    1,
+    "TypeError at line 1, column 13: tools.ecco is not a function\n  1 | await tools.ecco()\nDid you mean tools.echo?",
+  ],
+  [
+    "a loop without end",
+    "for (;;) {}",
+    4,
+    "The program was stopped: it ran longer than 200 ms (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
+  ],
+])(
+  "run answers %s with its exit code and a sentence, and leaves nothing behind",
+  async (_what, program, code, sentence) => {
+    const finished = await portcullis(["run", "-", ...TOOLS, "--limit", "runningMs=200ms"], program);
+    expect(finished.stdout).toBe(`${sentence}\n`);
+    expect(finished.code).toBe(code);
+    expect(enginesOf(finished.pid)).toEqual([]);
+  },
+);
+
+test.each([
+  [["run", "-", ...TOOLS, "--frobnicate"], "error: unknown option '--frobnicate'"],
+  [["run", "-"], "error: required option '--tools <module>' not specified"],
+  [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
+  [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],
+  [["run", "-", "--tools", "no-such-tools.ts"], "portcullis: --tools: there is no file no-such-tools.ts."],
+  [["run", "-", "--tools", `${fixtures}throws.ts`], "does not load: Error: no database here"],
+  [["run", "-", "--tools", scratch("does-not-parse.mjs", "export default [")], "does not load: SyntaxError: "],
+  [
+    ["run", "-", "--tools", scratch("hangs.mjs", "await new Promise(() => {});")],
+    "hangs.mjs does not load: it waits for something that cannot happen.",
+  ],
+  [
+    ["run", "-", "--tools", scratch("exits.mjs", "process.exit(0);")],
+    "exits.mjs does not load: process.exit was called.",
+  ],
+  [
+    ["run", "-", "--tools", scratch("strays.mjs", "Promise.reject(new Error('late')); export default [];")],
+    "strays.mjs does not load: Error: late",
+  ],
+  [
+    ["run", "-", "--tools", scratch("odd.mjs", "throw { toString() { throw 1; } };")],
+    "odd.mjs does not load: {} was thrown.",
+  ],
+  [
+    ["run", "-", "--tools", scratch("odder.mjs", "throw new (class extends Error { get message() { throw 1; } })();")],
+    "odder.mjs does not load: something was thrown that cannot be shown.",
+  ],
+  [
+    ["run", "-", "--tools", `${fixtures}no-default.ts`],
+    "has no default export. It must be an array of tools: export default [toolA, toolB].",
+  ],
+  [
+    ["run", "-", "--tools", `${fixtures}not-tools.ts`],
+    'portcullis: tools: expected tools made by defineTool, got {"name":"not a tool"}.',
+  ],
+  [["run", "-", "--tools", `${fixtures}duplicates.ts`], 'portcullis: Two tools are called "echo": rename one.'],
+  [
+    ["run", "-", ...TOOLS, "--limit", "calls=-1"],
+    "portcullis: limits.calls: expected a whole number from 0 to 1000000, got -1.",
+  ],
+  [
+    ["run", "-", ...TOOLS, "--limit", "memoryBytes=1e99"],
+    "portcullis: limits.memoryBytes: expected a whole number from 16777216 to 8589934592, got 1e+99.",
+  ],
+  [
+    ["run", "-", ...TOOLS, "--limit", "memory=64MiB"],
+    'portcullis: limits: there is no limit "memory", did you mean memoryBytes?',
+  ],
+  [["run", "-", ...TOOLS, "--limit", "calls"], 'Expected name=value, like memoryBytes=64MiB, got "calls".'],
+  [["run", "-", ...TOOLS, "--limit", "wallMs=3weeks"], 'There is no unit "weeks" for wallMs: use ms, s, min, or none.'],
+  [["run", "-", ...TOOLS, "--sandbox", "chroot"], 'portcullis: --sandbox: expected isolate, got "chroot".'],
+  [
+    ["run", "-", ...TOOLS, "--language", "cobol"],
+    'portcullis: language: expected one that the isolate sandbox runs (javascript), got "cobol".',
+  ],
+  [["demo", "nothing"], 'portcullis: demo: expected flights or licenses, got "nothing".'],
+])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
+  const { code, stdout, stderr } = await portcullis(args, "return 1;");
+  expect(stderr).toContain(sentence);
+  expect(stdout).toBe("");
+  expect(code).toBe(2);
+});
+
+test("a program is read from a file", async () => {
+  const file = scratch("program.js", "return 'from a file: ü';");
+  expect((await portcullis(["run", file, ...TOOLS])).stdout).toBe('"from a file: ü"\n');
+});
+
+test.each([
+  [
+    "a file in Latin-1",
+    scratch("latin.js", Buffer.from("return 'ü';", "latin1")),
+    "latin.js is not UTF-8: its byte 9, 0xfc,",
+  ],
+  [
+    "a file whose last character is cut",
+    scratch("cut.js", Buffer.from("//\u20ac").subarray(0, 4)),
+    "its byte 3, 0xe2,",
+  ],
+  [
+    "a byte that begins like what stands for it",
+    scratch("ef.js", Buffer.from([0x2f, 0x2f, 0xef, 0x20])),
+    "its byte 3, 0xef,",
+  ],
+  [
+    "a binary of 5 MB",
+    scratch("binary", Buffer.alloc(5_000_000, 0xff)),
+    "binary has 5000000 bytes, at most 65536 are allowed.",
+  ],
+  ["a file without end", "/dev/zero", "/dev/zero has more than 65536 bytes, at most 65536 are allowed."],
+])("%s is refused as a program in a sentence, and not read further than needed", async (_what, file, sentence) => {
+  const { code, stdout, stderr } = await portcullis(["run", file, ...TOOLS]);
+  expect(stderr).toContain(sentence);
+  expect(stdout).toBe("");
+  expect(code).toBe(3);
+});
+
+test("standard input is read no further than a program can be long", async () => {
+  const { code, stderr } = await portcullis(["run", "-", ...TOOLS], "x".repeat(5_000_000));
+  expect(stderr).toBe(
+    "portcullis: The program on standard input has more than 65536 bytes, at most 65536 are allowed.\n",
+  );
+  expect(code).toBe(3);
+});
+
+test("the longest program there can be runs", async () => {
+  const { stdout } = await portcullis(["run", "-", ...TOOLS], "return 1;".padEnd(65536, " "));
+  expect(stdout).toBe("1\n");
+});
+
+test("it runs from a folder whose path has to be encoded in an address", async () => {
+  const copy = join(folder, "ein Ordner für 100%41");
+  mkdirSync(copy);
+  for (const part of ["src", "bridge", "package.json"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  const args = ["run", "-", "--tools", scratch("none.mjs", "export default [];")];
+  const { code, stdout } = await portcullis(args, "return 1;", { cli: join(copy, "src/cli.ts") });
+  expect(stdout).toBe("1\n");
+  expect(code).toBe(0);
+});
+
+test("what a terminal would obey or hide leaves as an escape in JSON, with the same value", async () => {
+  const said = "\u009b31m \u202e \u200b";
+  const program = `console.log(${JSON.stringify(said)}); throw new Error(${JSON.stringify(said)});`;
+  const { stdout } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
+  expect(stdout).not.toMatch(/[\u007f-\u009f\u202e\u200b]/);
+  expect(JSON.parse(stdout)).toMatchObject({ outcome: { fault: { message: said } }, logs: { text: `${said}\n` } });
+});
+
+test("an interrupt cancels the program, exits with 130, and leaves no engine", async () => {
+  const { child, finished } = start(["run", "-", ...TOOLS]);
+  const ended = finished();
+  const called = new Promise<void>((resolve) =>
+    child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
+  );
+  child.stdin.end("await tools.deaf();");
+  await called;
+  child.kill("SIGINT");
+  const { code, stdout, pid } = await ended;
+  expect(stdout).toBe("The execution was cancelled.\n");
+  expect(code).toBe(130);
+  expect(enginesOf(pid)).toEqual([]);
+});
+
+test("the end of the program is the end of the process, whatever its tools still hold", async () => {
+  const { code, stdout, pid } = await portcullis(["run", "-", ...TOOLS], "tools.deaf(); await tools.echo(); return 1;");
+  expect(stdout).toMatch(/^1\n/);
+  expect(code).toBe(0);
+  expect(enginesOf(pid)).toEqual([]);
+});
+
+test.each([
+  ["await tools.exits();", "process.exit was called."],
+  ["await tools.strays();", "Error: nobody waits for this"],
+])("a tool that breaks the process in %j is told in a sentence, and leaves no engine", async (program, reason) => {
+  const { code, stderr, pid } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
+  expect(stderr).toBe(`portcullis: The tools, or Portcullis itself, broke down: ${reason}\n`);
+  expect(code).toBe(5);
+  await expect.poll(() => enginesOf(pid)).toEqual([]);
+});
+
+test("a large result reaches a reader whole", async () => {
+  const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=4MiB"];
+  const { stdout } = await portcullis(args, "return 'x'.repeat(3_000_000);");
+  expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: "x".repeat(3_000_000) } });
+});
+
+test.each([
+  ["return 'x'.repeat(500_000);", 0],
+  ["throw new Error('x'.repeat(5000));", 1],
+])("a reader that has gone changes nothing: %j still exits with %i, quietly", async (program, expected) => {
+  const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=1MiB"];
+  const { code, stderr } = await portcullis(args, program, { stdout: "gone" });
+  expect(stderr).toBe("");
+  expect(code).toBe(expected);
+});
+
+test("a result that cannot be stored is told in a sentence", async () => {
+  const stdout = openSync("/dev/full", "w");
+  const { code, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "return 1;", { stdout });
+  closeSync(stdout);
+  expect(stderr).toBe("portcullis: Standard output cannot be written: ENOSPC: no space left on device, write\n");
+  expect(code).toBe(5);
+});
+
+test("tools lists who may call what, and what it costs", async () => {
+  const { code, stdout } = await portcullis(["tools", "--tools", "examples/flights/tools.ts"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^tool +callers +effect +tokens as JSON +tokens as stub\n─/);
+  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +\d+ +\d+\n/);
+  expect(stdout).toMatch(/\n2 tools +\d+ +\d+\n$/);
+});
+
+test("tools --stubs prints what a model would read", async () => {
+  const { stdout } = await portcullis(["tools", ...TOOLS, "--stubs"]);
+  expect(stdout.split("\n")[0]).toBe("tools.echo(input: Record<string, unknown>): Promise<unknown> // echo, for tests");
+});
+
+test("doctor tells what this machine has", async () => {
+  const { code, stdout } = await portcullis(["doctor", "--json"]);
+  const findings = JSON.parse(stdout) as { readonly what: string; readonly state: string }[];
+  expect(findings.map(({ what }) => what)).toEqual([
+    "node",
+    "isolated-vm",
+    "V8",
+    "memory watch",
+    "end with host",
+    "pool",
+  ]);
+  expect(findings.filter(({ state }) => state === "missing")).toEqual([]);
+  expect(code).toBe(0);
+});
+
+test("the demo's answers are right", async () => {
+  const { code, stdout } = await portcullis(["demo"]);
+  expect(stdout.match(/✓ right/g)).toHaveLength(2);
+  expect(stdout).toMatch(/244 calls returned +969\.\d KiB/);
+  expect(stdout).toMatch(/728 calls returned +5\.\d MiB/);
+  expect(code).toBe(0);
+});

@@ -1,0 +1,44 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+export const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url));
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly pid: number;
+}
+
+export interface StartOptions {
+  /** The command line's own file, where it is not this tree's. */
+  readonly cli?: string;
+  /** Where standard output goes, where it is not read; or that its reader has gone. */
+  readonly stdout?: number | "gone";
+}
+
+export function start(args: readonly string[], { cli: file = cli, stdout: target }: StartOptions = {}) {
+  const child = spawn(process.execPath, ["--conditions=portcullis-source", file, ...args], {
+    cwd: root,
+    stdio: ["pipe", typeof target === "number" ? target : "pipe", "pipe"],
+  }) as ChildProcessWithoutNullStreams;
+  if (target === "gone") child.stdout.destroy();
+  const finished = async (): Promise<Finished> => {
+    const [stdout, stderr] = [target === undefined ? text(child.stdout) : "", text(child.stderr)];
+    const [code] = (await once(child, "close")) as [number | null];
+    return { code, stdout: await stdout, stderr: await stderr, pid: child.pid ?? 0 };
+  };
+  return { child, finished };
+}
+
+/** Runs the command line to its end, with this text on standard input. */
+export function portcullis(args: readonly string[], input: string | Buffer = "", options?: StartOptions) {
+  const { child, finished } = start(args, options);
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  return finished();
+}

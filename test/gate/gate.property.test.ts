@@ -1,0 +1,166 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Journal } from "../../src/journal/journal.ts";
+import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
+import type { CallContext, Caller, Effect, Tool } from "../../src/tools/tool.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+import { scriptedGuest, scripts } from "./scripted-guest.ts";
+
+/** Names of tools; none contains another, so that a name in a text is that name. */
+const NAMES = ["crm.findPeople", "crm.findPerson", "billing.list", "billing.sum", "mail.send", "mail.sent", "weather"];
+/** Names that no tool has. */
+const NO_NAMES = [
+  "mail.sen",
+  "weathe",
+  "MAIL.SEND",
+  "mail",
+  "mail.",
+  "__proto__",
+  "constructor",
+  "toString",
+  "x.y",
+  " ",
+];
+
+const SCHEMAS: readonly Schema[] = [
+  z.looseObject({}),
+  z.object({ id: z.string() }),
+  z.object({ n: z.number().default(1) }),
+  jsonSchema({ type: "object", properties: { id: { type: "string" } }, required: ["id"] }),
+];
+
+interface Run {
+  readonly tool: Tool;
+  readonly context: CallContext;
+  /** What was in the journal when the handler began. */
+  readonly journalled: readonly JournalRecord[];
+}
+
+const toolParts = fc.record({
+  name: fc.constantFrom(...NAMES),
+  allowedCallers: fc.constantFrom<readonly Caller[]>(["direct"], ["programmatic"], ["direct", "programmatic"]),
+  effect: fc.constantFrom<Effect>("read", "idempotent", "write"),
+  input: fc.constantFrom(...SCHEMAS),
+  approval: fc.constantFrom("never" as const, "never" as const, "always" as const),
+  concurrency: fc.constantFrom(1, 2, 100),
+  result: fc.constantFrom<() => unknown>(
+    () => ({ rows: [1, 2, 3] }),
+    () => undefined,
+    async () => "later",
+    () => 5n,
+    () => {
+      throw new Error("failed");
+    },
+  ),
+});
+
+const cases = fc.record({
+  parts: fc.uniqueArray(toolParts, { selector: ({ name }) => name, maxLength: NAMES.length }),
+  turns: scripts([...NAMES, ...NAMES, ...NO_NAMES]),
+  calls: fc.constantFrom(0, 2, 1000),
+  approves: fc.boolean(),
+});
+
+/** A journal that also hands out what has been appended, once it has been. */
+function watchedJournal(): { readonly journal: Journal; readonly appended: JournalRecord[] } {
+  const journal = createMemoryJournal();
+  const appended: JournalRecord[] = [];
+  const append: Journal["append"] = async (execution, expected, records) => {
+    const head = await journal.append(execution, expected, records);
+    appended.push(...records);
+    return head;
+  };
+  return { journal: { ...journal, append }, appended };
+}
+
+type Case = typeof cases extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Runs a scripted guest against random tools, and says everything that happened. */
+async function runCase({ parts, turns, calls, approves }: Case) {
+  const runs: Run[] = [];
+  const heard: string[] = [];
+  const { journal, appended } = watchedJournal();
+  const tools = parts.map(({ result, ...options }): Tool => {
+    const tool = defineTool({
+      ...options,
+      description: "Does it",
+      handler: (_, context) => {
+        runs.push({ tool, context, journalled: [...appended] });
+        return result();
+      },
+    });
+    return tool;
+  });
+  const sandbox = createMemorySandbox({ guest: () => scriptedGuest(turns, heard) });
+  await using runtime = await createRuntime({ tools, sandbox, journal, limits: { calls }, approve: () => approves });
+  const report = await runtime.execute("return 1");
+  const asked = new Set(turns.flat().flatMap((move) => (move.kind === "call" ? [move.tool] : [])));
+  return { runs, heard, appended, report, declarations: runtime.declarations(), tools, asked };
+}
+
+type Happened = Awaited<ReturnType<typeof runCase>>;
+
+function expectRunsAllowed({ runs, report }: Happened): void {
+  for (const { tool, context, journalled } of runs) {
+    expect(tool.allowedCallers).toContain("programmatic");
+    expect(context).toMatchObject({ caller: "programmatic", execution: report.execution });
+    const allowed = {
+      type: "call",
+      call: context.callId,
+      tool: tool.name,
+      caller: "programmatic",
+      decision: "allowed",
+    };
+    expect(journalled).toContainEqual(expect.objectContaining(allowed));
+  }
+  expect(new Set(runs.map(({ context }) => context.callId)).size).toBe(runs.length);
+}
+
+/** The program and the model after it are told of no tool for other callers, but that there is none of a name they used. */
+function expectNothingTold({ heard, report, declarations, tools, asked }: Happened): void {
+  const visible = new ToolSet(tools.filter(({ allowedCallers }) => allowedCallers.includes("programmatic")));
+  const hidden = tools.flatMap(({ name }) => (visible.get(name) ? [] : [name]));
+  const hints = report.output.text.match(/Did you mean[^\n]*/g)?.join() ?? "";
+  for (const name of hidden)
+    expect(declarations + hints + (asked.has(name) ? "" : report.output.text)).not.toContain(name);
+  for (const text of heard) {
+    const [header = "", body = "null"] = text.split("\n");
+    const { kind, ok } = JSON.parse(header) as { kind: string; ok?: boolean };
+    const told = JSON.parse(body) as { code?: string; tool: string; message: string; tools?: readonly string[] };
+    if (kind === "start") expect(told.tools).toEqual(visible.all.map(({ name }) => name));
+    if (kind === "answer" && ok === false && !visible.get(told.tool)) {
+      const meant = visible.nearestNames(told.tool, "programmatic");
+      const question = meant.length === 0 ? "" : ` Did you mean ${meant.join(" or ")}?`;
+      expect(told.code).toBe("tool_unknown");
+      expect(told.message).toBe(`There is no tool ${JSON.stringify(told.tool)}.${question}`);
+    } else {
+      for (const name of hidden) expect(text).not.toContain(name);
+    }
+  }
+}
+
+test("whatever a guest sends, no handler runs without a journal entry that its caller was allowed, and no tool for other callers runs or is told of", async () => {
+  const seen = { runs: 0, allowed: 0, refused: 0, broken: 0, hints: 0, forgedNames: 0 };
+  const property = fc.asyncProperty(cases, async (one) => {
+    const happened = await runCase(one);
+    expectRunsAllowed(happened);
+    expectNothingTold(happened);
+    const decisions = happened.appended.flatMap((record) => (record.type === "call" ? [record] : []));
+    seen.runs += happened.runs.length;
+    seen.allowed += decisions.filter(({ decision }) => decision === "allowed").length;
+    seen.refused += decisions.filter(({ decision }) => decision === "refused").length;
+    seen.forgedNames += decisions.filter(({ code, tool }) => code === "tool_unknown" && NAMES.includes(tool)).length;
+    seen.broken += happened.report.outcome.type === "crashed" ? 1 : 0;
+    seen.hints += happened.report.output.text.includes("Did you mean") ? 1 : 0;
+  });
+  await fc.assert(property, { numRuns: 200 });
+  await fc.assert(property, { numRuns: 200, seed: 5 });
+  // Scripts that never got this far would show nothing. Those of the seed do.
+  expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
+});

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import type { GateLimits } from "../../src/gate/budget.ts";
+import type { Approve } from "../../src/gate/approval.ts";
+import { Gate } from "../../src/gate/gate.ts";
+import type { CallRequest } from "../../src/gate/open-call.ts";
+import type { CallEvent, GateSession } from "../../src/gate/session.ts";
+import type { CallRecord } from "../../src/journal/record.ts";
+import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
+import type { Schema } from "../../src/tools/schema.ts";
+import type { Caller, Tool } from "../../src/tools/tool.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+
+export const ROOMY: GateLimits = {
+  calls: 1000,
+  callsAtOnce: 100,
+  inputBytes: 1_000_000,
+  resultBytes: 1_000_000,
+  totalBytes: 10_000_000,
+};
+
+/** A tool called `t` for programs, which takes anything and says "ok", but for what is said here. */
+export function makeTool<Input extends Schema = z.ZodObject, Output extends Schema | undefined = undefined>(
+  changes: Partial<ToolOptions<Input, Output>> = {},
+): Tool {
+  return defineTool({
+    name: "t",
+    description: "Does it",
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => "ok",
+    ...changes,
+  } as ToolOptions<Input, Output>);
+}
+
+export interface SessionParts {
+  readonly gate?: Gate;
+  readonly tools?: readonly Tool[];
+  readonly approve?: Approve;
+  readonly limits?: Partial<GateLimits>;
+  readonly callers?: readonly Caller[];
+  readonly execution?: string;
+  readonly record?: (record: CallRecord) => Promise<void>;
+}
+
+export interface OpenSession {
+  readonly session: GateSession;
+  readonly records: CallRecord[];
+  readonly events: CallEvent[];
+  /** Calls `t` as a program with this input, but for what is said here. */
+  readonly call: (input?: unknown, changes?: Partial<CallRequest>) => ReturnType<GateSession["call"]>;
+}
+
+/** A session at a gate, with what it journals and tells. */
+export function openSession(parts: SessionParts = {}): OpenSession {
+  const { tools = [makeTool()], approve, callers = ["programmatic"], execution = "execution" } = parts;
+  const gate = parts.gate ?? new Gate(new ToolSet(tools), approve);
+  const records: CallRecord[] = [];
+  const events: CallEvent[] = [];
+  const session = gate.open({
+    execution,
+    callers,
+    limits: { ...ROOMY, ...parts.limits },
+    record:
+      parts.record ??
+      (async (record) => {
+        records.push(record);
+      }),
+    onEvent: (event) => events.push(event),
+  });
+  let calls = 0;
+  const call: OpenSession["call"] = (input = {}, changes = {}) => {
+    calls += 1;
+    const inputText = JSON.stringify(input);
+    return session.call({ callId: String(calls), tool: "t", caller: "programmatic", inputText, ...changes });
+  };
+  return { session, records, events, call };
+}
+
+/** A handler whose calls stay open until they are released, in the order they began. */
+export function holdCalls() {
+  const open: ((value: unknown) => void)[] = [];
+  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  const counts = { started: 0, running: 0, mostAtOnce: 0 };
+  return {
+    counts,
+    handler: () => {
+      counts.started += 1;
+      counts.running += 1;
+      counts.mostAtOnce = Math.max(counts.mostAtOnce, counts.running);
+      for (const { count, resolve } of waiting) if (counts.started >= count) resolve();
+      return new Promise((resolve) => {
+        open.push(resolve);
+      });
+    },
+    /** Resolves once so many calls have begun. */
+    untilStarted: (count: number) =>
+      new Promise<void>((resolve) => {
+        if (counts.started >= count) resolve();
+        else waiting.push({ count, resolve });
+      }),
+    /** Ends the call that has been running longest. */
+    release: (value: unknown = "released") => {
+      counts.running -= 1;
+      open.shift()?.(value);
+    },
+  };
+}
+
+/** A schema that takes anything, once it is released. */
+export function heldSchema(): { readonly schema: Schema; readonly release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const validate = async (value: unknown) => {
+    await promise;
+    return { value };
+  };
+  return { schema: { "~standard": { ...z.looseObject({})["~standard"], validate } }, release: resolve };
+}
+
+/** Resolves when everything that could happen without new input has happened. */
+export function idle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

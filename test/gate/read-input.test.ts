@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { readInput } from "../../src/gate/read-input.ts";
+import type { Schema } from "../../src/tools/schema.ts";
+
+const page = z.object({ page: z.number().default(1) });
+const anything = z.unknown() as unknown as Schema;
+
+test("an input is parsed, and fitted to its schema", async () => {
+  expect(await readInput(page, '{"page":2}')).toEqual({ ok: true, value: { page: 2 } });
+  expect(await readInput(page, '{"extra":true}')).toEqual({ ok: true, value: { page: 1 } });
+});
+
+test("what the schema makes of an input is what counts, also where that takes time", async () => {
+  const doubled = z.object({ n: z.number() }).transform(async ({ n }) => n * 2);
+  expect(await readInput(doubled as unknown as Schema, '{"n":21}')).toEqual({ ok: true, value: 42 });
+});
+
+test("an input that does not fit is refused with every issue in one sentence", async () => {
+  const both = z.object({ a: z.string(), b: z.string() });
+  expect(await readInput(both, '{"a":1}')).toEqual({
+    ok: false,
+    reason: "a: Invalid input: expected string, received number; b: Invalid input: expected string, received undefined",
+  });
+});
+
+test.each([
+  ["", "it is not JSON"],
+  ["undefined", "it is not JSON"],
+  ["{'a':1}", "it is not JSON"],
+  ["NaN", "it is not JSON"],
+  ['{"a":1}{"b":2}', "it is not JSON"],
+  ["\u001e{}", "it is not JSON"],
+  ["[".repeat(1_000_000), "it is nested more than 100 levels deep"],
+  [`{"rows":[${"0,".repeat(40_000)}0]}`, "it holds more than 40000 values"],
+  ["[".repeat(101) + "]".repeat(101), "it is nested more than 100 levels deep"],
+  [`${'{"a":'.repeat(500)}1${"}".repeat(500)}`, "it is nested more than 100 levels deep"],
+  ['{"__proto__":{"isAdmin":true}}', "it has a field called __proto__"],
+  ['{"a":[{"__proto__":1}]}', "it has a field called __proto__"],
+])("a text that is not plain JSON is refused before any schema sees it (text %#)", async (text, reason) => {
+  const seen: unknown[] = [];
+  const watching: Schema = {
+    "~standard": {
+      ...anything["~standard"],
+      validate: (value) => {
+        seen.push(value);
+        return { value };
+      },
+    },
+  };
+  expect(await readInput(watching, text)).toEqual({ ok: false, reason });
+  expect(seen).toEqual([]);
+});
+
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("a secret of the host");
+    },
+  ],
+  [
+    "rejects",
+    async () => {
+      throw new Error("a secret of the host");
+    },
+  ],
+])("a schema that %s has not accepted the input, and its reason stays on the host", async (_, validate) => {
+  const schema: Schema = { "~standard": { ...anything["~standard"], validate } };
+  expect(await readInput(schema, "{}")).toEqual({
+    ok: false,
+    reason: "it cannot be checked against the tool's schema",
+  });
+});

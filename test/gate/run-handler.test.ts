@@ -1,0 +1,233 @@
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { PortcullisError } from "../../src/errors.ts";
+import { OpenCall } from "../../src/gate/open-call.ts";
+import { runHandler } from "../../src/gate/run-handler.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import type { Schema } from "../../src/tools/schema.ts";
+import type { CallContext, Tool } from "../../src/tools/tool.ts";
+import { makeTool } from "./open-session.ts";
+
+const request = { callId: "7", tool: "t", caller: "programmatic", inputText: "{}" } as const;
+
+function openCall(tool: Tool): OpenCall {
+  return new OpenCall(tool, request, "digest");
+}
+
+/** Runs a tool's handler once. */
+function run(tool: Tool, resultBytes = 1000) {
+  const call = openCall(tool);
+  return runHandler(call, {}, call.contextIn("e1"), resultBytes);
+}
+
+const failure = (code: string, message: string) => ({ ok: false, code, tool: "t", message });
+const UNKNOWN_CAUSE = failure("handler_failed", "t failed. Why is known to its operator only, under call 7.");
+const UNDECLARED = failure(
+  "output_invalid",
+  "t returned something other than what it declares. This is a fault of the tool, not of its input.",
+);
+
+test.each<[string, () => unknown, string, string]>([
+  ["a value", () => ({ a: ["ü"] }), '{"a":["ü"]}', "object"],
+  ["a promise", async () => [1, 2], "[1,2]", "array of 2"],
+  ["nothing", () => undefined, "null", "null"],
+  [
+    "something that JSON does not know",
+    () => ({ at: new Date(0), gone: undefined }),
+    '{"at":"1970-01-01T00:00:00.000Z"}',
+    "object",
+  ],
+])("a handler that returns %s is answered with its JSON text", async (_, handler, text, result) => {
+  expect(await run(makeTool({ handler }))).toEqual({
+    answer: { ok: true, text, bytes: Buffer.byteLength(text) },
+    result,
+  });
+});
+
+test("a handler gets the input and the context that were handed over, and the call counts as started", async () => {
+  const got: unknown[] = [];
+  const call = openCall(makeTool({ handler: (...given) => void got.push(...given, call.started) }));
+  const context: CallContext = call.contextIn("e1");
+  const input = { a: 1 };
+  expect(call.started).toBe(false);
+  await runHandler(call, input, context, 1000);
+  expect(got).toEqual([input, context, true]);
+  expect(got[0]).toBe(input);
+});
+
+test.each<[string, (error: unknown) => unknown]>([
+  [
+    "throws",
+    (error) => {
+      throw error;
+    },
+  ],
+  [
+    "rejects with",
+    async (error) => {
+      throw error;
+    },
+  ],
+])("what a handler %s stays on the host, whatever it is", async (_, fail) => {
+  for (const error of [new Error("the password"), "the password", { message: "the password" }, null]) {
+    expect(await run(makeTool({ handler: () => fail(error) }))).toEqual({ answer: UNKNOWN_CAUSE, result: "", error });
+  }
+});
+
+test("a handler may say why it failed, and only by the error that is there for it", async () => {
+  const meant = new PortcullisError("tool_failed", "There is no article K-9.");
+  expect(await run(makeTool({ handler: () => Promise.reject(meant) }))).toEqual({
+    answer: failure("handler_failed", "There is no article K-9."),
+    result: "",
+    error: meant,
+  });
+  const other = new PortcullisError("option_invalid", "a secret of the host");
+  expect((await run(makeTool({ handler: () => Promise.reject(other) }))).answer).toEqual(UNKNOWN_CAUSE);
+});
+
+test("a handler that is late is given up and told so, and what it returns later is not waited for", async () => {
+  const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
+  expect(await runHandler(call, {}, call.contextIn("e1"), 1000)).toEqual({
+    answer: failure("handler_timed_out", "t took longer than 1 ms and was given up."),
+    result: "",
+  });
+  expect(call.signal.reason).toEqual(new Error("The call took longer than 1 ms."));
+});
+
+test.each(["idempotent", "write"] as const)(
+  "of a late handler that may %s it is said that nobody knows",
+  async (effect) => {
+    const { answer } = await run(makeTool({ effect, timeoutMs: 1, handler: () => new Promise(() => {}) }));
+    expect(answer).toEqual(
+      failure("handler_timed_out", "t took longer than 1 ms and was given up. Whether it took effect is not known."),
+    );
+  },
+);
+
+test("the time of a handler that has returned is not counted any further", async () => {
+  vi.useFakeTimers();
+  try {
+    for (const handler of [() => 1, () => Promise.reject(new Error("no"))]) {
+      const call = openCall(makeTool({ timeoutMs: 10, handler }));
+      await runHandler(call, {}, call.contextIn("e1"), 1000);
+      vi.advanceTimersByTime(100);
+      expect(call.signal.aborted).toBe(false);
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+// ---- what it returns ---------------------------------------------------------------------------------------------
+
+/** A tool whose result is checked with this. */
+function checked(validate: Schema["~standard"]["validate"], handler: () => unknown): Tool {
+  const output: Schema = { "~standard": { ...z.unknown()["~standard"], validate } };
+  return defineTool({
+    name: "t",
+    description: "Does it",
+    input: z.object({}),
+    output,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler,
+  });
+}
+
+test("what the output schema makes of a result is the result, also where that takes time", async () => {
+  for (const made of [{ value: { shown: 1 } }, Promise.resolve({ value: { shown: 1 } })])
+    expect(
+      await run(
+        checked(
+          () => made,
+          () => ({ hidden: 2 }),
+        ),
+      ),
+    ).toEqual({
+      answer: { ok: true, text: '{"shown":1}', bytes: 11 },
+      result: "object",
+    });
+});
+
+test("a result that does not fit its schema is not handed on, and the operator is told why", async () => {
+  const issues = [{ message: "must be text", path: ["a", 0] }];
+  expect(
+    await run(
+      checked(
+        () => ({ issues }),
+        () => ({ a: [1] }),
+      ),
+    ),
+  ).toEqual({
+    answer: UNDECLARED,
+    result: "",
+    error: new Error("a[0]: must be text, got 1"),
+  });
+});
+
+test("a schema that fails has accepted nothing", async () => {
+  const error = new Error("a fault of the schema");
+  const throwing = () => {
+    throw error;
+  };
+  for (const validate of [throwing, () => Promise.reject(error)])
+    expect(await run(checked(validate, () => 1))).toEqual({ answer: UNDECLARED, result: "", error });
+});
+
+test("what has no JSON text is a fault of the handler", async () => {
+  const circular: unknown[] = [];
+  circular.push(circular);
+  for (const value of [1n, circular, { a: { b: 1n } }])
+    expect(await run(makeTool({ handler: () => value }))).toEqual({
+      answer: UNKNOWN_CAUSE,
+      result: "",
+      error: expect.any(TypeError),
+    });
+});
+
+test("a result of exactly the allowed size passes, and one byte more does not", async () => {
+  const tool = makeTool({ handler: () => [[1], [2], [3]] });
+  expect((await run(tool, 13)).answer).toEqual({ ok: true, text: "[[1],[2],[3]]", bytes: 13 });
+  expect((await run(tool, 12)).answer).toEqual(
+    failure(
+      "result_too_large",
+      "The result of t has 13 bytes or more, at most 12 are allowed for one call (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
+    ),
+  );
+});
+
+test("a large result that is far over its limit is turned away before its schema walks it", async () => {
+  let walks = 0;
+  const validate: Schema["~standard"]["validate"] = (value) => {
+    walks += 1;
+    return { value };
+  };
+  const rows = Array.from({ length: 100_000 }, (_, index) => ({ index }));
+  expect(
+    (
+      await run(
+        checked(validate, () => rows),
+        10_000,
+      )
+    ).answer,
+  ).toMatchObject({ code: "result_too_large" });
+  expect(walks).toBe(0);
+  expect(
+    (
+      await run(
+        checked(validate, () => rows),
+        10_000_000,
+      )
+    ).answer,
+  ).toMatchObject({ ok: true });
+  expect(walks).toBe(1);
+});
+
+test("it is what the schema makes of a result that must fit the allowed size", async () => {
+  const tool = checked(
+    () => ({ value: "x".repeat(1000) }),
+    () => 1,
+  );
+  expect((await run(tool, 1001)).answer).toMatchObject({ code: "result_too_large" });
+  expect((await run(tool, 1002)).answer).toMatchObject({ ok: true, bytes: 1002 });
+});

@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import { heldSchema, holdCalls, idle, makeTool, openSession } from "./open-session.ts";
+
+const DENIED = { ok: false, code: "approval_denied" };
+
+test.each<[string, () => unknown]>([
+  ["says no", () => false],
+  ["says something that is not true", () => "yes"],
+  ["says something that equals true", () => 1],
+  ["says nothing", () => undefined],
+  [
+    "throws",
+    () => {
+      throw new Error("nobody there");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("nobody there"))],
+])("a call is denied where the approver %s", async (_, approve) => {
+  const held = holdCalls();
+  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const { call, session, records } = openSession({ tools, approve: approve as () => boolean });
+  expect(await call()).toMatchObject(DENIED);
+  expect(held.counts.started).toBe(0);
+  expect(records).toMatchObject([{ decision: "refused", code: "approval_denied" }]);
+  expect(session.usage.open).toBe(0);
+});
+
+test("a predicate that throws or rejects has not said that a call may go unasked", async () => {
+  for (const approval of [
+    () => {
+      throw new Error("no");
+    },
+    () => Promise.reject(new Error("no")),
+  ]) {
+    const { call } = openSession({ tools: [makeTool({ approval })], approve: () => false });
+    expect(await call()).toMatchObject(DENIED);
+  }
+});
+
+test("the approver is asked about the input as it was sent, and only where the predicate says so", async () => {
+  const asked: ApprovalRequest[] = [];
+  const input = z.object({ amount: z.number(), to: z.string().default("me") });
+  const tool = makeTool<typeof input>({
+    input,
+    approval: ({ amount, to }) => amount > 10 && to === "me",
+    handler: () => null,
+  });
+  const approve = (request: ApprovalRequest) => asked.push(request) > 0;
+  const { call } = openSession({ tools: [tool], approve });
+  expect(await call({ amount: 10 })).toMatchObject({ ok: true });
+  expect(await call({ amount: 11 })).toMatchObject({ ok: true });
+  const inputDigest = createHash("sha256").update('{"amount":11}').digest("hex");
+  const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic" };
+  expect(asked).toEqual([{ ...who, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
+});
+
+test("what was validated is what the handler gets, whatever the approver does to what it was shown", async () => {
+  const got: unknown[] = [];
+  const input = z.object({ to: z.string().transform((to) => to.toUpperCase()), limit: z.number().default(5) });
+  const tool = makeTool<typeof input>({ input, approval: "always", handler: (value) => got.push(value) });
+  const approve = (request: ApprovalRequest) => {
+    Object.assign(request.input as object, { to: "mallory", limit: 1e9, extra: true });
+    return true;
+  };
+  await openSession({ tools: [tool], approve }).call({ to: "alice", unknown: 1 });
+  expect(got).toEqual([{ to: "ALICE", limit: 5 }]);
+});
+
+test("nobody is asked about a call of a session that has closed while a predicate was thinking, and the call ends", async () => {
+  const thinking = Promise.withResolvers<boolean>();
+  const asked: ApprovalRequest[] = [];
+  const held = holdCalls();
+  const approve = (request: ApprovalRequest) => {
+    asked.push(request);
+    return new Promise<boolean>(() => {});
+  };
+  const tools = [makeTool({ approval: () => thinking.promise, handler: held.handler })];
+  const { session, call, records } = openSession({ tools, approve });
+  const answer = call();
+  await idle();
+  session.close();
+  thinking.resolve(true);
+  expect(await answer).toBeUndefined();
+  await idle();
+  expect(asked).toEqual([]);
+  expect(held.counts.started).toBe(0);
+  expect(records).toMatchObject([{ decision: "dropped" }]);
+});
+
+test("nobody is asked about a call of a session that has closed while its input was being checked", async () => {
+  const { schema, release } = heldSchema();
+  const asked: ApprovalRequest[] = [];
+  const tools = [makeTool({ input: schema, approval: "always" })];
+  const { session, call, records } = openSession({ tools, approve: (request) => asked.push(request) > 0 });
+  const answer = call();
+  session.close();
+  release();
+  expect(await answer).toBeUndefined();
+  expect(asked).toEqual([]);
+  expect(records).toMatchObject([{ decision: "dropped" }]);
+});
+
+test("a call that is held when the session closes is dropped, and its approver's signal is aborted", async () => {
+  const held = holdCalls();
+  const asked = Promise.withResolvers<ApprovalRequest>();
+  const decision = Promise.withResolvers<boolean>();
+  const approve = (request: ApprovalRequest) => {
+    asked.resolve(request);
+    return decision.promise;
+  };
+  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const { session, call, records } = openSession({ tools, approve });
+  const answer = call();
+  const { signal } = await asked.promise;
+  expect([signal.aborted, session.usage.open]).toEqual([false, 1]);
+  session.close();
+  expect(await answer).toBeUndefined();
+  expect(signal.reason).toEqual(new Error("The execution has ended."));
+  expect(records).toMatchObject([{ decision: "dropped" }]);
+  expect(session.lines).toMatchObject([{ result: "aborted", ok: false, started: false }]);
+  decision.resolve(true);
+  await idle();
+  expect([held.counts.started, records.length]).toEqual([0, 1]);
+});

@@ -1,0 +1,338 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { Gate } from "../../src/gate/gate.ts";
+import type { CallContext } from "../../src/tools/tool.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+import { heldSchema, holdCalls, idle, makeTool, openSession } from "./open-session.ts";
+
+// ---- its turn --------------------------------------------------------------------------------------------------
+
+test("of one execution's calls as many run at once as may, and each that ends lets one more in", async () => {
+  const held = holdCalls();
+  const { call } = openSession({ tools: [makeTool({ handler: held.handler })], limits: { callsAtOnce: 2 } });
+  const answers = Array.from({ length: 5 }, () => call());
+  for (let ended = 0; ended < 5; ended += 1) {
+    await held.untilStarted(Math.min(5, ended + 2));
+    await idle();
+    expect(held.counts.started).toBe(Math.min(5, ended + 2));
+    held.release();
+  }
+  expect(await Promise.all(answers)).toEqual(
+    Array.from({ length: 5 }, () => ({ ok: true, text: '"released"', bytes: 10 })),
+  );
+  expect(held.counts.mostAtOnce).toBe(2);
+});
+
+test("a tool's own limit holds over all sessions together, and other tools do not wait for it", async () => {
+  const [narrow, wide] = [holdCalls(), holdCalls()];
+  const tools = [
+    makeTool({ name: "narrow", concurrency: 2, handler: narrow.handler }),
+    makeTool({ name: "wide", handler: wide.handler }),
+  ];
+  const gate = new Gate(new ToolSet(tools), undefined);
+  const sessions = ["one", "two", "three"].map((execution) => openSession({ gate, execution }));
+  const answers = sessions.flatMap(({ call }) => [call({}, { tool: "narrow" }), call({}, { tool: "wide" })]);
+  await Promise.all([narrow.untilStarted(2), wide.untilStarted(3)]);
+  await idle();
+  expect([narrow.counts.started, wide.counts.started]).toEqual([2, 3]);
+  narrow.release();
+  await narrow.untilStarted(3);
+  for (let open = 0; open < 3; open += 1) {
+    narrow.release();
+    wide.release();
+  }
+  expect(await Promise.all(answers)).toHaveLength(6);
+  expect(narrow.counts.mostAtOnce).toBe(2);
+  expect(wide.counts.mostAtOnce).toBe(3);
+});
+
+test("a call that waits for its tool keeps its place among those of its execution that run at once", async () => {
+  const [narrow, wide] = [holdCalls(), holdCalls()];
+  const tools = [
+    makeTool({ name: "narrow", concurrency: 1, handler: narrow.handler }),
+    makeTool({ name: "wide", handler: wide.handler }),
+  ];
+  const { call } = openSession({ tools, limits: { callsAtOnce: 2 } });
+  const answers = ["narrow", "narrow", "wide"].map((tool) => call({}, { tool }));
+  await narrow.untilStarted(1);
+  await idle();
+  expect([narrow.counts.started, wide.counts.started]).toEqual([1, 0]);
+  narrow.release();
+  await Promise.all([narrow.untilStarted(2), wide.untilStarted(1)]);
+  narrow.release();
+  wide.release();
+  expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
+});
+
+test("calls are begun in the order they came", async () => {
+  const order: unknown[] = [];
+  const tool = makeTool({ concurrency: 1, handler: (input) => order.push(input) });
+  const { call } = openSession({ tools: [tool] });
+  await Promise.all([1, 2, 3, 4].map((n) => call({ n })));
+  expect(order).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+});
+
+// ---- what a handler is told --------------------------------------------------------------------------------------
+
+/** Calls once and hands out the context that the handler got. */
+async function contextOf(execution: string, input: unknown, callId: string): Promise<CallContext> {
+  const contexts: CallContext[] = [];
+  const tool = makeTool({ handler: (_, context) => void contexts.push(context) });
+  await openSession({ tools: [tool], execution }).call(input, { callId });
+  return contexts[0] as CallContext;
+}
+
+test("a handler is told the execution, the call and the caller", async () => {
+  expect(await contextOf("e1", {}, "7")).toMatchObject({ execution: "e1", callId: "7", caller: "programmatic" });
+});
+
+test("the idempotency key is execution, call and the digest of the input's text, and the same each time", async () => {
+  const digest = createHash("sha256").update('{"a":"ü"}').digest("hex");
+  const { idempotencyKey } = await contextOf("e1", { a: "ü" }, "7");
+  expect(idempotencyKey).toBe(`e1:7:${digest}`);
+  expect((await contextOf("e1", { a: "ü" }, "7")).idempotencyKey).toBe(idempotencyKey);
+  const others = [
+    await contextOf("e2", { a: "ü" }, "7"),
+    await contextOf("e1", { a: "ü" }, "8"),
+    await contextOf("e1", { a: "u" }, "7"),
+  ];
+  expect(new Set(others.map((other) => other.idempotencyKey).concat(idempotencyKey)).size).toBe(4);
+});
+
+test("the signal is the same each time it is asked for, and is not aborted by a good ending", async () => {
+  const context = await contextOf("e1", {}, "1");
+  expect(context.signal).toBe(context.signal);
+  expect(context.signal.aborted).toBe(false);
+});
+
+// ---- lateness and closing ----------------------------------------------------------------------------------------
+
+test("a handler that is late is told by its signal, whether it asked for that before or asks after", async () => {
+  const contexts: CallContext[] = [];
+  const heard: unknown[] = [];
+  const tool = makeTool({
+    timeoutMs: 1,
+    handler: ({ early }, context) => {
+      contexts.push(context);
+      if (early === true) context.signal.addEventListener("abort", () => heard.push(context.signal.reason));
+      return new Promise(() => {});
+    },
+  });
+  const { call, session } = openSession({ tools: [tool] });
+  const answers = await Promise.all([call({ early: true }), call({ early: false })]);
+  expect(answers).toMatchObject([{ code: "handler_timed_out" }, { code: "handler_timed_out" }]);
+  const reason = new Error("The call took longer than 1 ms.");
+  expect(heard).toEqual([reason]);
+  expect(contexts.map(({ signal }) => [signal.aborted, signal.reason])).toEqual([
+    [true, reason],
+    [true, reason],
+  ]);
+  expect(session.usage.open).toBe(0);
+});
+
+test("what a late handler does after all changes no answer and tells nobody", async () => {
+  const held = holdCalls();
+  const { call, session, events } = openSession({ tools: [makeTool({ timeoutMs: 1, handler: held.handler })] });
+  expect(await call()).toMatchObject({ code: "handler_timed_out" });
+  held.release();
+  await idle();
+  expect(session.lines).toMatchObject([{ result: "handler_timed_out" }]);
+  expect(events.map(({ type }) => type)).toEqual(["call_started", "call_ended"]);
+});
+
+test("closing aborts what runs, starts nothing that waits, and answers neither", async () => {
+  const held = holdCalls();
+  const reasons: unknown[] = [];
+  const tool = makeTool({
+    handler: (_, { signal }) => {
+      signal.addEventListener("abort", () => reasons.push(signal.reason));
+      return held.handler();
+    },
+  });
+  const { session, call, records } = openSession({ tools: [tool], limits: { callsAtOnce: 1 } });
+  const answers = [call(), call()];
+  await held.untilStarted(1);
+  expect(session.usage).toMatchObject({ calls: 2, open: 2 });
+  session.close();
+  session.close();
+  expect(await Promise.all(answers)).toEqual([undefined, undefined]);
+  expect(reasons).toEqual([new Error("The execution has ended.")]);
+  held.release();
+  await idle();
+  expect(held.counts.started).toBe(1);
+  expect(session.usage.open).toBe(0);
+  expect(session.lines).toMatchObject([
+    { callId: "1", result: "aborted", ok: false, started: true },
+    { callId: "2", result: "aborted", ok: false, started: false },
+  ]);
+  expect(records.map(({ decision }) => decision)).toEqual(["allowed", "allowed"]);
+});
+
+test("a signal that is asked for after the closing is aborted", async () => {
+  const contexts: CallContext[] = [];
+  const held = holdCalls();
+  const tool = makeTool({
+    handler: (_, context) => {
+      contexts.push(context);
+      return held.handler();
+    },
+  });
+  const { session, call } = openSession({ tools: [tool] });
+  const answer = call();
+  await held.untilStarted(1);
+  session.close();
+  await answer;
+  expect(contexts[0]?.signal.reason).toEqual(new Error("The execution has ended."));
+});
+
+test("a call that waits for its tool's turn when its session closes ends, and never starts", async () => {
+  const held = holdCalls();
+  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]), undefined);
+  const [other, own] = [openSession({ gate, execution: "other" }), openSession({ gate, execution: "own" })];
+  const first = other.call();
+  await held.untilStarted(1);
+  const waiting = own.call();
+  await idle();
+  own.session.close();
+  expect(await waiting).toBeUndefined();
+  held.release();
+  expect(await first).toMatchObject({ ok: true });
+  await idle();
+  expect(held.counts.started).toBe(1);
+  expect(own.session.lines).toMatchObject([{ result: "aborted", ok: false, started: false }]);
+});
+
+test("a call whose input is still being checked when the session closes is dropped, not allowed", async () => {
+  const { schema, release } = heldSchema();
+  const held = holdCalls();
+  const { session, call, records } = openSession({ tools: [makeTool({ input: schema, handler: held.handler })] });
+  const answer = call();
+  session.close();
+  release();
+  expect(await answer).toBeUndefined();
+  expect(records).toMatchObject([{ decision: "dropped" }]);
+  expect(held.counts.started).toBe(0);
+});
+
+test("calls that come after the closing are dropped, journalled as such, and run nothing", async () => {
+  const held = holdCalls();
+  const { session, call, records, events } = openSession({ tools: [makeTool({ handler: held.handler })] });
+  session.close();
+  expect(await call()).toBeUndefined();
+  expect(records).toEqual([
+    { type: "call", call: "1", tool: "t", caller: "programmatic", decision: "dropped", at: expect.any(Number) },
+  ]);
+  expect([held.counts.started, session.lines.length, events.length]).toEqual([0, 0, 0]);
+});
+
+// ---- the journal -------------------------------------------------------------------------------------------------
+
+test("a handler runs only when its `allowed` is in the journal", async () => {
+  const held = holdCalls();
+  const journalled = Promise.withResolvers<void>();
+  const records: unknown[] = [];
+  const { call } = openSession({
+    tools: [makeTool({ handler: held.handler })],
+    record: (record) => {
+      records.push(record);
+      return journalled.promise;
+    },
+  });
+  const answer = call({ a: 1 });
+  await idle();
+  const inputDigest = createHash("sha256").update('{"a":1}').digest("hex");
+  expect(records).toMatchObject([{ type: "call", call: "1", tool: "t", decision: "allowed", inputDigest }]);
+  expect(held.counts.started).toBe(0);
+  journalled.resolve();
+  await held.untilStarted(1);
+  held.release();
+  expect(await answer).toMatchObject({ ok: true });
+});
+
+test("where the journal cannot be written, no handler runs and the call rejects with the cause", async () => {
+  const held = holdCalls();
+  const gone = new Error("the store is gone");
+  const { call } = openSession({ tools: [makeTool({ handler: held.handler })], record: () => Promise.reject(gone) });
+  await expect(call()).rejects.toBe(gone);
+  await expect(call({}, { tool: "unknown" })).rejects.toBe(gone);
+  expect(held.counts.started).toBe(0);
+});
+
+// ---- who calls ---------------------------------------------------------------------------------------------------
+
+test("a session makes no calls as a caller that it does not act as, and tells it of no tool", async () => {
+  const held = holdCalls();
+  const tools = [
+    makeTool({ name: "crm.find", allowedCallers: ["direct", "programmatic"], handler: held.handler }),
+    makeTool({ name: "crm.finds", allowedCallers: ["direct"] }),
+  ];
+  const { call, records } = openSession({ tools, callers: ["programmatic"] });
+  for (const tool of ["crm.find", "crm.finds", "crm.fin"])
+    expect(await call({}, { caller: "direct", tool })).toEqual({
+      ok: false,
+      code: "tool_unknown",
+      tool,
+      message: `There is no tool "${tool}".`,
+    });
+  expect(held.counts.started).toBe(0);
+  expect(records).toMatchObject([{ decision: "refused" }, { decision: "refused" }, { decision: "refused" }]);
+});
+
+// ---- what is told ------------------------------------------------------------------------------------------------
+
+test("each call becomes a line with what came of it, and the usage counts them all", async () => {
+  const { call, session } = openSession({ tools: [makeTool({ handler: () => [1, 2] })], limits: { calls: 2 } });
+  await call();
+  await call({}, { tool: "unknown" });
+  await call();
+  const common = { caller: "programmatic", ms: expect.any(Number) as number };
+  const refused = { ...common, bytes: 0, ok: false, started: false };
+  expect(session.lines).toEqual([
+    { ...common, callId: "1", tool: "t", bytes: 5, result: "array of 2", ok: true, started: true },
+    { ...refused, callId: "2", tool: "unknown", result: "tool_unknown" },
+    { ...refused, callId: "3", tool: "t", result: "budget_spent" },
+  ]);
+  expect(session.usage).toEqual({ calls: 3, open: 0, resultBytes: 5 });
+  expect(session.overdraft).toEqual({ limit: "calls", allowed: 2, seen: 3 });
+});
+
+test("a call whose result went over the total has run, and its line says so", async () => {
+  const { call, session } = openSession({
+    tools: [makeTool({ handler: () => "x".repeat(100) })],
+    limits: { totalBytes: 50 },
+  });
+  expect(await call()).toMatchObject({ code: "budget_spent" });
+  expect(session.lines).toMatchObject([{ bytes: 0, result: "budget_spent", ok: false, started: true }]);
+  expect(session.usage).toEqual({ calls: 1, open: 0, resultBytes: 0 });
+});
+
+test("who watches is told when a handler begins and how it ended, with what only the operator should see", async () => {
+  const cause = new Error("a secret of the host");
+  const { call, events } = openSession({ tools: [makeTool({ handler: () => Promise.reject(cause) })] });
+  await call();
+  expect(events).toMatchObject([
+    { type: "call_started", execution: "execution", callId: "1", tool: "t", caller: "programmatic" },
+    {
+      type: "call_ended",
+      execution: "execution",
+      line: { callId: "1", result: "handler_failed", ok: false, started: true },
+      error: cause,
+    },
+  ]);
+});
+
+test("the operator is told why an output does not fit", async () => {
+  const { call, events } = openSession({
+    tools: [makeTool({ output: z.number(), handler: () => "1" as unknown as number })],
+  });
+  await call();
+  expect(events.at(-1)).toMatchObject({ error: new Error("Invalid input: expected number, received string") });
+});
+
+test("a program gets what the output schema makes of a result", async () => {
+  const output = z.object({ shown: z.string().default("yes") });
+  const handler = () => ({ hidden: 1 }) as object;
+  const { call } = openSession({ tools: [makeTool<z.ZodObject, typeof output>({ output, handler })] });
+  expect(await call()).toEqual({ ok: true, text: '{"shown":"yes"}', bytes: 15 });
+});

@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { type Answer, REFUSAL_CODES } from "../../src/gate/answer.ts";
+import { FAILED, never, REFUSED, send, throwing, type Way } from "./ways.ts";
+
+function codeOf(answer: Answer | undefined): string {
+  if (!answer) return "dropped";
+  return answer.ok ? "ok" : answer.code;
+}
+
+test.each(REFUSED.map(([code, way, message]) => [code, message, way] as const))(
+  "a call is refused with %s: %s",
+  async (code, message, way) => {
+    const { answer, runs, records } = await send(way);
+    const tool = way.request?.tool ?? way.tool?.name ?? "t";
+    expect(answer).toEqual({ ok: false, code, tool, message });
+    expect(runs).toBe(0);
+    expect(records).toEqual([
+      {
+        type: "call",
+        call: "1",
+        tool,
+        caller: way.request?.caller ?? "programmatic",
+        decision: "refused",
+        code,
+        at: expect.any(Number),
+      },
+    ]);
+  },
+);
+
+test.each(FAILED.map(([code, way, message]) => [code, message, way] as const))(
+  "a call whose handler ran fails with %s: %s",
+  async (code, message, way) => {
+    const { answer, runs, records } = await send(way);
+    expect(answer).toEqual({ ok: false, code, tool: "t", message });
+    expect(JSON.stringify(answer)).not.toContain("secret");
+    expect(runs).toBe(1);
+    expect(records).toMatchObject([{ decision: "allowed" }]);
+  },
+);
+
+test("a call that nothing speaks against is answered with the result's JSON text", async () => {
+  const { answer, runs, records } = await send({ tool: { handler: () => ({ ü: [1, null] }) } });
+  expect(answer).toEqual({ ok: true, text: '{"ü":[1,null]}', bytes: 15 });
+  expect(runs).toBe(1);
+  expect(records).toMatchObject([{ call: "1", tool: "t", caller: "programmatic", decision: "allowed" }]);
+});
+
+// ---- one step after the other ----------------------------------------------------------------------------------
+
+type Step =
+  | "unknown"
+  | "caller"
+  | "closed"
+  | "budget"
+  | "input"
+  | "approval"
+  | "throws"
+  | "late"
+  | "output"
+  | "size"
+  | "total";
+
+/** The steps in the order of the drawing, and what answers at each. */
+const STEPS: readonly (readonly [Step, string])[] = [
+  ["unknown", "tool_unknown"],
+  ["caller", "caller_not_allowed"],
+  ["closed", "dropped"],
+  ["budget", "budget_spent"],
+  ["input", "input_invalid"],
+  ["approval", "approval_denied"],
+  ["throws", "handler_failed"],
+  ["late", "handler_timed_out"],
+  ["output", "output_invalid"],
+  ["size", "result_too_large"],
+  ["total", "budget_spent"],
+];
+const FIRST_STEP_WITH_HANDLER = STEPS.findIndex(([step]) => step === "throws");
+
+/** A call that each of these steps would turn away. */
+function violating(wrong: ReadonlySet<Step>): Way {
+  const inputText = wrong.has("input") ? "[1]" : "{}";
+  const oversize = "é".repeat(60);
+  const value = wrong.has("output") ? [wrong.has("size") ? oversize : 1] : wrong.has("size") ? oversize : "ok";
+  return {
+    callers: wrong.has("unknown") ? ["programmatic"] : ["direct", "programmatic"],
+    closed: wrong.has("closed"),
+    approve: () => !wrong.has("approval"),
+    limits: {
+      resultBytes: wrong.has("size") ? 100 : 1000,
+      ...(wrong.has("budget") ? { calls: 0 } : {}),
+      ...(wrong.has("total") ? { totalBytes: inputText.length + 1 } : {}),
+    },
+    request: { inputText },
+    tool: {
+      allowedCallers: wrong.has("unknown") || wrong.has("caller") ? ["direct"] : ["programmatic"],
+      approval: "always",
+      output: z.string(),
+      timeoutMs: wrong.has("late") ? 1 : 60_000,
+      handler: () => {
+        if (wrong.has("throws")) throw new Error("failed");
+        return wrong.has("late") ? never() : value;
+      },
+    },
+  };
+}
+
+const PAIRS = STEPS.flatMap(([earlier, code], index) =>
+  STEPS.slice(index + 1).map(([later]) => [earlier, later, code] as const),
+);
+
+test.each(PAIRS)("of the steps `%s` and `%s`, both wrong, the first answers: %s", async (earlier, later, code) => {
+  const { answer, runs } = await send(violating(new Set([earlier, later])));
+  expect(codeOf(answer)).toBe(code);
+  expect(runs).toBe(STEPS.findIndex(([step]) => step === earlier) < FIRST_STEP_WITH_HANDLER ? 0 : 1);
+});
+
+test.each(STEPS)("where everything from the step `%s` on is wrong, it answers: %s", async (step, code) => {
+  const from = STEPS.findIndex(([name]) => name === step);
+  expect(codeOf((await send(violating(new Set(STEPS.slice(from).map(([name]) => name))))).answer)).toBe(code);
+});
+
+test("a large result over its limit is turned away before it is checked against its schema", async () => {
+  const value = { toLong: "x".repeat(200_000) };
+  const { answer } = await send({ limits: { resultBytes: 1000 }, tool: { output: throwing, handler: () => value } });
+  expect(codeOf(answer)).toBe("result_too_large");
+});
+
+// ---- the drawing -----------------------------------------------------------------------------------------------
+
+const map = readFileSync(new URL("../../src/README.md", import.meta.url), "utf8");
+const drawing = /## The way of one call[^]*?```\n([^]*?)```/.exec(map)?.[1] ?? "";
+const drawn = [...drawing.matchAll(/(?<word>refuse|fail) (?<code>[a-z_]+)(?:, or (?<other>[a-z_]+))?/g)].flatMap(
+  ({ groups: { word, code, other } = {} }) => [code, other].flatMap((one) => (one === undefined ? [] : [[word, one]])),
+);
+const drawnAs = (word: string) => new Set(drawn.flatMap(([as, code]) => (as === word ? [code] : [])));
+
+/** A union has no table at run time, so its words are read from the source. */
+const answerSource = readFileSync(new URL("../../src/gate/answer.ts", import.meta.url), "utf8");
+const FAILURE_CODES = [...(/type FailureCode =([^;]*);/.exec(answerSource)?.[1]?.matchAll(/"([a-z_]+)"/g) ?? [])].map(
+  ([, code]) => code,
+);
+
+test("the drawing in src/README.md has exactly the codes that there are, and this file reaches each", () => {
+  expect(drawnAs("refuse")).toEqual(new Set<string>(REFUSAL_CODES));
+  expect(drawnAs("fail")).toEqual(new Set(FAILURE_CODES));
+  expect(new Set(REFUSED.map(([code]) => code))).toEqual(drawnAs("refuse"));
+  expect(new Set(FAILED.map(([code]) => code))).toEqual(drawnAs("fail"));
+});
+
+test("the drawing has the steps in the order in which they answer", () => {
+  expect(drawn.map(([, code]) => code)).toEqual(STEPS.flatMap(([, code]) => (code === "dropped" ? [] : [code])));
+  expect(drawing.indexOf("drop, journal it")).toBeGreaterThan(drawing.indexOf("caller_not_allowed"));
+  expect(drawing.indexOf("drop, journal it")).toBeLessThan(drawing.indexOf("budget_spent"));
+});

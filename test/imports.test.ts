@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string) => readFileSync(posix.join(root, path), "utf8");
+
+// ---- the table -------------------------------------------------------------------------------------------------
+
+interface Room {
+  /** How other rows name it: `tools`, `errors`, `bridge/guest`. */
+  readonly name: string;
+  readonly paths: readonly string[];
+  readonly mayImport: ReadonlyMap<string, "all" | "types">;
+  /** Package by name, with the folder of the room that it must stay in: where the cell names one, all in it stay there. */
+  readonly packages: ReadonlyMap<string, string>;
+}
+
+const nameOf = (path: string) => path.replace(/^src\//, "").replace(/\/$|\.ts$/, "");
+
+function readRow(row: string): Room {
+  const [paths = "", , imports = "", packages = ""] = row
+    .split("|")
+    .slice(1)
+    .map((cell) => cell.trim());
+  const rowPaths = [...paths.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path);
+  const words = imports === "–" ? [] : imports.split(/,\s*/);
+  return {
+    name: nameOf(rowPaths[0] ?? ""),
+    paths: rowPaths,
+    mayImport: new Map(words.map((word) => (word.endsWith(" (types)") ? [word.slice(0, -8), "types"] : [word, "all"]))),
+    packages: new Map(
+      [...packages.replace(/in `[^`]+` only/, "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => [
+        name,
+        /in `([^`]+)` only/.exec(packages)?.[1] ?? "",
+      ]),
+    ),
+  };
+}
+
+const table = /\n## Rooms\n[^]*?\n\| *-+[^\n]*\n([^]*?)\n\n/.exec(read("src/README.md"))?.[1] ?? "";
+const rooms = table.split("\n").map(readRow);
+
+/** The room that a file belongs to: that with the longest path round it. */
+function roomOf(file: string): Room | undefined {
+  const fits = rooms.flatMap((room) =>
+    room.paths
+      .filter((path) => file === path || (path.endsWith("/") && file.startsWith(path)))
+      .map((path) => ({ room, path })),
+  );
+  return fits.toSorted((a, b) => b.path.length - a.path.length)[0]?.room;
+}
+
+// ---- the files -------------------------------------------------------------------------------------------------
+
+interface Import {
+  readonly file: string;
+  /** Package, or file within this repository. */
+  readonly target: string;
+  readonly typesOnly: boolean;
+}
+
+const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
+const EXPRESSION =
+  /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
+const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta\.url\s*\)/g;
+
+function importsOf(file: string): Import[] {
+  const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
+  return [STATEMENT, EXPRESSION, FILE_URL]
+    .flatMap((pattern) => [...text.matchAll(pattern)])
+    .map(({ groups }) => {
+      const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
+      const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
+      return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
+    })
+    .filter(({ target }) => !target.startsWith("node:") && !target.endsWith("/package.json"));
+}
+
+const listFiles = (folder: string) =>
+  readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.[jt]s$/.test(path))
+    .map((path) => posix.join(folder, path));
+
+const files = [...listFiles("src"), ...listFiles("bridge")];
+const imports = files.flatMap(importsOf);
+const isOwn = ({ target }: Import) => /^(?:src|bridge)\//.test(target);
+const packageOf = (target: string) => target.split("/", target.startsWith("@") ? 2 : 1).join("/");
+const found = ({ file, target }: Import) => `${file} imports ${target}`;
+
+// ---- the table and the files -----------------------------------------------------------------------------------
+
+test("every room in the file system stands in the table, and every room of the table is in the file system", () => {
+  const places = readdirSync(posix.join(root, "src"), { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [`src/${entry.name}/`] : /\.[jt]s$/.test(entry.name) ? [`src/${entry.name}`] : [],
+  );
+  const bridgeFolders = listFiles("bridge").map((file) => `${posix.dirname(file)}/`);
+  expect(new Set(rooms.flatMap(({ paths }) => paths))).toEqual(new Set([...places, ...bridgeFolders]));
+});
+
+test("the table names rooms by their own names, and each only once", () => {
+  const names = rooms.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { mayImport } of rooms) for (const word of mayImport.keys()) expect(names).toContain(word);
+});
+
+test.each(rooms)("$name imports only from the rooms of its row, and only types where that says so", (room) => {
+  const wrong = imports.filter(isOwn).filter((one) => {
+    const to = roomOf(one.target);
+    if (roomOf(one.file) !== room || to === room) return false;
+    // Who may import from the bridge may load the guest that lies in it.
+    const allowed = room.mayImport.get(to?.name ?? "") ?? room.mayImport.get(to?.name.split("/")[0] ?? "");
+    return allowed === undefined || (allowed === "types" && !one.typesOnly);
+  });
+  expect(wrong.map(found)).toEqual([]);
+});
+
+test("every file belongs to a room, and imports nothing of this repository outside of the rooms", () => {
+  expect(files.filter((file) => !roomOf(file))).toEqual([]);
+  expect(imports.filter((one) => isOwn(one) && !roomOf(one.target)).map(found)).toEqual([]);
+});
+
+test("a package is imported only in the room, and in the folder, whose row names it", () => {
+  const wrong = imports
+    .filter((one) => !isOwn(one))
+    .filter(({ file, target }) => {
+      const room = roomOf(file);
+      const folder = room?.packages.get(packageOf(target));
+      return folder === undefined || !file.startsWith(`${room?.paths[0]}${folder}`);
+    });
+  expect(wrong.map(found)).toEqual([]);
+});
+
+test("every package that a row names is imported in that room", () => {
+  const idle = rooms.flatMap((room) => {
+    const used = new Set(imports.filter(({ file }) => roomOf(file) === room).map(({ target }) => packageOf(target)));
+    return [...room.packages.keys()].filter((name) => !used.has(name));
+  });
+  expect(idle).toEqual([]);
+});
+
+test("the reader of imports finds every form of them", () => {
+  expect(imports.length).toBeGreaterThan(files.length);
+  const has = (file: string, target: string, typesOnly: boolean) =>
+    imports.some((one) => one.file === file && one.target === target && one.typesOnly === typesOnly);
+  expect(has("src/gate/gate.ts", "p-queue", false)).toBe(true);
+  expect(has("src/output/report.ts", "src/programs/execute.ts", true)).toBe(true);
+  expect(has("src/index.ts", "src/errors.ts", false)).toBe(true);
+  expect(has("src/programs/parse-program.ts", "amaro", true)).toBe(true);
+  expect(has("src/programs/parse-program.ts", "amaro", false)).toBe(true);
+  expect(has("src/sandboxes/memory.ts", "bridge/guest/guest.js", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/engine-process.ts", "isolated-vm", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/engine-process.ts", "node-gyp-build", false)).toBe(true);
+});

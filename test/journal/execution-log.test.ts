@@ -1,0 +1,134 @@
+import { expect, onTestFinished, test } from "vitest";
+import { ExecutionLog } from "../../src/journal/execution-log.ts";
+import type { Journal } from "../../src/journal/journal.ts";
+import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { header, turn } from "./journal-suite.ts";
+
+interface Append {
+  readonly records: readonly JournalRecord[];
+  readonly go: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** A log whose appends wait until they are let go; each is handed out as it begins. */
+async function heldLog() {
+  const store = createMemoryJournal();
+  const begun: Append[] = [];
+  let onBegin: (() => void) | undefined;
+  const journal: Journal = {
+    ...store,
+    append(execution, expected, records) {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      begun.push({
+        records,
+        go: () => resolve(store.append(execution, expected, records)),
+        fail: reject,
+      });
+      onBegin?.();
+      return promise;
+    },
+  };
+  const nextAppend = async (): Promise<Append> => {
+    if (begun.length === 0)
+      await new Promise<void>((resolve) => {
+        onBegin = resolve;
+      });
+    return begun.shift() as Append;
+  };
+  const log = await ExecutionLog.create(journal, header("one"));
+  return { log, store, nextAppend, begun };
+}
+
+const [a, b, c, d] = ["a", "b", "c", "d"].map((event) => turn(event)) as [
+  JournalRecord,
+  JournalRecord,
+  JournalRecord,
+  JournalRecord,
+];
+
+test("a log begins an execution with its header", async () => {
+  const { log, store } = await heldLog();
+  expect(log.execution).toBe("one");
+  expect(await store.read("one")).toEqual([header("one")]);
+});
+
+test("an execution that is already there is not begun", async () => {
+  const { store } = await heldLog();
+  await expect(ExecutionLog.create(store, header("one"))).rejects.toMatchObject({ code: "execution_exists" });
+});
+
+test("records given while an append is under way leave together in the next one, in order", async () => {
+  const { log, store, nextAppend, begun } = await heldLog();
+  const first = log.append(a);
+  const underWay = await nextAppend();
+  expect(underWay.records).toEqual([a]);
+  const second = log.append(b);
+  const third = log.append(c, d);
+  expect(begun).toEqual([]);
+  underWay.go();
+  await first;
+  const together = await nextAppend();
+  expect(together.records).toEqual([b, c, d]);
+  together.go();
+  await Promise.all([second, third]);
+  expect(await store.read("one")).toEqual([header("one"), a, b, c, d]);
+});
+
+test("an append resolves only when its own records are in the journal", async () => {
+  const { log, store, nextAppend } = await heldLog();
+  const order: string[] = [];
+  const first = log.append(a).then(() => order.push("a"));
+  const underWay = await nextAppend();
+  const second = log.append(b).then(async () => order.push(`b, of ${(await store.read("one")).length}`));
+  underWay.go();
+  await first;
+  const next = await nextAppend();
+  expect(order).toEqual(["a"]);
+  next.go();
+  await second;
+  expect(order).toEqual(["a", "b, of 3"]);
+});
+
+test("once an append has failed, those that wait and all later ones fail alike, and reach no store", async () => {
+  const { log, store, nextAppend, begun } = await heldLog();
+  const first = log.append(a);
+  const underWay = await nextAppend();
+  const waiting = log.append(b);
+  const gone = new Error("the store is gone");
+  underWay.fail(gone);
+  await expect(first).rejects.toBe(gone);
+  await expect(waiting).rejects.toBe(gone);
+  await expect(log.append(c)).rejects.toBe(gone);
+  expect(begun).toEqual([]);
+  expect(await store.read("one")).toEqual([header("one")]);
+});
+
+test("a driver that has lost its execution to another is told so at every append", async () => {
+  const store = createMemoryJournal();
+  const log = await ExecutionLog.create(store, header("one"));
+  await store.append("one", 1, [turn("another driver's")]);
+  for (const record of [a, b]) await expect(log.append(record)).rejects.toMatchObject({ code: "head_moved" });
+  expect(await store.read("one")).toEqual([header("one"), turn("another driver's")]);
+});
+
+test("a failed append that nobody awaits is no unhandled rejection", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const { log, nextAppend } = await heldLog();
+  void log.append(a);
+  const underWay = await nextAppend();
+  void log.append(b);
+  underWay.fail(new Error("the store is gone"));
+  // Node reports unhandled rejections once the microtasks of a turn of its event loop have run out.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  void log.append(c);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  expect(unhandled).toEqual([]);
+});

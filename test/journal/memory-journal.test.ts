@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import type { Journal } from "../../src/journal/journal.ts";
+import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import { header, journalSuite, listed, outcome, turn } from "./journal-suite.ts";
+
+journalSuite(() => createMemoryJournal());
+
+/** Writes an execution whose texts have this many characters in all. */
+async function write(journal: Journal, execution: string, length: number, ended: boolean): Promise<void> {
+  await journal.create(header(execution, { program: "", source: "" }));
+  const event = "x".repeat(length - (ended ? outcome.outcome.length : 0));
+  await journal.append(execution, 1, [turn(event), ...(ended ? [outcome] : [])]);
+}
+
+async function kept(journal: Journal): Promise<string[]> {
+  return (await listed(journal)).map(({ execution }) => execution).toReversed();
+}
+
+test("ended executions are kept as long as there is room for them, and then the earliest go", async () => {
+  const journal = createMemoryJournal({ keepLength: 1000 });
+  await write(journal, "one", 500, true);
+  await write(journal, "two", 500, true);
+  expect(await kept(journal)).toEqual(["one", "two"]);
+  await write(journal, "three", 100, true);
+  expect(await kept(journal)).toEqual(["two", "three"]);
+  await write(journal, "four", 900, true);
+  expect(await kept(journal)).toEqual(["three", "four"]);
+});
+
+test("running executions are never forgotten, and take no room from ended ones", async () => {
+  const journal = createMemoryJournal({ keepLength: 1000 });
+  await write(journal, "running", 5000, false);
+  await write(journal, "ended", 1000, true);
+  expect(await kept(journal)).toEqual(["running", "ended"]);
+  await write(journal, "later", 1000, true);
+  expect(await kept(journal)).toEqual(["running", "later"]);
+});
+
+test("an execution larger than all the room is forgotten as it ends", async () => {
+  const journal = createMemoryJournal({ keepLength: 100 });
+  await write(journal, "large", 101, false);
+  expect(await kept(journal)).toEqual(["large"]);
+  await journal.append("large", 2, [outcome]);
+  expect(await kept(journal)).toEqual([]);
+});
+
+test.each([
+  [0, ["full", "next"]],
+  [-1, ["next"]],
+])(
+  "programs, sources, events, commands and outcomes all take room: with %i to spare, %j are kept",
+  async (spare, left) => {
+    const outcomeLength = outcome.outcome.length;
+    const journal = createMemoryJournal({ keepLength: 10 + 15 + 12 + 4 + 4 + outcomeLength + outcomeLength + spare });
+    await journal.create(header("full", { program: "x".repeat(10), source: "x".repeat(15) }));
+    await journal.append("full", 1, [turn("x".repeat(12), "x".repeat(4), "x".repeat(4)), outcome]);
+    await write(journal, "next", outcomeLength, true);
+    expect(await kept(journal)).toEqual(left);
+  },
+);
+
+test("what is appended to an execution after its end takes the room that it has, and the rest is not counted again", async () => {
+  const outcomeLength = outcome.outcome.length;
+  const journal = createMemoryJournal({ keepLength: 1000 + outcomeLength });
+  await write(journal, "one", 500, true);
+  await journal.append("one", 3, []);
+  await journal.append("one", 3, [turn("x".repeat(500))]);
+  await journal.append("one", 4, [outcome]);
+  expect(await kept(journal)).toEqual(["one"]);
+  await journal.append("one", 5, [turn("x")]);
+  expect(await kept(journal)).toEqual([]);
+});
+
+test("who asks for a forgotten execution is told why it may be gone", async () => {
+  const journal = createMemoryJournal({ keepLength: 0 });
+  await write(journal, "gone", 100, true);
+  await expect(journal.read("gone")).rejects.toMatchObject({
+    code: "execution_unknown",
+    message: 'The journal holds no execution "gone". The memory journal forgets ended executions when it is full.',
+  });
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { hintFor } from "../../src/output/hint.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import type { Caller } from "../../src/tools/tool.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+
+const tool = (name: string, ...allowedCallers: Caller[]) =>
+  defineTool({ name, description: name, input: z.object({}), allowedCallers, effect: "read", handler: () => null });
+
+const tools = new ToolSet([
+  tool("crm.listPeople", "programmatic"),
+  tool("billing.listInvoices", "direct", "programmatic"),
+  tool("crm.listPersons", "direct"),
+]);
+
+const hint = (message: string, excerpt?: string) =>
+  hintFor({ name: "TypeError", message, ...(excerpt === undefined ? {} : { excerpt }) }, tools);
+
+test.each([
+  ["fetch", "A program has no network. Everything outside is reached through `tools`."],
+  ["require", "A program cannot load modules. Write what is needed into the program."],
+  ["process", "A program does not run in node: there are no files, no environment and no process."],
+  ["window", "A program does not run in a browser."],
+  ["Buffer", "There is no Buffer. Work with strings, or with Uint8Array."],
+  ["structuredClone", "Use JSON.parse(JSON.stringify(value))."],
+  ["setImmediate", "Use setTimeout(callback, 0)."],
+  ["URL", "URL belongs to browsers and node, and is not part of the language. Do it by hand, or let a tool do it."],
+  ["WebAssembly", "It is not available here: a program must do the same each time it is replayed."],
+])("who misses %s is told what there is instead", (name, expected) => {
+  expect(hint(`${name} is not defined`)).toBe(expected);
+});
+
+test("who misspells a tool is told the nearest that programs may call", () => {
+  const meant = "Did you mean tools.crm.listPeople?";
+  expect(hint("tools.crm.listPeopl is not a function")).toBe(meant);
+  expect(hint("listPeople is not defined")).toBe(meant);
+  const excerpt = "const people = await tools.cmr.listPeople({});";
+  expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
+});
+
+test("where nothing is near, the tools that there are for programs are listed", () => {
+  const all = "There are tools.crm.listPeople, tools.billing.listInvoices.";
+  expect(hint("tools.zzzzzz is not a function")).toBe(all);
+  expect(hint("Cannot read properties of undefined (reading 'zz')", "tools.qqqqqqqqqq.zz({})")).toBe(all);
+});
+
+test("a long list is cut, and says by how much; an empty one is said", () => {
+  const many = new ToolSet(Array.from({ length: 15 }, (_, index) => tool(`tool${index}`, "programmatic")));
+  const fault = { name: "TypeError", message: "tools.zzzzzzzz is not a function" };
+  expect(hintFor(fault, many)).toMatch(/^There are tools\.tool0, .*tools\.tool11 and 3 more\.$/);
+  expect(hintFor(fault, new ToolSet([tool("hidden", "direct")]))).toBe("There are no tools that programs may call.");
+});
+
+test("a tool that only the model may call directly is in no hint", () => {
+  for (const message of [
+    "tools.crm.listPersons is not a function",
+    "tools.crm.listPerson is not a function",
+    "listPersons is not defined",
+    "tools.zzzzzz is not a function",
+  ]) {
+    expect(hint(message) ?? "").not.toContain("listPersons");
+  }
+});
+
+test.each([
+  ["rows.map is not a function", "const rows = tools.crm.listPeople({}); rows.map(f)"],
+  ["rows is not iterable", "for (const row of tools.crm.listPeople({})) f(row)"],
+])("who uses a call's promise as its result is told to await it: %s", (message, excerpt) => {
+  expect(hint(message, excerpt)).toBe("A call returns a promise: await it before using its result.");
+});
+
+test.each(["tools.crm.listPeople({}).filter(f)", "const a = await tools.crm.listPeople({}).filter(f);", undefined])(
+  "who goes on with a call's promise at once is shown where the await belongs: %s",
+  (excerpt) => {
+    expect(hint("tools.crm.listPeople(...).filter is not a function", excerpt)).toBe(
+      "A call returns a promise: (await tools.crm.listPeople(...)).filter.",
+    );
+  },
+);
+
+test.each<[string, string?]>([
+  ["rows.map is not a function", "rows.map(f)"],
+  ["rows.map is not a function", "const rows = await tools.crm.listPeople({}); rows.map(f)"],
+  ["Cannot read properties of undefined (reading 'a')", "b.a"],
+  ["Cannot read properties of undefined (reading 'a')"],
+  ["No customer has this id."],
+  ["toString is not defined"],
+  ["fetch is not defined yet"],
+])("nothing is said about %j (%j)", (message, excerpt) => {
+  expect(hint(message, excerpt)).toBeUndefined();
+});

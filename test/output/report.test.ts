@@ -1,0 +1,213 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { CallLine } from "../../src/gate/session.ts";
+import { reportOf } from "../../src/output/report.ts";
+import type { Execution } from "../../src/programs/execute.ts";
+import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import type { Ending } from "../../src/programs/outcome.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import type { Effect } from "../../src/tools/tool.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+
+const tool = (name: string, effect: Effect) =>
+  defineTool({
+    name,
+    description: name,
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect,
+    handler: () => null,
+  });
+const tools = new ToolSet([tool("crm.find", "read"), tool("crm.put", "idempotent"), tool("bank.pay", "write")]);
+
+const completed = (value: unknown): Ending => ({ type: "completed", value, text: JSON.stringify(value) });
+const failed: Ending = { type: "failed", fault: { name: "Error", message: "No." } };
+
+function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = DEFAULT_LIMITS.outputBytes) {
+  const execution: Execution = {
+    execution: "e1",
+    ending,
+    logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
+    notes: [],
+    turns: 3,
+    restarts: 1,
+    runningMs: 20,
+    wallMs: 100,
+    peakMemoryBytes: 4096,
+    calls: [],
+    resultBytes: 12,
+    ...changes,
+  };
+  return reportOf(execution, { ...DEFAULT_LIMITS, outputBytes }, tools);
+}
+
+/** A call with this result, whose handler was started unless this says otherwise. */
+const line = (name: string, result: string, started = true): CallLine => ({
+  callId: "1",
+  tool: name,
+  caller: "programmatic",
+  ms: 1,
+  bytes: 0,
+  result,
+  ok: ["object", "null"].includes(result),
+  started,
+});
+
+test("of a completed program the model gets its value as JSON, and nothing else", () => {
+  const { output, outcome } = report(completed({ a: "ü" }));
+  expect(output).toEqual({ text: '{"a":"ü"}', isError: false });
+  expect(outcome).toEqual({ type: "completed", value: { a: "ü" } });
+});
+
+test("a program that returned nothing is told so", () => {
+  expect(report({ type: "completed", value: undefined, text: undefined }).output).toEqual({
+    text: "The program returned nothing.",
+    isError: false,
+  });
+});
+
+test("of another ending it gets why, with what to do", () => {
+  const fault = { name: "ReferenceError", message: "fetch is not defined" };
+  expect(report({ type: "failed", fault }).output).toEqual({
+    text: "ReferenceError: fetch is not defined\nA program has no network. Everything outside is reached through `tools`.",
+    isError: true,
+  });
+  expect(report({ type: "cancelled" }).output).toEqual({ text: "The execution was cancelled.", isError: true });
+});
+
+test("notes and what was printed stand behind the value, each under its name", () => {
+  const logs = { text: "one\ntwo\n\n", lines: 3, bytes: 9, dropped: 0 };
+  expect(report(completed(1), { notes: ["First.", "Second."], logs }).output.text).toBe(
+    "1\n\nNote: First.\nNote: Second.\n\nPrinted:\none\ntwo",
+  );
+});
+
+test("nothing that a program says steers a terminal or hides, wherever it says it", () => {
+  const hostile = "\u001b[2J\u202e\u200b";
+  const logs = { text: `${hostile}\n`, lines: 1, bytes: 1, dropped: 0 };
+  const texts = [
+    report(completed(hostile), { notes: [hostile], logs }),
+    report(
+      { type: "failed", fault: { name: hostile, message: hostile, line: 1, column: 1, excerpt: hostile } },
+      { logs },
+    ),
+    report(completed(Array.from({ length: 100 }, () => ({ [hostile]: hostile }))), {}, 256),
+  ].map(({ output, notes }) => output.text + notes.join());
+  for (const text of texts) {
+    expect(text).not.toMatch(/[\u001b\u202e\u200b]/);
+    expect(text).toContain("\\u001b[2J\\u202e\\u200b");
+  }
+});
+
+test("a value of exactly the allowed size is shown whole, and for one byte more a stub stands in", () => {
+  const text = "x".repeat(998);
+  expect(report(completed(text), {}, 1000).output).toEqual({ text: `"${text}"`, isError: false });
+  const { output, outcome } = report(completed(text), {}, 999);
+  expect(output.cut).toEqual({ valueBytes: 1000 });
+  expect(Buffer.byteLength(output.text)).toBeLessThanOrEqual(999);
+  const stub = JSON.parse(output.text) as unknown;
+  expect(stub).toMatchObject({
+    too_large: "The value is too large to be shown. Return less: select, aggregate or count in the program.",
+    bytes: 1000,
+    shape: "string",
+  });
+  expect(outcome).toEqual({ type: "completed", value: stub });
+});
+
+test.each([
+  ["characters that are written out", "\u007f".repeat(16_000)],
+  ["a few characters that are written out in three times the room", "\u200b".repeat(5400)],
+  ["many characters that are written out", "\u200b".repeat(100_000)],
+  ["a long name of a field", { ["k".repeat(1e6)]: [] }],
+  ["long names of many fields", Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`${n}k`.repeat(5000), n]))],
+])("neither the text nor the value that is kept goes past the limit by %s", (_, value) => {
+  const { output, outcome } = report(completed(value));
+  expect(Buffer.byteLength(output.text)).toBeLessThanOrEqual(DEFAULT_LIMITS.outputBytes);
+  expect(Buffer.byteLength(JSON.stringify(outcome))).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.outputBytes);
+  expect(output.cut).toEqual({ valueBytes: Buffer.byteLength(JSON.stringify(value)) });
+});
+
+test("what was printed is cut in its middle where writing it out makes it far longer", () => {
+  const logs = { text: `begin${"\u200b".repeat(10_000)}end`, lines: 1, bytes: 10_008, dropped: 0 };
+  const { text } = report(completed(1), { logs }).output;
+  expect(text).toMatch(/^1\n\nPrinted:\nbegin(?:\\u200b)+[^]*\n… \d+ bytes left out …\n[^]*(?:\\u200b)+end$/);
+  expect(text.length).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.logBytes + 100);
+});
+
+test("what was printed and left out is counted", () => {
+  const logs = { text: "a\n", lines: 5, bytes: 2, dropped: 4 };
+  expect(report(completed(1), { logs }).output.cut).toEqual({ logLines: 4 });
+});
+
+// ---- what was done already -------------------------------------------------------------------------------------
+
+test("a program that did not complete is told what it had changed by then", () => {
+  const calls = [
+    line("bank.pay", "object"),
+    line("crm.find", "object"),
+    line("crm.put", "null"),
+    line("bank.pay", "object"),
+  ];
+  expect(report(failed, { calls }).output.text).toBe(
+    "Error: No.\n\nAlready done before that, and not undone: bank.pay (2 times), crm.put.",
+  );
+});
+
+test.each(["tool_unknown", "caller_not_allowed", "input_invalid", "approval_denied"])(
+  "a call that was refused with %s changed nothing",
+  (code) => {
+    expect(report(failed, { calls: [line("bank.pay", code, false)] }).output.text).toBe("Error: No.");
+  },
+);
+
+test("a call that waited for its turn or for approval when the program ended changed nothing", () => {
+  expect(report(failed, { calls: [line("bank.pay", "aborted", false)] }).output.text).toBe("Error: No.");
+});
+
+test.each(["handler_failed", "handler_timed_out", "aborted"])(
+  "of a write that was started and ended as %s it is not known whether it was done",
+  (result) => {
+    expect(report(failed, { calls: [line("bank.pay", result), line("crm.put", "null")] }).output.text).toBe(
+      "Error: No.\n\nAlready done before that, and not undone: crm.put.\n\nStarted before that, and perhaps done: bank.pay.",
+    );
+  },
+);
+
+test.each(["output_invalid", "result_too_large", "budget_spent"])(
+  "a write whose result could not be handed on for %s was done all the same",
+  (result) => {
+    expect(report(failed, { calls: [line("bank.pay", result)] }).output.text).toBe(
+      "Error: No.\n\nAlready done before that, and not undone: bank.pay.",
+    );
+  },
+);
+
+test("calls that only read, calls of tools there are not, and a completed program need no such word", () => {
+  expect(report(failed, { calls: [line("crm.find", "object"), line("gone", "tool_unknown", false)] }).output.text).toBe(
+    "Error: No.",
+  );
+  expect(report(completed(1), { calls: [line("bank.pay", "object")] }).output.text).toBe("1");
+});
+
+// ---- figures ---------------------------------------------------------------------------------------------------
+
+test("the usage is that of the execution, with the bytes that go back", () => {
+  const calls = [line("crm.find", "object"), line("crm.find", "tool_unknown", false)];
+  const { usage, execution, calls: reported } = report(completed("ü"), { calls });
+  expect(execution).toBe("e1");
+  expect(reported).toBe(calls);
+  expect(usage).toEqual({
+    calls: 2,
+    bytesIn: 12,
+    bytesOut: 4,
+    runningMs: 20,
+    waitingMs: 80,
+    peakMemoryBytes: 4096,
+    turns: 3,
+    restarts: 1,
+  });
+});
+
+test("time waited is never less than none", () => {
+  expect(report(completed(1), { runningMs: 10, wallMs: 9.5 }).usage.waitingMs).toBe(0);
+});

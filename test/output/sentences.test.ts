@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { amount, byteText, endingText } from "../../src/output/sentences.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../src/programs/limits.ts";
+import type { CrashCode } from "../../src/programs/outcome.ts";
+
+const STOPPED: { readonly [Name in keyof Limits]: string } = {
+  memoryBytes:
+    "it needed more memory than 128 MiB (limit memoryBytes). Keep less at once: reduce each result to what is needed as it arrives.",
+  runningMs:
+    "it ran longer than 10 s (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
+  wallMs: "it took longer than 120 s (limit wallMs). Make calls at once with Promise.all, or ask for less.",
+  calls: "it made more calls than 10000 (limit calls). Fetch more with each call, or fewer things.",
+  callsAtOnce: "it made more calls at once than 64 (limit callsAtOnce). Make fewer calls at once.",
+  inputBytes: "the input of a call was larger than 1 MiB (limit inputBytes). Pass less, in several calls if need be.",
+  resultBytes:
+    "the result of a call was larger than 32 MiB (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
+  totalBytes:
+    "its calls moved more data than 64 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
+  outputBytes:
+    "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
+  logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
+  frameBytes: "it sent a message larger than 4 MiB (limit frameBytes). Pass on less at once.",
+};
+
+test.each(Object.keys(DEFAULT_LIMITS) as (keyof Limits)[])(
+  "a program stopped by %s is told so, and what to do",
+  (limit) => {
+    const ending = { type: "stopped", limit, allowed: DEFAULT_LIMITS[limit], seen: 1 } as const;
+    expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
+  },
+);
+
+const CRASHED: { readonly [Code in CrashCode]: string } = {
+  engine_died:
+    "The program could not be finished: the engine it ran in died several times. If it does so again, write the program in another way.",
+  bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
+  replay_diverged:
+    "The program could not be finished: after a breakdown it was run again, and did something else than before.",
+};
+
+test.each(Object.keys(CRASHED) as CrashCode[])(
+  "a crash by %s is told without what only the operator should know",
+  (code) => {
+    expect(endingText({ type: "crashed", code, detail: "a secret of the host" }, undefined)).toBe(CRASHED[code]);
+  },
+);
+
+test("a cancelled execution is told so", () => {
+  expect(endingText({ type: "cancelled" }, undefined)).toBe("The execution was cancelled.");
+});
+
+test.each([
+  [{}, undefined, "TypeError: No."],
+  [{}, "Do this.", "TypeError: No.\nDo this."],
+  [{ line: 2, column: 5 }, undefined, "TypeError at line 2, column 5: No."],
+  [{ line: 2, column: 5, excerpt: "a.b()" }, "Do this.", "TypeError at line 2, column 5: No.\n  2 | a.b()\nDo this."],
+  [{ excerpt: "a.b()" }, undefined, "TypeError: No."],
+])("a fault (%j, hint %j) is told as a compiler would", (place, hint, text) => {
+  expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint)).toBe(text);
+});
+
+test.each([
+  ["runningMs", 1500, "1500 ms"],
+  ["wallMs", 3000, "3 s"],
+  ["calls", 12, "12"],
+  ["inputBytes", 2048, "2 KiB"],
+] as const)("of %s, %i is %s", (limit, value, text) => {
+  expect(amount(limit, value)).toBe(text);
+});
+
+test.each([
+  [0, "0 B"],
+  [1023, "1023 B"],
+  [1024, "1 KiB"],
+  [1536, "1.5 KiB"],
+  [1024 ** 2, "1 MiB"],
+  [5.25 * 1024 ** 3, "5.3 GiB"],
+  [2048 * 1024 ** 3, "2048 GiB"],
+])("%i bytes are %s", (bytes, text) => {
+  expect(byteText(bytes)).toBe(text);
+});

@@ -1,0 +1,159 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { cleanText } from "../../src/output/clean-text.ts";
+import { type Stub, stubOf } from "../../src/output/stub.ts";
+
+const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
+
+/** A stub, and its size as it goes to the model. */
+function stub(value: unknown, allowedBytes: number): { readonly stub: Stub; readonly size: number } {
+  const made = stubOf(
+    { value, bytes: Buffer.byteLength(JSON.stringify(value)), counts: new Map() },
+    allowedBytes,
+    ADVICE,
+  );
+  return { stub: made, size: Buffer.byteLength(cleanText(JSON.stringify(made))) };
+}
+
+/** Whether a part is what a value begins with: its first rows, some of its fields, the first characters. */
+function isBeginning(part: unknown, whole: unknown): boolean {
+  if (typeof part === "string" && typeof whole === "string")
+    return part === whole || (part.endsWith("…") && whole.startsWith(part.slice(0, -1)));
+  if (Array.isArray(part) && Array.isArray(whole))
+    return part.length <= whole.length && part.every((row, index) => isBeginning(row, whole[index]));
+  if (isObject(part) && isObject(whole))
+    return Object.entries(part).every(([name, field]) => Object.hasOwn(whole, name) && isBeginning(field, whole[name]));
+  return part === whole;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const UNITS = ["a", "b", "1", " ", "ü", "漢", "😀", '"', "\\", "\u007f", "\u001b", "\u200b", "\ud800"];
+const text = fc.string({ unit: fc.constantFrom(...UNITS), maxLength: 80 });
+const name = fc.string({ unit: fc.constantFrom(...UNITS), minLength: 1, maxLength: 120 });
+
+/** Deep, wide and long values, of lists that hold something. */
+const values = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    text,
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
+    fc.constantFrom(null, true, false),
+    fc.array(tie("value"), { minLength: 1, maxLength: 12 }),
+    fc.dictionary(name, tie("value"), { maxKeys: 30 }),
+    text.map((one) => one.repeat(100)),
+  ),
+})).value;
+
+test("a stub is JSON of at most the allowed size, its figures are true, and `first` is the beginning", () => {
+  fc.assert(
+    fc.property(values, fc.integer({ min: 256, max: 5000 }), (value, allowed) => {
+      const { stub: made, size } = stub(value, allowed);
+      expect(size).toBeLessThanOrEqual(allowed);
+      expect(JSON.parse(JSON.stringify(made))).toEqual(made);
+      expect(made.too_large).toBe(ADVICE);
+      expect(made.bytes).toBe(Buffer.byteLength(JSON.stringify(value)));
+      const count = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : undefined;
+      expect(made.count).toBe(count);
+      expect("first" in made ? isBeginning(made.first, value) : true).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("as many rows, fields and characters are shown as fit", () => {
+  const rows = Array.from({ length: 1000 }, (_, index) => ({ id: index, name: `row ${index}` }));
+  const { stub: made, size } = stub(rows, 2000);
+  const shown = made.first as readonly unknown[];
+  expect(shown).toEqual(rows.slice(0, shown.length));
+  const next = JSON.stringify(rows[shown.length]).length + 1;
+  expect(size + next + 32).toBeGreaterThan(2000);
+});
+
+test.each<[unknown, string]>([
+  ["text", "string"],
+  [1, "number"],
+  [true, "boolean"],
+  [null, "null"],
+  [[], "unknown[]"],
+  [[1, 2], "number[]"],
+  [[1, "a", null], "(number | string | null)[]"],
+  [[1, "a", null, true, [1]], "(number | string | null | …)[]"],
+  [{}, "{  }"],
+  [{ a: 1, b: ["x"] }, "{ a: number, b: string[] /* 1 */ }"],
+  [[{ a: ["x"] }, { a: ["x", "y"] }], "{ a: string[] }[]"],
+  [{ a: { b: [1, 2, 3] } }, "{ a: { b: number[] /* 3 */ } }"],
+  [[{ a: 1 }, { a: 2 }], "{ a: number }[]"],
+  [{ a: { b: { c: { d: { e: 1 } } } } }, "{ a: { b: { c: { d: object } } } }"],
+  [{ ["x".repeat(50)]: 1 }, `{ ${"x".repeat(39)}…: number }`],
+])("the shape of %j is %s", (value, shape) => {
+  expect(stub(value, 5000).stub.shape).toBe(shape);
+});
+
+test("of many fields the first are named, and the others are counted", () => {
+  const wide = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, index]));
+  const { stub: made } = stub(wide, 5000);
+  expect(made.shape).toMatch(/^\{ field0: number, .*field23: number, … 76 more \}$/);
+  expect(made.count).toBe(100);
+  expect(Object.keys(made.first as object)).toEqual(Object.keys(wide).slice(0, 24));
+});
+
+test("of what stands in a value with its beginning only, the whole is counted", () => {
+  const fields = { a: 1, b: 2 };
+  const rows = [fields];
+  const large = {
+    value: rows,
+    bytes: 1_000_000,
+    counts: new Map<object, number>([
+      [rows, 5000],
+      [fields, 70],
+    ]),
+  };
+  expect(stubOf(large, 5000, ADVICE)).toEqual({
+    too_large: ADVICE,
+    bytes: 1_000_000,
+    shape: "{ a: number, b: number, … 68 more }[]",
+    count: 5000,
+    first: rows,
+  });
+});
+
+test("a shape is read off the first twenty rows", () => {
+  const rows = [...Array.from({ length: 20 }, () => 1), "late"];
+  expect(stub(rows, 5000).stub.shape).toBe("number[]");
+  expect(stub(rows.slice(1), 5000).stub.shape).toBe("(number | string)[]");
+});
+
+test("a long text is shown up to where it fits, with a sign that it goes on", () => {
+  const { stub: made, size } = stub("漢".repeat(10_000), 1000);
+  expect(made.first).toMatch(/^漢+…$/);
+  expect(size).toBeLessThanOrEqual(1000);
+  expect(size).toBeGreaterThan(500);
+});
+
+test.each([256, 1000, 5000])("of many small rows no more are shown than fit into %i bytes", (allowed) => {
+  const { stub: made, size } = stub(
+    Array.from({ length: 10_000 }, (_, index) => index % 10),
+    allowed,
+  );
+  expect(size).toBeLessThanOrEqual(allowed);
+  expect((made.first as readonly unknown[]).length).toBeGreaterThan(10);
+});
+
+test("each field gets its share, so that long fields do not hide others", () => {
+  const long = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`field${index}`, "x".repeat(10_000)]));
+  const first = stub({ ...long, id: 7, rows: [1, 2, 3] }, 2000).stub.first as Record<string, unknown>;
+  expect(first).toMatchObject({ id: 7, rows: [1, 2, 3] });
+  for (const name of Object.keys(long)) expect((first[name] as string).length).toBeGreaterThan(70);
+});
+
+test("where hardly anything is allowed, a stub still says what kind of value it is, and how large", () => {
+  const { stub: made, size } = stub(
+    Array.from({ length: 1000 }, () => ({ name: "x".repeat(50) })),
+    64,
+  );
+  expect(made).toEqual({ too_large: ADVICE, bytes: 62_001, shape: "array", count: 1000 });
+  expect(size).toBeLessThan(256);
+});

@@ -1,0 +1,192 @@
+import { expect, test } from "vitest";
+import { createRuntime } from "../../src/runtime.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.ts";
+import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { enginesOf } from "../support/engines.ts";
+import { echo, tool } from "../support/tools.ts";
+
+const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
+const TURN_END = (open: number) => `{"kind":"turn_end","open":${open}}`;
+const CALL = (id: number, name: string) => `{"kind":"call","id":${id},"tool":"${name}"}\n{}`;
+const SETTLED = '{"kind":"settled","ok":true,"notes":[]}\n"done"';
+const DEATH = "death";
+
+/** Guests that say these frames to these events, one list a guest; DEATH instead of frames ends it. */
+function scripted(...scripts: readonly (readonly (readonly string[] | typeof DEATH)[])[]): {
+  readonly sandbox: Sandbox;
+  readonly opened: () => number;
+} {
+  let opened = 0;
+  const guest = (): GuestFace => {
+    const script = scripts[Math.min(opened, scripts.length - 1)] ?? [];
+    opened += 1;
+    let said = [READY];
+    let turn = 0;
+    return {
+      deliver() {
+        const next = script[turn] ?? [];
+        turn += 1;
+        if (next === DEATH) throw new Error("the machine took it");
+        said = [...next];
+      },
+      drain() {
+        const frames = said.join("\u001e");
+        said = [];
+        return frames;
+      },
+    };
+  };
+  return { sandbox: createMemorySandbox({ guest }), opened: () => opened };
+}
+
+async function execute({ sandbox }: ReturnType<typeof scripted>, tools = [echo]) {
+  await using runtime = await createRuntime({ tools, sandbox });
+  const report = await runtime.execute("unused");
+  return { ...report, records: await runtime.journal.read(report.execution) };
+}
+
+test("where a guest dies, another one takes its turns up and goes on", async () => {
+  const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
+  const second = [[CALL(1, "echo"), TURN_END(1)], [CALL(2, "echo"), TURN_END(1)], [SETTLED]];
+  const { outcome, usage, calls, records } = await execute(scripted(first, second));
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(usage.restarts).toBe(1);
+  expect(calls.map(({ callId }) => callId)).toEqual(["1", "2"]);
+  expect(records.filter(({ type }) => type === "restart")).toMatchObject([{ detail: "the machine took it" }]);
+});
+
+test("an execution whose guests die without getting further is given up after three replays", async () => {
+  const guests = scripted([DEATH]);
+  const { outcome } = await execute(guests);
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect(guests.opened()).toBe(4);
+});
+
+test("deaths are forgiven as long as there is progress between them", async () => {
+  const turns = Array.from({ length: 6 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
+  const diesAfter = (count: number) => [...turns.slice(0, count), DEATH] as const;
+  const { outcome, usage } = await execute(
+    scripted(diesAfter(1), diesAfter(2), diesAfter(3), diesAfter(4), diesAfter(5), diesAfter(6), [...turns, [SETTLED]]),
+  );
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(usage.restarts).toBe(6);
+});
+
+test("a guest that does something else when it is replayed ends the execution", async () => {
+  const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
+  const second = [[CALL(1, "other"), TURN_END(1)]];
+  const { outcome } = await execute(scripted(first, second));
+  expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
+  expect((outcome as { detail: string }).detail).toContain("At turn 0 the program did");
+});
+
+test("where no further guest can be had, what was done is reported", async () => {
+  const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
+  let opened = 0;
+  const open: Sandbox["open"] = (options, signal) => {
+    opened += 1;
+    return opened === 1 ? sandbox.open(options, signal) : Promise.reject(new Error("no memory left"));
+  };
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { execution, outcome, calls } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "no memory left" });
+  expect(calls).toMatchObject([{ tool: "echo", ok: true }]);
+  expect((await runtime.journal.read(execution)).at(-1)).toMatchObject({ type: "outcome" });
+});
+
+test("an execution that never got a guest rejects, and its journal says that it is over", async () => {
+  const { sandbox } = scripted([]);
+  const open: Sandbox["open"] = () => Promise.reject(new Error("no memory left"));
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  await expect(runtime.execute("unused")).rejects.toThrow("no memory left");
+  const summaries = [];
+  for await (const summary of runtime.journal.list()) summaries.push(summary);
+  expect(summaries).toMatchObject([{ ended: true }]);
+});
+
+test("output that was heard before a death is not heard again", async () => {
+  const output = '{"kind":"output","stream":"stdout","dropped":0}\n"hello\\n"';
+  const first = [[output, CALL(1, "echo"), TURN_END(1)], DEATH] as const;
+  const second = [[output, CALL(1, "echo"), TURN_END(1)], [SETTLED]];
+  expect((await execute(scripted(first, second))).logs.text).toBe("hello\n");
+});
+
+test("a violation ends the execution, is journalled, and reaches no handler", async () => {
+  let handled = 0;
+  const counting = tool("echo", () => (handled += 1));
+  const { outcome, records } = await execute(scripted([[CALL(2, "echo"), CALL(1, "echo"), TURN_END(2)]]), [counting]);
+  expect(outcome).toEqual({
+    type: "crashed",
+    code: "bridge_broken",
+    detail: "The guest used the id 1 after 2: ids only rise.",
+  });
+  expect(records.filter(({ type }) => type === "violation")).toHaveLength(1);
+  expect(handled).toBe(0);
+});
+
+test("an engine that is killed after any turn is replaced, and no completed call is repeated", async () => {
+  for (let death = 1; death <= 4; death += 1) {
+    const handled: unknown[] = [];
+    const step = tool("step", (input) => {
+      handled.push(input);
+      if (handled.length === death) for (const pid of enginesOf()) process.kill(pid, "SIGKILL");
+      return input;
+    });
+    await using sandbox = createIsolateSandbox({ warm: 1 });
+    await using runtime = await createRuntime({ sandbox, tools: [step] });
+    const program =
+      "const seen = [];\nfor (let n = 0; n < 4; n += 1) seen.push([(await tools.step({ n, dice: Math.random() })).n, Date.now()]);\nreturn seen.map(([n]) => n);";
+    const report = await runtime.execute(program);
+    expect(report.outcome).toEqual({ type: "completed", value: [0, 1, 2, 3] });
+    expect(report.usage.restarts).toBe(1);
+    expect(handled).toHaveLength(4);
+    expect(await runtime.replay(report.execution)).toEqual({ type: "identical" });
+  }
+});
+
+test("a call that was open when its engine died is answered in the next one", async () => {
+  let handled = 0;
+  const slow = tool("slow", async () => {
+    handled += 1;
+    const [engine] = enginesOf();
+    if (engine !== undefined) process.kill(engine, "SIGKILL");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return "late";
+  });
+  await using sandbox = createIsolateSandbox({ warm: 1 });
+  await using runtime = await createRuntime({ sandbox, tools: [slow] });
+  const { outcome } = await runtime.execute("return tools.slow();");
+  expect(outcome).toEqual({ type: "completed", value: "late" });
+  expect(handled).toBe(1);
+});
+
+test("a rejection that nobody handles ends nothing", async () => {
+  await using runtime = await createRuntime({ tools: [echo] });
+  const { outcome } = await runtime.execute(
+    "Promise.reject(new Error('nobody handles this'));\nawait tools.echo();\nPromise.reject(1);\nreturn 'done';",
+  );
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+});
+
+test("a guest that sends more in one turn than may be moved in all is stopped before the turn has ended", async () => {
+  const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(30_000))}`;
+  const { sandbox } = scripted([[print, print, print, CALL(1, "echo")]]);
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { frameBytes: 65_536, totalBytes: 2 } });
+  const { outcome, calls, logs } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes", allowed: 2 });
+  expect([calls, logs.text]).toEqual([[], ""]);
+});
+
+test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
+  "a guest that prints %s, which is no JSON string, breaks the bridge",
+  async (body) => {
+    const print = `{"kind":"output","stream":"stdout","dropped":0}\n${body}`;
+    const { outcome } = await execute(scripted([[print, TURN_END(0)]]));
+    expect(outcome).toEqual({
+      type: "crashed",
+      code: "bridge_broken",
+      detail: "The guest sent an output frame whose body is no JSON string.",
+    });
+  },
+);

@@ -1,0 +1,7 @@
+import { describe } from "vitest";
+import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { executeSuite } from "./execute.suite.ts";
+
+describe("on the memory sandbox", () => executeSuite(createMemorySandbox()));
+describe("on the isolate sandbox", () => executeSuite(createIsolateSandbox()));

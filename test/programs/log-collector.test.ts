@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { LogCollector } from "../../src/programs/log-collector.ts";
+
+function collect(logBytes: number, ...printed: readonly (readonly [string, number])[]): LogCollector {
+  const collector = new LogCollector(logBytes);
+  for (const [text, dropped] of printed) collector.add(text, dropped);
+  return collector;
+}
+
+test("nothing printed is nothing", () => {
+  expect(collect(256).logs).toEqual({ text: "", lines: 0, bytes: 0, dropped: 0 });
+});
+
+test("what was printed stands together in order, with its lines and its bytes of UTF-8", () => {
+  expect(collect(256, ["one\ntwo\n", 0], ["drei ü\n", 0]).logs).toEqual({
+    text: "one\ntwo\ndrei ü\n",
+    lines: 3,
+    bytes: 16,
+    dropped: 0,
+  });
+});
+
+test("lines that were left out are counted, and said where they are missing", () => {
+  expect(collect(256, ["one\n", 0], ["six\n", 4], ["eight\n", 1]).logs).toEqual({
+    text: "one\n… 4 lines left out …\nsix\n… 1 line left out …\neight\n",
+    lines: 8,
+    bytes: Buffer.byteLength("one\n… 4 lines left out …\nsix\n… 1 line left out …\neight\n"),
+    dropped: 5,
+  });
+});
+
+test("what an honest guest sends is kept, and what goes beyond that is found out and not kept", () => {
+  const most = 256 * 2 + 1024;
+  const collector = collect(256, ["x".repeat(most - 1), 0], ["y", 0]);
+  expect(collector.overflowed).toBe(false);
+  collector.add("z", 3);
+  expect(collector.overflowed).toBe(true);
+  expect(collector.logs).toEqual({ text: `${"x".repeat(most - 1)}y`, lines: 0, bytes: most, dropped: 0 });
+});
+
+test("one enormous text is not kept at all", () => {
+  const collector = collect(256, ["x".repeat(10_000_000), 0]);
+  expect([collector.overflowed, collector.logs.text]).toEqual([true, ""]);
+});

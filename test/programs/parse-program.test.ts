@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import { bodyOf } from "../../src/programs/function-body.ts";
+import { parseProgram } from "../../src/programs/parse-program.ts";
+
+/** The code a text is read as, or its fault and place. */
+function read(code: string): unknown {
+  const parsed = parseProgram(code);
+  return "fault" in parsed ? [parsed.fault.code, parsed.fault.message, parsed.position] : bodyOf(parsed.text);
+}
+
+// ---- JavaScript ------------------------------------------------------------------------------------------------
+
+test.each([
+  "",
+  "return await tools.a({});",
+  "for await (const x of y) { z(x) }",
+  "const { a, ...b } = c ?? d?.[e]; return a ** b",
+  "function f() { return new.target }",
+  "return /[/`'\"]<a>(b)/.test(`${`<a>(`}`)",
+  "return a < b && c > (d)",
+  "return (a < b) + (c > d)",
+  "f(a <b, c> (d)); return 010",
+  "const t = f(a <b, c> (d)) + `\nimport a from 'b'\n`",
+  "class A { #a = 1; static { this.b = 2 } get a() { return this.#a } }",
+  "label: for (;;) break label",
+  "return 'import x from y; export default enum'",
+  "// import a from 'b'\n/* export */ return 1",
+  "const text = `\nimport a from 'b'\nexport default 1\n`; return text",
+])("the JavaScript %j is read as it is", (code) => {
+  expect(read(code)).toBe(code);
+});
+
+test.each<[string, string, number, number]>([
+  ["x = ;", "Unexpected token.", 1, 5],
+  ["const a = 1;\n  const a = 2;", "Identifier 'a' has already been declared.", 2, 9],
+  ["return 'abc", "Unterminated string constant.", 1, 8],
+  ["`abc", "Unterminated template.", 1, 2],
+  ["if (a) {", "Unexpected token.", 1, 9],
+  ["return 1\n}", "Unexpected token.", 2, 2],
+  ["#!/usr/bin/env node", "Unexpected character '!'.", 1, 2],
+  ["return /(/", "Invalid regular expression: /(/: Unterminated group.", 1, 9],
+  ["break", "Unsyntactic break.", 1, 1],
+])("the syntax error in %j is told with its place", (code, message, line, column) => {
+  expect(read(code)).toEqual(["syntax", message, { line, column }]);
+});
+
+test.each(["}\n{", "} async function x() {", "return 1 } f(); {", "let a: number = 1; }\n{"])(
+  "the program %j cannot get out of the function that it is put in",
+  (code) => {
+    expect(read(code)).toEqual(["syntax", "There is a bracket that closes nothing.", undefined]);
+  },
+);
+
+// ---- types -----------------------------------------------------------------------------------------------------
+
+test.each([
+  ["let x: string = 'a'", "let x         = 'a'"],
+  ["const a = b as Row satisfies Row", "const a = b"],
+  ["a!.b!()", "a .b ()"],
+  ["function f(this: Foo, a?: number): void {}", "function f(           a         )       {}"],
+  ["const f = async <T,>(x: T): Promise<T> => x", "const f = async     (x   )             => x"],
+  ["await tools.a<Row[]>({})", "await tools.a       ({})"],
+  ["new Map<string, number[]>()", "new Map                  ()"],
+  ["f<{ a: string }>(b)", "f               (b)"],
+  ["return f<'a' | \"b\">(c)", "return f           (c)"],
+  [
+    "return rows.reduce<Array<Object>>((a, r) => [...a, r], [])",
+    "return rows.reduce               ((a, r) => [...a, r], [])",
+  ],
+  [
+    "return rows.reduce<Record<string, number>>((a) => a, {})",
+    "return rows.reduce                        ((a) => a, {})",
+  ],
+  ["rows.map<Promise<Date>>(r => r)", "rows.map               (r => r)"],
+  ["rows.map<(Date | null)>(r => null)", "rows.map               (r => null)"],
+  ["new Set<Array<number>>([1])", "new Set               ([1])"],
+  ["tools.crm.list<Array<{ id: number }>>({})", "tools.crm.list                       ({})"],
+  ["x.map<number> (f)", "x.map         (f)"],
+  ["x.map<`a${string}`>(f)", "x.map              (f)"],
+  ["interface A { b: string }", ""],
+  ["type A = { b: string }", ""],
+  ["declare const a: number", ""],
+  ["abstract class A { abstract b(): void }", "         class A {"],
+  [
+    "const t: string = `\nimport a from 'b'\nexport default 1\n`",
+    "const t         = `\nimport a from 'b'\nexport default 1\n`",
+  ],
+])("in %j the types become spaces", (code, start) => {
+  const stripped = read(code) as string;
+  expect(stripped).toHaveLength(code.length);
+  expect(stripped.startsWith(start)).toBe(true);
+  expect(stripped.slice(start.length)).toMatch(/^[ }]*$/);
+});
+
+test("types of several lines keep every line and column behind them", () => {
+  const code = "interface Zeile {\n  größe: '😀漢'\n}\nlet a: Zeile; return a";
+  const stripped = read(code) as string;
+  expect(stripped.split("\n").map((line) => line.length)).toEqual(code.split("\n").map((line) => line.length));
+  expect(stripped.indexOf("return a")).toBe(code.indexOf("return a"));
+});
+
+const ERASABLE_ONLY = "Only types that can be erased are understood: write it as plain JavaScript.";
+
+test.each<[string, string, number, number]>([
+  ["enum A { B }", "TypeScript enum is not supported. ", 1, 1],
+  ["let x: number\n  const enum A { B }", "TypeScript enum is not supported. ", 2, 3],
+  ["namespace N { export const a = 1 }", "TypeScript namespace declaration is not supported. ", 1, 1],
+  ["class A { constructor(private a: number) {} }", "TypeScript parameter property is not supported. ", 1, 31],
+])("%j cannot be erased, and is refused with its place", (code, message, line, column) => {
+  expect(read(code)).toEqual(["typescript_unsupported", message + ERASABLE_ONLY, { line, column }]);
+});
+
+test("what is neither JavaScript nor TypeScript is told as JavaScript would tell it", () => {
+  expect(read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
+});
+
+// ---- modules ---------------------------------------------------------------------------------------------------
+
+const NO_IMPORT =
+  "A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.";
+const NO_EXPORT = "A program exports nothing. Return the value instead, with `return`.";
+
+test.each<[string, string, number, number]>([
+  ["import fs from 'node:fs'", NO_IMPORT, 1, 1],
+  ["import 'node:fs';", NO_IMPORT, 1, 1],
+  ['import * as fs from "fs"; return fs', NO_IMPORT, 1, 1],
+  ["import type { A } from './a'\nreturn 1", NO_IMPORT, 1, 1],
+  ["let x: number\nimport { a } from 'b'", NO_IMPORT, 2, 1],
+  ["const a = 1;\n  const fs = await import('fs');", NO_IMPORT, 2, 20],
+  ["if (a) { f(() => { import(b) }) }", NO_IMPORT, 1, 20],
+  ["let x: number = 1; await import('fs')", NO_IMPORT, 1, 26],
+  ["return import.meta.url", "A program is no module and has no import.meta.", 1, 8],
+  ["export const a = 1", NO_EXPORT, 1, 1],
+  ["\nexport default async function main() {}", NO_EXPORT, 2, 1],
+  ["const a = 1; export { a }", NO_EXPORT, 1, 14],
+  ["export * from 'a'", NO_EXPORT, 1, 1],
+  ["export interface A { b: string }\nreturn 1", NO_EXPORT, 1, 1],
+  ["export default async (x: string) => x", NO_EXPORT, 1, 1],
+])("the module %j is refused with what to do instead", (code, message, line, column) => {
+  expect(read(code)).toEqual(["program_is_module", message, { line, column }]);
+});
+
+// ---- depth -----------------------------------------------------------------------------------------------------
+
+const TOO_DEEP = ["syntax", "The program is nested too deeply to be read.", undefined];
+
+test.each([
+  ["lists", (levels: number) => "[".repeat(levels) + "]".repeat(levels)],
+  ["calls", (levels: number) => "f(".repeat(levels) + ")".repeat(levels)],
+  ["functions", (levels: number) => "()=>{".repeat(levels) + "}".repeat(levels)],
+  ["templates", (levels: number) => "`${".repeat(levels) + "}`".repeat(levels).replace("}", "1}")],
+])("a program of two hundred nested %s is read, and no deeper one", (_, nest) => {
+  expect(read(nest(200))).toBe(nest(200));
+  expect(read(nest(201))).toEqual(TOO_DEEP);
+  expect(read(nest(100_000))).toEqual(TOO_DEEP);
+});
+
+test.each([
+  ["operators", (levels: number) => `${"!".repeat(levels)}1`],
+  ["choices", (levels: number) => `${"a?".repeat(levels)}b${":c".repeat(levels)}`],
+  ["assignments", (levels: number) => `${"a=".repeat(levels)}1`],
+])("a program of a hundred thousand nested %s is refused as a syntax error", (_, nest) => {
+  expect(read(nest(50))).toBe(nest(50));
+  expect(read(nest(100_000))).toMatchObject(["syntax", expect.any(String), expect.anything()]);
+});
+
+test.each([
+  ["brackets", "(".repeat(1000)],
+  ["types in brackets", `let x: ${"{a:".repeat(1000)}1${"}".repeat(1000)}`],
+  ["type arguments", `let x: ${"A<".repeat(50_000)}B${">".repeat(50_000)}`],
+  ["operators", `${"!".repeat(100_000)}1`],
+  ["operators behind a type", `let x: number = ${"!".repeat(100_000)}1`],
+])("a program of too many nested %s leaves the next one's types to be stripped", (_, deep) => {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    expect(parseProgram(deep)).toHaveProperty("fault.code", "syntax");
+    expect(read("let a: number = 1")).toBe("let a         = 1");
+  }
+});

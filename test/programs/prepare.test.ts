@@ -1,0 +1,252 @@
+import { type Options, parse, type Token } from "acorn";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { prepare, PROGRAM_BYTES } from "../../src/programs/prepare.ts";
+import type { SourceMap } from "../../src/programs/source-map.ts";
+
+function prepared(source: string): { readonly program: string; readonly map: SourceMap } {
+  const result = prepare(source);
+  if (!result.ok) throw new Error(`${result.fault.message} in ${JSON.stringify(source)}`);
+  return result;
+}
+
+// ---- forms -----------------------------------------------------------------------------------------------------
+
+test.each([
+  ["return 1", "return 1"],
+  ["const a = 1;\na", "const a = 1;\nreturn await (a\n);"],
+  ["```js\nconst a = 1;\na\n```", "\nconst a = 1;\nreturn await (a\n);\n"],
+  ["Here it is:\n```ts\nlet a: number = 1;\nreturn a\n```\nDone.", "\n\nlet a         = 1;\nreturn a\n\n"],
+  ["async () => { return 1 }", "return await (async () => { return 1 }\n)(tools);"],
+  ["async function main(t: Tools) {}", "async function main(t       ) {}\nreturn await main(tools);"],
+  ["I list the people; then I sum:\n```js\nreturn 1\n```", "\n\nreturn 1\n"],
+  ["With limit = 5:\n```js\nreturn 1\n```", "\n\nreturn 1\n"],
+  ["Program:\n\n```js\nreturn 1\n```\nDone", "\n\n\nreturn 1\n\n"],
+  ["// The program\n```js\nreturn 1\n```", "\n\nreturn 1\n"],
+  ["~~~\na\n~~~", "\nreturn await (a\n);\n"],
+  ["```js\r\nreturn 1\r\n```\r\n", "\nreturn 1\r\n\n"],
+  ["return 1\n```", "return 1\n"],
+  ["using a = open();\nreturn a.b", "using a = open();\nreturn a.b"],
+])("the source %j becomes the program %j", (source, program) => {
+  expect(prepared(source).program).toBe(program);
+});
+
+test.each([
+  "return '```'",
+  "const a = b`c` ``; return a",
+  "return `a\n\\`\\`\\`js\nb\n\\`\\`\\`\n`",
+  "/*\n```js\nreturn 2\n```\n*/ return 1",
+  "pay();\n// ```\nreturn 1",
+  "return f(a <b, c> (d))",
+])("the program %j is no Markdown, and stays as it is", (source) => {
+  expect(prepared(source).program).toBe(source);
+});
+
+test("of several blocks that may each be the program none is run", () => {
+  const source = "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n";
+  expect(prepare(source)).toEqual({
+    ok: false,
+    fault: {
+      name: "ProgramError",
+      code: "programs_several",
+      message: "The text has 2 blocks of code, and each may be the program. Send one program, in one block or in none.",
+    },
+  });
+});
+
+// ---- refusals --------------------------------------------------------------------------------------------------
+
+test.each(["", "   ", "\n\t\r\n", "\u00a0\ufeff", "```js\n```", "```js\n\n```\n"])(
+  "an empty program is refused (program %#)",
+  (source) => {
+    expect(prepare(source)).toEqual({
+      ok: false,
+      fault: {
+        name: "ProgramError",
+        code: "program_empty",
+        message: "The program is empty. Write the body of an async function that calls tools and returns a value.",
+      },
+    });
+  },
+);
+
+test.each([
+  ["return 1\0", 9],
+  ["\u001b[31m", 1],
+  ["a\u0008", 2],
+  ["return '\ufffd\ufffd\ufffd'", 9],
+])("a program that is not text (%j) is refused with its first character that is none", (source, character) => {
+  expect(prepare(source)).toEqual({
+    ok: false,
+    fault: {
+      name: "ProgramError",
+      code: "program_not_text",
+      message: `The program is not text: character ${character} cannot stand in a program. Send its source code.`,
+    },
+  });
+});
+
+test("text of any language, tabs and line breaks of all systems can stand in a program", () => {
+  expect(prepared("return 'ü 😀 漢 \ufffd'\t\r\n\f\v").program).toBe("return 'ü 😀 漢 \ufffd'\t\r\n\f\v");
+});
+
+test("a program of exactly the allowed size is read, and one byte more is not", () => {
+  const program = (bytes: number) => `return '${"é".repeat((bytes - 9) / 2)}'${bytes % 2 === 0 ? " " : ""}`;
+  expect(Buffer.byteLength(program(PROGRAM_BYTES))).toBe(PROGRAM_BYTES);
+  expect(prepare(program(PROGRAM_BYTES)).ok).toBe(true);
+  expect(prepare(program(PROGRAM_BYTES + 1))).toEqual({
+    ok: false,
+    fault: {
+      name: "ProgramError",
+      code: "program_too_large",
+      message: `The program has ${PROGRAM_BYTES + 1} bytes, at most ${PROGRAM_BYTES} are allowed. Fetch data with tools instead of writing it into the program.`,
+    },
+  });
+});
+
+test("a fault has its place and its line in the source, also behind prose and a fence", () => {
+  expect(prepare("Here:\n```js\nconst a = 1;\n  const b = ;\n```")).toEqual({
+    ok: false,
+    fault: {
+      name: "SyntaxError",
+      code: "syntax",
+      message: "Unexpected token.",
+      line: 4,
+      column: 13,
+      excerpt: "const b = ;",
+    },
+  });
+});
+
+// ---- places ----------------------------------------------------------------------------------------------------
+
+const PARSING: Options = {
+  ecmaVersion: "latest",
+  sourceType: "script",
+  allowAwaitOutsideFunction: true,
+  allowReturnOutsideFunction: true,
+  locations: true,
+};
+
+const oneOf = (...texts: readonly string[]) => fc.constantFrom(...texts);
+
+const STATEMENTS = oneOf(
+  "const a = 1;",
+  "let text = `x${`y${1}`}z\n  \\` second line`;",
+  "const found = /[/\\]}`]+/giu.test('a');",
+  "if (a) { return 0; } else { a.b?.[c] ?? d; }",
+  "/* comment */ // another\n",
+  "for (const x of [1, 2]) { await tools.crm.find({ id: x }); }",
+  "function inner() { return () => 1 }",
+  "'ü 😀' + \"漢\";",
+  "label: { break label }",
+);
+const TYPED = oneOf(
+  "const n: Map<string, number[]> = new Map<string, number[]>();",
+  "interface Row { id: string; ü?: '😀漢' }",
+  "type A<T> = T extends string ? 1 : 2;",
+  "const f = <T,>(x: T, y?: number): T => x as T;",
+  "const g = async (x: { a: string }): Promise<'ü'> => x!.a;",
+);
+const LAST = oneOf(
+  "return a",
+  "a",
+  "a + b * (c)",
+  "await tools.a({})",
+  "[1, 2].map((x) => x * 2)",
+  "({ a: 1,\n  b: `t${1}` })",
+  "`a\n${b}`",
+  "/re`/g.exec(s)",
+  "x = 1",
+  "(async () => {\n  return 1\n})()",
+  "class A {}",
+);
+const ALONE = oneOf(
+  "async () => { return 1 }",
+  "(tools) => tools.a({ b: 1 })",
+  "async function main(tools) {\n  return tools\n}",
+  "function helper() {}\nasync function main() { return helper() }",
+  "(function () { return 1 })",
+);
+
+const statements = fc.uniqueArray(fc.tuple(fc.oneof(STATEMENTS, TYPED), oneOf("\n", " ", "\r\n", "\n\n\t")), {
+  selector: ([statement]) => statement,
+  maxLength: 5,
+});
+const programs = fc.tuple(statements, LAST).map(([before, last]) => before.flat().join("") + last);
+
+const sources = fc
+  .tuple(
+    oneOf("", "  ", "\n", "\t", "/* c */ "),
+    fc.oneof({ weight: 4, arbitrary: programs }, { weight: 1, arbitrary: ALONE }),
+    oneOf("", ";", "  ;", " // end", "\n// end", " /* end */", "; // end", "\n\n"),
+    oneOf("", "```js\n", "~~~\n", "Here it is\n\n```typescript\n", "  ````\n"),
+  )
+  .map(
+    ([indent, program, end, fence]) =>
+      `${fence}${indent}${program}${end}${fence === "" ? "" : `\n${/[`~]+/.exec(fence)?.[0]}\nDone.`}`,
+  );
+
+const offsetOf = (source: string, line: number, column: number) =>
+  source
+    .split("\n")
+    .slice(0, line - 1)
+    .join("\n").length +
+  (line === 1 ? 0 : 1) +
+  column -
+  1;
+
+function tokensOf(program: string): Token[] {
+  const tokens: Token[] = [];
+  parse(program, { ...PARSING, onToken: tokens });
+  return tokens.filter(({ end, start }) => end > start);
+}
+
+/**
+ * What may be put into a program, in this order: a semicolon where a type stood, then the return. One of these may
+ * happen to stand at the place it leads to.
+ */
+const PUT_IN = /^(?:; )*(?:return )?(?:await )?(?:\w+ )?(?:\( )?(?:\) )?(?:\( )?(?:tools )?(?:\) )?(?:; )?$/;
+
+test("every token of a prepared program leads back to the same token of the source, but those that were put in", () => {
+  fc.assert(
+    fc.property(sources, (source) => {
+      const { program, map } = prepared(source);
+      const putIn = tokensOf(program).filter((token) => {
+        const { line, column } = map.toSource({
+          line: token.loc?.start.line ?? 0,
+          column: (token.loc?.start.column ?? 0) + 1,
+        });
+        return !source.startsWith(program.slice(token.start, token.end), offsetOf(source, line, column));
+      });
+      const words = putIn.map((token) => `${program.slice(token.start, token.end)} `).join("");
+      expect(words).toMatch(PUT_IN);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("every token of a plain program is led to", () => {
+  fc.assert(
+    fc.property(fc.oneof(LAST, ALONE), oneOf("", "const a = 1; ", "const a = 1;\n"), (last, first) => {
+      const source = first + last;
+      const { program, map } = prepared(source);
+      const ledTo = new Set(
+        tokensOf(program).map(({ loc }) => {
+          const { line, column } = map.toSource({ line: loc?.start.line ?? 0, column: (loc?.start.column ?? 0) + 1 });
+          return offsetOf(source, line, column);
+        }),
+      );
+      for (const { start } of tokensOf(source)) expect(ledTo).toContain(start);
+    }),
+  );
+});
+
+test("a place within what was put in leads to where it was put", () => {
+  const { map } = prepared("const a = 1; a.b");
+  for (const column of [14, 15, "const a = 1; return await (".length])
+    expect(map.toSource({ line: 1, column }).column).toBe(14);
+  expect(map.toSource({ line: 1, column: "const a = 1; return await (a.".length }).column).toBe(
+    "const a = 1; a.".length,
+  );
+});

@@ -1,0 +1,210 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { GuestFrame } from "../../bridge/frames.ts";
+import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import { type Circumstances, NOT_JSON, parseValue, settle } from "../../src/programs/settlement.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import type { Effect } from "../../src/tools/tool.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+
+const tool = (name: string, effect: Effect) =>
+  defineTool({
+    name,
+    description: name,
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect,
+    handler: () => null,
+  });
+
+const circumstances: Circumstances = {
+  limits: DEFAULT_LIMITS,
+  map: {
+    source: "first\n  second()\nawait tools.read({})",
+    toSource: ({ line, column }) => ({ line, column: column - 1 }),
+  },
+  tools: new ToolSet([tool("read", "read"), tool("put", "idempotent"), tool("add", "write"), tool("pay", "write")]),
+  calls: 0,
+  overdraft: undefined,
+  left: [],
+};
+
+type Settled = GuestFrame & { readonly kind: "settled" };
+const succeeded = (body?: string, notes: readonly string[] = []): Settled => ({
+  kind: "settled",
+  ok: true,
+  notes,
+  ...(body === undefined ? {} : { body }),
+});
+const threw = (fault: unknown): Settled => ({ kind: "settled", ok: false, notes: [], body: JSON.stringify(fault) });
+const FAULT = { name: "TypeError", message: "No." };
+
+test.each([
+  ['{"a":[1]}', { a: [1] }],
+  ["null", null],
+  [undefined, undefined],
+])("a program that settles with %j has completed, its text as it came and its notes with it", (body, value) => {
+  expect(settle(succeeded(body, ["NaN became null."]), circumstances)).toEqual({
+    ending: { type: "completed", value, text: body },
+    notes: ["NaN became null."],
+  });
+});
+
+test.each(["", "{", "undefined", '{"__proto__":1}', "[".repeat(200) + "]".repeat(200)])(
+  "a value that is not plain JSON breaks the bridge (value %#)",
+  (body) => {
+    expect(settle(succeeded(body), circumstances).ending).toEqual({
+      type: "crashed",
+      code: "bridge_broken",
+      detail: "The guest settled with a value that is not plain JSON.",
+    });
+    expect(parseValue(body)).toBe(NOT_JSON);
+  },
+);
+
+test("a value of exactly as many bytes as may be shown is whole, and of a larger one the beginning and its counts are kept", () => {
+  const rows = Array.from({ length: 1000 }, (_, id) => ({ id }));
+  const body = JSON.stringify(rows);
+  const whole = { ...circumstances, limits: { ...DEFAULT_LIMITS, outputBytes: body.length } };
+  expect(settle(succeeded(body), whole).ending).toEqual({ type: "completed", value: rows, text: body });
+  const less = { ...circumstances, limits: { ...DEFAULT_LIMITS, outputBytes: 1000 } };
+  const { ending } = settle(succeeded(body), less);
+  if (ending.type !== "completed") throw new Error(ending.type);
+  const head = ending.value as readonly unknown[];
+  expect(head.length).toBeLessThan(1000);
+  expect(head).toEqual(rows.slice(0, head.length));
+  expect(ending.counts?.get(ending.value as object)).toBe(1000);
+  expect(ending.text).toBe(body);
+});
+
+test("a large value that is no plain JSON breaks the bridge too", () => {
+  const few = { ...circumstances, limits: { ...DEFAULT_LIMITS, outputBytes: 64 } };
+  for (const body of [`[${"1,".repeat(100)}`, `{"a":"${"x".repeat(100)}","__proto__":1}`])
+    expect(settle(succeeded(body), few).ending).toMatchObject({ type: "crashed", code: "bridge_broken" });
+});
+
+// ---- calls that are left ---------------------------------------------------------------------------------------
+
+test.each([
+  [["read"], "1 call of read was not awaited and ended with the program."],
+  [["read", "read"], "2 calls of read were not awaited and ended with the program."],
+  [["read", "gone"], "2 calls of read, gone were not awaited and ended with the program."],
+  [["a", "b", "c", "d", "a"], "5 calls of a, b, c and others were not awaited and ended with the program."],
+])("calls that only read (%j) may be left open, and are noted", (left, note) => {
+  expect(settle(succeeded("1", ["first"]), { ...circumstances, left })).toEqual({
+    ending: { type: "completed", value: 1, text: "1" },
+    notes: ["first", note],
+  });
+});
+
+test.each([
+  [
+    ["add"],
+    "The program ended while 1 call of add was still open. It changes something, and whether that was done is not known: await every call.",
+  ],
+  [
+    ["put"],
+    "The program ended while 1 call of put was still open. It changes something, and whether that was done is not known: await every call.",
+  ],
+  [
+    ["read", "add", "pay", "add"],
+    "The program ended while 3 calls of add, pay were still open. They change something, and whether that was done is not known: await every call.",
+  ],
+])("a program that leaves calls open that change something (%j) has failed", (left, message) => {
+  expect(settle(succeeded("1"), { ...circumstances, left }).ending).toEqual({
+    type: "failed",
+    fault: { name: "ProgramError", code: "calls_not_awaited", message },
+  });
+});
+
+// ---- faults ----------------------------------------------------------------------------------------------------
+
+test("a fault has its place in the source", () => {
+  expect(settle(threw({ ...FAULT, line: 2, column: 4 }), circumstances).ending).toEqual({
+    type: "failed",
+    fault: { ...FAULT, line: 2, column: 3, excerpt: "second()" },
+  });
+});
+
+test("a failed call without a place has that of the tool's only mention", () => {
+  const fault = { ...FAULT, code: "handler_failed", tool: "read" };
+  expect(settle(threw(fault), circumstances).ending).toEqual({
+    type: "failed",
+    fault: { ...fault, line: 3, column: 7, excerpt: "await tools.read({})" },
+  });
+});
+
+test("a program that dies of a spent budget was stopped by the limit that was in its way", () => {
+  const overdraft = { limit: "totalBytes", allowed: 10, seen: 12 } as const;
+  const fault = { ...FAULT, code: "budget_spent", tool: "gone" };
+  expect(settle(threw(fault), { ...circumstances, overdraft }).ending).toEqual({ type: "stopped", ...overdraft });
+  expect(settle(threw(fault), circumstances).ending).toEqual({ type: "failed", fault });
+  expect(settle(threw({ ...FAULT, code: "other" }), { ...circumstances, overdraft }).ending.type).toBe("failed");
+});
+
+test("a program that dies of a call that only its guest refused was stopped by the limit on calls", () => {
+  const fault = { ...FAULT, code: "budget_spent", tool: "gone" };
+  const limits = { ...DEFAULT_LIMITS, calls: 2 };
+  expect(settle(threw(fault), { ...circumstances, limits, calls: 3 }).ending).toEqual({
+    type: "stopped",
+    limit: "calls",
+    allowed: 2,
+    seen: 3,
+  });
+  expect(settle(threw(fault), { ...circumstances, limits, calls: 2 }).ending).toEqual({ type: "failed", fault });
+});
+
+test("a program whose value could not even be passed on was stopped by the limit on output", () => {
+  const { outputBytes, frameBytes } = DEFAULT_LIMITS;
+  expect(settle(threw({ ...FAULT, code: "value_too_large" }), circumstances).ending).toEqual({
+    type: "stopped",
+    limit: "outputBytes",
+    allowed: outputBytes,
+    seen: frameBytes,
+  });
+});
+
+test("a program that got no memory for a buffer was stopped by the limit on memory", () => {
+  const { memoryBytes } = DEFAULT_LIMITS;
+  const fault = { name: "RangeError", message: "Array buffer allocation failed" };
+  const stopped = { type: "stopped", limit: "memoryBytes", allowed: memoryBytes, seen: memoryBytes };
+  expect(settle(threw(fault), circumstances).ending).toEqual(stopped);
+  for (const other of [
+    { ...fault, name: "Error" },
+    { ...fault, message: "Array buffer allocation failed again" },
+  ])
+    expect(settle(threw(other), circumstances).ending.type).toBe("failed");
+});
+
+test.each([
+  [{ code: 5, tool: ["a"], line: "2", column: 1 }],
+  [{ code: "x".repeat(65), tool: "x".repeat(257) }],
+  [{ line: 1 }],
+  [{ line: 0, column: 1 }],
+  [{ line: 1, column: 0 }],
+  [{ line: 1.5, column: 1 }],
+  [{ line: 99, column: 1 }],
+  [{ stack: "a secret", cause: {} }],
+])("of a fault only what has its right form counts (fault %#)", (more) => {
+  expect(settle(threw({ ...FAULT, ...more }), circumstances).ending).toEqual({ type: "failed", fault: FAULT });
+});
+
+test.each([
+  undefined,
+  "",
+  "null",
+  '"text"',
+  "[]",
+  "{}",
+  '{"name":"a"}',
+  '{"name":1,"message":"b"}',
+  '{"name":"a","message":"b","__proto__":{}}',
+  JSON.stringify({ name: "x".repeat(129), message: "" }),
+  JSON.stringify({ name: "", message: "x".repeat(8193) }),
+])("a fault that cannot be read breaks the bridge (fault %#)", (body) => {
+  expect(settle({ ...succeeded(body), ok: false }, circumstances).ending).toEqual({
+    type: "crashed",
+    code: "bridge_broken",
+    detail: "The guest settled with a fault that cannot be read.",
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, expect, test } from "vitest";
+import { PortcullisError } from "../../src/errors.ts";
+import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { answerPing, heardUntil, iterate, LIMITS, openGuest, startText } from "../support/guests.ts";
+
+/** In what sandboxes may differ. Everything else holds for all. */
+export interface Capabilities {
+  /** A guest that does not yield, or takes all memory, can be ended. */
+  readonly ends: "anything" | "what yields";
+}
+
+const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
+
+/** What every sandbox promises. */
+export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabilities): void {
+  const sandbox = makeSandbox();
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+
+  test("a guest greets, and says nothing more before it is started", async () => {
+    await using guest = await openGuest(sandbox);
+    const frames = iterate(guest);
+    expect(await heardUntil(frames, "ready")).toEqual([READY]);
+    guest.send([startText("return 1")]);
+    expect(await heardUntil(frames, "settled")).toEqual(['{"kind":"settled","ok":true,"notes":[]}\n1']);
+  });
+
+  test("events that are sent together are turns of their own, in order", async () => {
+    await using guest = await openGuest(sandbox);
+    const frames = iterate(guest);
+    guest.send([
+      startText("const [a, b] = await Promise.all([tools.ping({ n: 1 }), tools.ping({ n: 2 })]);\nreturn a + b;"),
+      answerPing(2, "second"),
+      answerPing(1, "first"),
+    ]);
+    expect(await heardUntil(frames, "settled")).toEqual([
+      READY,
+      '{"kind":"call","id":1,"tool":"ping"}\n{"n":1}',
+      '{"kind":"call","id":2,"tool":"ping"}\n{"n":2}',
+      '{"kind":"turn_end","open":2}',
+      '{"kind":"turn_end","open":1}',
+      '{"kind":"settled","ok":true,"notes":[]}\n"firstsecond"',
+    ]);
+  });
+
+  test("two guests run at once and know nothing of each other", async () => {
+    await using one = await openGuest(sandbox);
+    await using two = await openGuest(sandbox);
+    const [framesOfOne, framesOfTwo] = [iterate(one), iterate(two)];
+    const program = (name: string) =>
+      `globalThis.name = ${JSON.stringify(name)};\nawait tools.ping({});\nreturn globalThis.name;`;
+    one.send([startText(program("one"))]);
+    two.send([startText(program("two"))]);
+    await heardUntil(framesOfOne, "turn_end");
+    await heardUntil(framesOfTwo, "turn_end");
+    two.send([answerPing(1, 0)]);
+    one.send([answerPing(1, 0)]);
+    expect((await heardUntil(framesOfOne, "settled")).at(-1)).toContain('\n"one"');
+    expect((await heardUntil(framesOfTwo, "settled")).at(-1)).toContain('\n"two"');
+  });
+
+  test("nothing a program leaves behind is found by the next one", async () => {
+    for (const expected of ['"first"', '"first"', '"first"']) {
+      const guest = await openGuest(sandbox);
+      const frames = iterate(guest);
+      guest.send([
+        startText(
+          'const seen = globalThis.left ?? "first";\nglobalThis.left = "trace";\nObject.prototype.left = "trace";\nArray.prototype.map = null;\nreturn seen;',
+        ),
+      ]);
+      expect((await heardUntil(frames, "settled")).at(-1)).toBe(`{"kind":"settled","ok":true,"notes":[]}\n${expected}`);
+      guest.release();
+      expect(await guest.exit).toEqual({ type: "released" });
+    }
+  });
+
+  test("after a release the frames end, and what is sent goes nowhere", async () => {
+    const guest = await openGuest(sandbox);
+    const frames = iterate(guest);
+    guest.send([startText("return 1")]);
+    await heardUntil(frames, "settled");
+    guest.release();
+    guest.send([answerPing(1, 0)]);
+    expect(await frames.next()).toEqual({ done: true, value: undefined });
+    guest.kill("too late");
+    expect(await guest.exit).toEqual({ type: "released" });
+  });
+
+  test("the first reason for an end is the one that counts", async () => {
+    const guest = await openGuest(sandbox);
+    guest.kill("first");
+    guest.kill("second");
+    guest.release();
+    expect(await guest.exit).toEqual({ type: "killed", reason: "first" });
+  });
+
+  test("a frame over frameBytes ends the guest as broken", async () => {
+    await using guest = await openGuest(sandbox);
+    guest.send([
+      startText("return 1")
+        .replace('"frameBytes":1048576', '"frameBytes":99999999')
+        .replace("return 1", "return 'x'.repeat(1048576)"),
+    ]);
+    expect(await guest.exit).toEqual({
+      type: "broken",
+      detail: `a frame of ${'{"kind":"settled","ok":true,"notes":[]}\n""'.length + 1_048_576} bytes, at most ${LIMITS.frameBytes} are allowed`,
+    });
+  });
+
+  test("a language it does not run is refused in a sentence", async () => {
+    const options = { language: "python", limits: LIMITS, tenant: "test" } as const;
+    const opening = sandbox.open(options, AbortSignal.timeout(20_000));
+    await expect(opening).rejects.toThrow(`The ${sandbox.name} sandbox runs javascript, not python.`);
+    await expect(opening).rejects.toSatisfy(
+      (error) => PortcullisError.is(error) && error.code === "sandbox_unavailable",
+    );
+  });
+
+  test("nothing is opened once the signal is aborted", async () => {
+    const reason = new Error("not wanted any more");
+    const opening = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "test" }, AbortSignal.abort(reason));
+    await expect(opening).rejects.toBe(reason);
+  });
+
+  test("disposing of a guest ends it, and of a sandbox all of them", async () => {
+    const own = makeSandbox();
+    const guests = [await openGuest(own), await openGuest(own)];
+    await guests[0]?.[Symbol.asyncDispose]();
+    expect(await guests[0]?.exit).toEqual({ type: "killed", reason: "disposed" });
+    await own[Symbol.asyncDispose]();
+    expect(await guests[1]?.exit).toEqual({ type: "killed", reason: "the sandbox was closed" });
+  });
+
+  if (ends === "what yields") return;
+
+  test("a guest that never yields can be ended", async () => {
+    const guest = await openGuest(sandbox);
+    const frames = iterate(guest);
+    guest.send([startText("await tools.ping({});\nfor (;;) {}")]);
+    await heardUntil(frames, "turn_end");
+    guest.send([answerPing(1, 0)]);
+    guest.kill("enough");
+    expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
+  });
+
+  test.each([
+    ["live objects", "const kept = [];\nfor (;;) kept.push({ a: 1 });"],
+    [
+      "date formats, which live outside of V8's heap",
+      "const kept = [];\nfor (;;) kept.push(new Intl.DateTimeFormat('en'));",
+    ],
+    ["strings", "const kept = [];\nfor (let n = 0; ; n += 1) kept.push(String(n).repeat(1e5).toUpperCase());"],
+    ["one enormous request", "Array.from({ length: 1e9 }, (_, n) => n);"],
+  ])("a guest that takes all memory by %s ends for memory", async (_kind, program) => {
+    await using guest = await openGuest(sandbox);
+    guest.send([startText(program)]);
+    expect((await guest.exit).type).toBe("memory");
+    expect(guest.usage().peakMemoryBytes).toBeGreaterThan(0);
+  });
+}

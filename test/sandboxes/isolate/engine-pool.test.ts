@@ -1,0 +1,178 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
+import { enginesOf } from "../../support/engines.ts";
+import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+
+type IsolateSandbox = ReturnType<typeof createIsolateSandbox>;
+
+/** Runs a program to its end and gives its guest back; resolves when the pool has decided about the engine. */
+async function runOne(sandbox: IsolateSandbox, tenant = "a", program = "return 1"): Promise<void> {
+  const guest = await openGuest(sandbox, tenant);
+  const frames = iterate(guest);
+  guest.send([startText(program)]);
+  await heardUntil(frames, "settled");
+  guest.release();
+  await settled(sandbox);
+}
+
+/** The pool has no engine that is starting, preparing or going. */
+async function settled({ pool }: IsolateSandbox): Promise<void> {
+  const { engines, idle } = pool.counts;
+  if (engines === idle) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  await settled({ pool } as IsolateSandbox);
+}
+
+async function withSandbox(
+  options: IsolateSandboxOptions,
+  use: (sandbox: IsolateSandbox) => Promise<void>,
+): Promise<void> {
+  await using sandbox = createIsolateSandbox({ warm: 1, ...options });
+  await sandbox.warm?.();
+  await use(sandbox);
+}
+
+test("an engine serves the next program of the same tenant", () =>
+  withSandbox({ engines: 1 }, async (sandbox) => {
+    const before = enginesOf();
+    await runOne(sandbox);
+    await runOne(sandbox);
+    expect(enginesOf()).toEqual(before);
+  }));
+
+test("an engine never serves two tenants", () =>
+  withSandbox({ engines: 1 }, async (sandbox) => {
+    const [first] = enginesOf();
+    await runOne(sandbox, "a");
+    await runOne(sandbox, "b");
+    expect(enginesOf()).not.toContain(first);
+  }));
+
+test("with reuse never, every program has a process of its own", () =>
+  withSandbox({ reuse: "never" }, async (sandbox) => {
+    const seen = new Set(enginesOf());
+    await runOne(sandbox);
+    for (const pid of enginesOf()) seen.add(pid);
+    await runOne(sandbox);
+    for (const pid of enginesOf()) seen.add(pid);
+    expect(seen.size).toBeGreaterThanOrEqual(3);
+  }));
+
+test("an engine is replaced after so many programs", () =>
+  withSandbox({ programsPerEngine: 2 }, async (sandbox) => {
+    const [first] = enginesOf();
+    await runOne(sandbox);
+    expect(enginesOf()).toContain(first);
+    await runOne(sandbox);
+    expect(enginesOf()).not.toContain(first);
+  }));
+
+test("an engine that has kept too much memory is replaced", () =>
+  withSandbox({ keptMemoryBytes: 0 }, async (sandbox) => {
+    const [first] = enginesOf();
+    await runOne(sandbox, "a", "return Array.from({ length: 2e5 }, (_, n) => ({ n })).length");
+    expect(enginesOf()).not.toContain(first);
+  }));
+
+test("an engine whose program was ended is not used again", () =>
+  withSandbox({}, async (sandbox) => {
+    const [first] = enginesOf();
+    const guest = await openGuest(sandbox, "a");
+    guest.kill("enough");
+    await guest.exit;
+    await runOne(sandbox, "a");
+    expect(enginesOf()).not.toContain(first);
+  }));
+
+test("no more engines than allowed; who comes later waits, and may give up waiting", () =>
+  withSandbox({ engines: 1 }, async (sandbox) => {
+    const first = await openGuest(sandbox, "a");
+    const giveUp = new AbortController();
+    const second = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
+    const third = openGuest(sandbox, "a");
+    expect(sandbox.pool.counts).toMatchObject({ engines: 1, waiting: 2 });
+    giveUp.abort(new Error("too slow"));
+    await expect(second).rejects.toThrow("too slow");
+    first.kill("done");
+    await using guest = await third;
+    expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
+  }));
+
+test("an engine that is ended while it starts is replaced, and whoever waits for it is served", () =>
+  withSandbox({ warm: 0, engines: 1 }, async (sandbox) => {
+    const opening = openGuest(sandbox);
+    const [starting] = enginesOf();
+    process.kill(starting ?? 0, "SIGKILL");
+    await using guest = await opening;
+    expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
+    expect(enginesOf()).not.toContain(starting);
+  }));
+
+test("where no engine can be started, whoever waits is told after a few attempts", async () => {
+  const command = { command: process.execPath, prefix: ["--no-such-option"], mode: "watch" } as const;
+  await using sandbox = createIsolateSandbox({ warm: 0, command });
+  await expect(openGuest(sandbox)).rejects.toMatchObject({ code: "sandbox_unavailable" });
+});
+
+test("the warm engines are no more than allowed", () =>
+  withSandbox({ warm: 4, engines: 1 }, async (sandbox) => {
+    expect(sandbox.pool.counts).toMatchObject({ engines: 1, idle: 1 });
+  }));
+
+test("a sandbox that was closed opens no guest and starts no engine", async () => {
+  const sandbox = createIsolateSandbox({ warm: 1 });
+  await sandbox.warm?.();
+  await sandbox[Symbol.asyncDispose]();
+  await expect(openGuest(sandbox)).rejects.toThrow("The isolate sandbox was closed and opens no further guests.");
+  expect(enginesOf()).toEqual([]);
+});
+
+test.each([
+  [{ wram: 1 }, 'createIsolateSandbox: there is no option "wram".'],
+  [{ engines: 0 }, "engines: expected a whole number of at least 1, got 0."],
+  [{ warm: -1 }, "warm: expected a whole number of at least 0, got -1."],
+  [{ warm: "2" }, 'warm: expected a whole number of at least 0, got "2".'],
+  [{ reuse: "x" }, 'reuse: expected "tenant" or "never", got "x".'],
+])("the options %j are refused in a sentence", (options, message) => {
+  expect(() => createIsolateSandbox(options as IsolateSandboxOptions)).toThrow(message);
+});
+
+test("closing the sandbox leaves no process", async () => {
+  const sandbox = createIsolateSandbox({ warm: 2 });
+  await sandbox.warm?.();
+  await openGuest(sandbox);
+  expect(enginesOf().length).toBeGreaterThanOrEqual(2);
+  await sandbox[Symbol.asyncDispose]();
+  expect(enginesOf()).toEqual([]);
+});
+
+test("an engine whose host is gone is ended by the next host's janitor, even one that was stopped", async () => {
+  const script = fileURLToPath(new URL("host-with-stopped-engine.ts", import.meta.url));
+  const host = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(host.stdout, "data")) as [Buffer];
+  const engine = Number(line.toString());
+  host.kill("SIGKILL");
+  await once(host, "exit");
+  expect(isAlive(engine)).toBe(true);
+  expect(endOrphans()).toBeGreaterThanOrEqual(1);
+  await goneFrom(engine);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function goneFrom(pid: number): Promise<void> {
+  if (!isAlive(pid)) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  await goneFrom(pid);
+}

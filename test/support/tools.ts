@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { defineTool } from "../../src/index.ts";
+import type { Tool } from "../../src/tools/tool.ts";
+
+/** Something to wait for, and the means to let it happen. */
+export function signal(): { readonly happened: Promise<void>; readonly happen: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { happened: promise, happen: resolve };
+}
+
+/** A tool for programs that only reads, unless it says otherwise. */
+export function tool(
+  name: string,
+  handler: Tool["handler"],
+  options: Partial<Pick<Tool, "effect" | "timeoutMs" | "concurrency">> = {},
+): Tool {
+  return defineTool({
+    name,
+    description: `${name}, for tests`,
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler,
+    ...options,
+  });
+}
+
+/** Gives back its input. */
+export const echo = tool("echo", (input) => input);
+
+/** Gives back its input after so many milliseconds as `ms` says, 1 by default. */
+export const later = tool("later", async (input) => {
+  const { ms = 1 } = input as { readonly ms?: number };
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  return input;
+});
+
+/** Always fails. */
+export const broken = tool("broken", () => {
+  throw new Error("the password is hunter2, see /etc/shadow");
+});

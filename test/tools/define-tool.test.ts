@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { PortcullisError } from "../../src/errors.ts";
+import { defineTool, jsonSchemaOf, type ToolOptions } from "../../src/tools/define-tool.ts";
+import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
+
+const options = {
+  name: "crm.find",
+  description: "Finds people",
+  input: z.object({ id: z.string() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  handler: () => null,
+} as const;
+
+/** The message of the `tool_invalid` that these options are refused with. */
+function refusal(changes: Readonly<Record<string, unknown>>): string {
+  try {
+    const changed: unknown = { ...options, ...changes };
+    defineTool(changed as ToolOptions<Schema>);
+  } catch (error) {
+    expect(PortcullisError.is(error) && error.code).toBe("tool_invalid");
+    return (error as Error).message;
+  }
+  return "none";
+}
+
+const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)";
+const CALLERS = 'a list of "direct" and "programmatic", at least one';
+const EFFECTS = '"read", "idempotent", "write"';
+const APPROVALS = '"never", "always" or a function of the input';
+const MILLISECONDS = "milliseconds from 1 to 2147483647";
+
+test.each<[string, unknown, string, string]>([
+  ["description", undefined, "a text that tells the model what the tool does", "undefined"],
+  ["description", " \n", "a text that tells the model what the tool does", '" \\n"'],
+  ["description", 7, "a text that tells the model what the tool does", "7"],
+  ["input", undefined, A_SCHEMA, "undefined"],
+  ["input", { type: "object" }, A_SCHEMA, '{"type":"object"}'],
+  ["input", { "~standard": null }, A_SCHEMA, '{"~standard":null}'],
+  ["input", { "~standard": { validate: () => ({ value: 1 }) } }, A_SCHEMA, '{"~standard":{}}'],
+  ["input", z.string(), 'a schema whose JSON Schema has type "object": tools take named fields', '"string"'],
+  ["input", jsonSchema({}), 'a schema whose JSON Schema has type "object": tools take named fields', "undefined"],
+  ["output", "string", "a schema that can give its JSON Schema, or nothing", '"string"'],
+  ["output", null, "a schema that can give its JSON Schema, or nothing", "null"],
+  ["allowedCallers", undefined, CALLERS, "undefined"],
+  ["allowedCallers", [], CALLERS, "[]"],
+  ["allowedCallers", "direct", CALLERS, '"direct"'],
+  ["allowedCallers", ["direct", "direct"], CALLERS, '["direct","direct"]'],
+  ["allowedCallers", ["program"], CALLERS, '["program"]'],
+  ["effect", undefined, EFFECTS, "undefined"],
+  ["effect", "reads", EFFECTS, '"reads"'],
+  ["approval", true, APPROVALS, "true"],
+  ["approval", "sometimes", APPROVALS, '"sometimes"'],
+  ["approval", null, APPROVALS, "null"],
+  ["concurrency", 0, "a whole number from 1", "0"],
+  ["concurrency", 1.5, "a whole number from 1", "1.5"],
+  ["concurrency", Number.NaN, "a whole number from 1", "NaN"],
+  ["concurrency", "2", "a whole number from 1", '"2"'],
+  ["timeoutMs", 0, MILLISECONDS, "0"],
+  ["timeoutMs", 2 ** 31, MILLISECONDS, "2147483648"],
+  ["timeoutMs", Number.POSITIVE_INFINITY, MILLISECONDS, "Infinity"],
+  ["handler", undefined, "a function", "undefined"],
+  ["handler", {}, "a function", "{}"],
+])("the option `%s` given as %j is refused with what was expected and what came", (option, value, expected, got) => {
+  expect(refusal({ [option]: value })).toBe(`Tool "crm.find": ${option}: expected ${expected}, got ${got}.`);
+});
+
+test.each<[unknown, string]>([
+  [undefined, "A tool: name: expected a name, got undefined."],
+  [42, "A tool: name: expected a name, got 42."],
+  ["", 'A tool: name: expected a name, got "".'],
+  ["crm.toString", 'Tool "crm.toString": this name cannot be used: "toString" is reserved.'],
+])("the name %j is refused in a sentence", (name, message) => {
+  expect(refusal({ name })).toBe(message);
+});
+
+test.each([
+  [undefined, "undefined"],
+  [null, "null"],
+  [5, "5"],
+  ["crm.find", '"crm.find"'],
+])("defineTool(%j) is refused in a sentence", (given, got) => {
+  expect(() => defineTool(given as unknown as ToolOptions<Schema>)).toThrow(
+    expect.objectContaining({
+      code: "tool_invalid",
+      message: `A tool: defineTool(options): expected an object, got ${got}.`,
+    }),
+  );
+});
+
+test("an option that does not exist is refused, with the one that was meant where there is one", () => {
+  expect(refusal({ efect: "read" })).toBe('Tool "crm.find": there is no option "efect": did you mean effect?');
+  expect(refusal({ timeout: 5 })).toBe('Tool "crm.find": there is no option "timeout": did you mean timeoutMs?');
+  expect(refusal({ xyzzyx: 1 })).toBe('Tool "crm.find": there is no option "xyzzyx".');
+});
+
+test.each<[string, Schema, string]>([
+  ["input", z.object({ when: z.date() }), "Date cannot be represented in JSON Schema"],
+  ["output", z.bigint(), "BigInt cannot be represented in JSON Schema"],
+  ["output", z.string().transform(Number), "Transforms cannot be represented in JSON Schema"],
+])("an %s that has no JSON Schema is refused with its library's reason", (option, schema, reason) => {
+  expect(refusal({ [option]: schema })).toBe(
+    `Tool "crm.find": ${option} has no JSON Schema: ${reason}. Only JSON travels to and from a tool.`,
+  );
+});
+
+test("what is not said is never approved by anybody, unlimited at once, and given a minute", () => {
+  const tool = defineTool(options);
+  expect(tool).toMatchObject({ approvable: false, concurrency: Number.POSITIVE_INFINITY, timeoutMs: 60_000 });
+  expect(tool.output).toBeUndefined();
+  expect(tool.needsApproval({})).toBe(false);
+});
+
+test("approval is asked always, never, or as a function of the input says", () => {
+  expect(defineTool({ ...options, approval: "always" }).needsApproval({})).toBe(true);
+  const byInput = defineTool({ ...options, approval: ({ id }) => id === "boss" });
+  expect([byInput.approvable, byInput.needsApproval({ id: "boss" }), byInput.needsApproval({ id: "me" })]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+test("a tool does not change after it was defined, nor with the list of callers it was given", () => {
+  const allowedCallers: ("direct" | "programmatic")[] = ["direct"];
+  const tool = defineTool({ ...options, allowedCallers });
+  allowedCallers.push("programmatic");
+  expect(tool.allowedCallers).toEqual(["direct"]);
+  expect(Object.isFrozen(tool) && Object.isFrozen(tool.allowedCallers)).toBe(true);
+});
+
+test("the JSON Schema of an input is what may be sent, that of an output what programs get", () => {
+  const schema = z.object({ page: z.number().default(1) });
+  expect(jsonSchemaOf("t", "input", schema)).not.toHaveProperty("required");
+  expect(jsonSchemaOf("t", "output", schema)).toMatchObject({ required: ["page"] });
+});

@@ -1,0 +1,74 @@
+/* Checked by `tsc` alone: each line under a `@ts-expect-error` must not compile, and every other must. */
+import { expectTypeOf } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import { jsonSchema } from "../../src/tools/schema.ts";
+
+const base = { name: "a", description: "b", allowedCallers: ["direct"], effect: "read" } as const;
+const input = z.object({ page: z.number().default(1), on: z.stringbool() });
+const output = z.object({ total: z.number().default(0) });
+
+// The handler gets what the schema makes of an input, not what was sent.
+defineTool({
+  ...base,
+  input,
+  handler: (value) => expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>(),
+});
+defineTool({
+  ...base,
+  input,
+  approval: (value) => {
+    expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>();
+    return value.on;
+  },
+  handler: () => null,
+});
+defineTool({
+  ...base,
+  input: jsonSchema<{ id: string }>({ type: "object" }),
+  handler: (value) => expectTypeOf(value).toEqualTypeOf<{ id: string }>(),
+});
+
+// It returns what the output schema takes, at once or later.
+defineTool({ ...base, input, output, handler: () => ({}) });
+defineTool({ ...base, input, output, handler: async () => ({ total: 1 }) });
+// @ts-expect-error a field of the wrong type
+defineTool({ ...base, input, output, handler: () => ({ total: "1" }) });
+// @ts-expect-error a promise of the wrong thing
+defineTool({ ...base, input, output, handler: async () => "1" });
+// @ts-expect-error nothing at all
+defineTool({ ...base, input, output, handler: () => {} });
+
+// Without an output schema it may return anything.
+defineTool({ ...base, input, handler: () => {} });
+defineTool({ ...base, input, handler: async () => [1, "a", null] });
+
+// The context says who calls, and carries a signal.
+defineTool({
+  ...base,
+  input,
+  handler: (_, context) => {
+    expectTypeOf(context.caller).toEqualTypeOf<"direct" | "programmatic">();
+    expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+    return context.idempotencyKey;
+  },
+});
+
+const { allowedCallers: _callers, ...withoutCallers } = base;
+const { effect: _effect, ...withoutEffect } = base;
+// @ts-expect-error there is no safe guess who may call
+defineTool({ ...withoutCallers, input, handler: () => null });
+// @ts-expect-error nor what a call does to the world
+defineTool({ ...withoutEffect, input, handler: () => null });
+// @ts-expect-error nor what it takes
+defineTool({ ...base, handler: () => null });
+// @ts-expect-error there is no third caller
+defineTool({ ...base, input, allowedCallers: ["anyone"], handler: () => null });
+// @ts-expect-error there is no fourth effect
+defineTool({ ...base, input, effect: "delete", handler: () => null });
+// @ts-expect-error an option that does not exist
+defineTool({ ...base, input, timeout: 5, handler: () => null });
+// @ts-expect-error a plain JSON Schema goes through jsonSchema()
+defineTool({ ...base, input: { type: "object" }, handler: () => null });
+// @ts-expect-error whether to approve is yes or no
+defineTool({ ...base, input, approval: () => "yes", handler: () => null });

@@ -1,0 +1,198 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { isSchema, issuesText, type JsonSchema, jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
+
+/** The value a schema makes of a value, or what is wrong with it in a sentence. */
+async function read(schema: Schema, value: unknown): Promise<unknown> {
+  const validated = await validate(schema, value);
+  return validated.ok ? { value: validated.value } : issuesText(validated.issues);
+}
+
+const people = z.object({
+  people: z.array(z.object({ name: z.string(), age: z.number().int().min(0).default(18) })),
+  "odd key": z.boolean().optional(),
+});
+
+test.each<[unknown, string]>([
+  [{ people: [{ name: 7 }] }, "people[0].name: Invalid input: expected string, received number"],
+  [{}, "people: Invalid input: expected array, received undefined"],
+  [[], "Invalid input: expected object, received array"],
+  [{ people: [{ name: "a" }, { name: "b", age: -1 }] }, "people[1].age: Too small: expected number to be >=0, got -1"],
+  [{ people: [], "odd key": "yes" }, "odd key: Invalid input: expected boolean, received string"],
+  [
+    { people: [{ name: 1 }, { name: 2 }] },
+    "people[0].name: Invalid input: expected string, received number; people[1].name: Invalid input: expected string, received number",
+  ],
+])("a zod schema says of %j where, what was expected and what came", async (value, sentence) => {
+  expect(await read(people, value)).toBe(sentence);
+});
+
+test("what a schema makes of a value is what counts: defaults are set, other fields dropped", async () => {
+  expect(await read(people, { people: [{ name: "a", extra: 1 }] })).toEqual({
+    value: { people: [{ name: "a", age: 18 }] },
+  });
+});
+
+test("five issues are told and the others are counted", async () => {
+  const issue = (index: number) => `[${index}]: Invalid input: expected string, received number`;
+  expect(await read(z.array(z.string()), [1, 2, 3, 4, 5])).toBe([0, 1, 2, 3, 4].map(issue).join("; "));
+  expect(await read(z.array(z.string()), [1, 2, 3, 4, 5, 6, 7])).toBe(
+    `${[0, 1, 2, 3, 4].map(issue).join("; ")}; and 2 more`,
+  );
+});
+
+/** Written as JSON, because an object with a `then` would be a promise's. */
+const conditional = JSON.parse(
+  '{ "if": { "type": "string" }, "then": { "minLength": 3 }, "else": { "minimum": 3 } }',
+) as JsonSchema;
+
+test.each<[JsonSchema, unknown, string]>([
+  [{ type: "object", required: ["id"] }, {}, 'Instance does not have required property "id", got {}'],
+  [
+    { properties: { a: { items: { $ref: "#/$defs/name" } } }, $defs: { name: { type: "string" } } },
+    { a: ["x", 1] },
+    'a[1]: Instance type "number" is invalid. Expected "string", got 1',
+  ],
+  [{ not: { type: "string" } }, "a", 'Instance matched "not" schema, got "a"'],
+  [conditional, "ab", 'String is too short (2 < 3), got "ab"'],
+  [conditional, 2, "2 is less than 3, got 2"],
+  [
+    { patternProperties: { "^x": { type: "number" } } },
+    { xa: "b" },
+    'xa: Instance type "string" is invalid. Expected "number", got "b"',
+  ],
+  [
+    { prefixItems: [{ type: "string" }, { type: "number" }] },
+    ["a", "b"],
+    '[1]: Instance type "string" is invalid. Expected "number", got "b"',
+  ],
+  [{ enum: ["a", "b"] }, "c", 'Instance does not match any of ["a","b"], got "c"'],
+  [{ anyOf: [{ type: "string" }, { type: "number" }] }, true, "it fits none of the alternatives, got true"],
+  [
+    { properties: { a: { oneOf: [{ type: "string" }, { properties: { b: { type: "number" } }, type: "object" }] } } },
+    { a: { b: "c" } },
+    'a: it fits none of the alternatives, got {"b":"c"}',
+  ],
+  [{ additionalProperties: false }, { x: 1 }, "x: there is no such field, got 1"],
+  [{ maximum: 5 }, 6, "6 is greater than 5, got 6"],
+  [{ maxLength: 2 }, "x".repeat(100), "String is too long (100 > 2), got a string of 100 characters"],
+  [
+    { properties: { "a/b~c %": { type: "null" } } },
+    { "a/b~c %": 1 },
+    'a/b~c %: Instance type "number" is invalid. Expected "null", got 1',
+  ],
+])("the JSON Schema %j says of %j where, what was expected and what came", async (schema, value, sentence) => {
+  expect(await read(jsonSchema(schema), value)).toBe(sentence);
+});
+
+const tree: JsonSchema = {
+  type: "object",
+  properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } },
+  required: ["name"],
+};
+
+test.each<[JsonSchema, unknown]>([
+  [tree, { name: "a", children: [{ name: "b", children: [] }] }],
+  [{ not: { type: "string" } }, 1],
+  [conditional, "abc"],
+  [conditional, 3],
+  [{ patternProperties: { "^x": { type: "number" } } }, { y: "b", x: 1 }],
+  [{ prefixItems: [{ type: "string" }], items: false }, ["a"]],
+  [{ oneOf: [{ type: "string" }, { type: "number" }] }, 1],
+  [{ dependentRequired: { a: ["b"] } }, { a: 1, b: 2 }],
+  [{ const: { a: [1] } }, { a: [1] }],
+])("the JSON Schema %j takes %j, and gives it on as it is", async (schema, value) => {
+  expect(await read(jsonSchema(schema), value)).toEqual({ value });
+});
+
+test("a fault deep in a value that refers to its own schema is told with its whole path", async () => {
+  expect(await read(jsonSchema(tree), { name: "a", children: [{ name: "b", children: [{ name: 7 }] }] })).toBe(
+    'children[0].children[0].name: Instance type "number" is invalid. Expected "string", got 7',
+  );
+});
+
+test("a JSON Schema is given on as it was when it was wrapped, whoever changes what", () => {
+  const own = { type: "object", properties: { a: { type: "string" } } };
+  const schema = jsonSchema(own);
+  const given = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" });
+  own.type = "string";
+  given.type = "number";
+  const expected = { type: "object", properties: { a: { type: "string" } } };
+  expect(schema["~standard"].jsonSchema.input({ target: "draft-2020-12" })).toEqual(expected);
+  expect(schema["~standard"].jsonSchema.output({ target: "draft-2020-12" })).toEqual(expected);
+});
+
+test.each([
+  [undefined, "undefined"],
+  [null, "null"],
+  ["object", '"object"'],
+  [[], "[]"],
+  [true, "true"],
+])("jsonSchema(%j) is refused in a sentence", (schema, got) => {
+  expect(() => jsonSchema(schema as unknown as JsonSchema)).toThrow(
+    expect.objectContaining({
+      code: "option_invalid",
+      message: `jsonSchema(schema): expected a JSON Schema object, got ${got}.`,
+    }),
+  );
+});
+
+test.each([
+  [{ type: "object", properties: { a: { $ref: "#/nope" } } }, "#/nope"],
+  [{ $defs: { a: { items: { $ref: "#/$defs/b" } } } }, "#/$defs/b"],
+  [{ allOf: [{ $ref: "https://example.com/schema" }] }, "https://example.com/schema"],
+])("in jsonSchema(%j) the reference that leads nowhere is found at once", (schema, reference) => {
+  expect(() => jsonSchema(schema)).toThrow(
+    expect.objectContaining({
+      code: "option_invalid",
+      message: `jsonSchema(schema): $ref "${reference}" leads nowhere. References reach within the schema only, like #/$defs/name.`,
+    }),
+  );
+});
+
+/** A schema as arktype makes them: a function that carries `~standard`, and paths with keys in objects. */
+function callable(validation: Schema["~standard"]["validate"]): Schema {
+  const standard = {
+    version: 1,
+    vendor: "other",
+    validate: validation,
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  } as const;
+  return Object.assign(() => {}, { "~standard": standard });
+}
+
+test("a schema of any library that speaks the standard is understood, a function too", async () => {
+  const schema = callable((value) =>
+    value === 1 ? { value: "one" } : { issues: [{ message: "must be 1.", path: [{ key: "a" }, { key: 0 }, "b"] }] },
+  );
+  expect(isSchema(schema)).toBe(true);
+  expect(await read(schema, 1)).toEqual({ value: "one" });
+  expect(await read(schema, { a: [{ b: 2 }] })).toBe("a[0].b: must be 1, got 2");
+  expect(await read(schema, { a: [{}] })).toBe("a[0].b: must be 1, got nothing");
+});
+
+test("a schema that validates later is waited for, and one that does so at once is not", async () => {
+  const late = callable(async (value) => ({ value: [value] }));
+  const validated = validate(late, 1);
+  expect(validated).toBeInstanceOf(Promise);
+  expect(await validated).toEqual({ ok: true, value: [1] });
+  expect(validate(people, { people: [] })).toEqual({ ok: true, value: { people: [] } });
+});
+
+test("a place that only a prototype has holds nothing", async () => {
+  const schema = callable(() => ({ issues: [{ message: "must be text", path: ["toString"] }] }));
+  expect(await read(schema, {})).toBe("toString: must be text, got nothing");
+});
+
+test.each([
+  null,
+  undefined,
+  1,
+  "text",
+  {},
+  { "~standard": undefined },
+  { "~standard": { validate: () => null } },
+  () => {},
+])("%s is no schema", (value) => {
+  expect(isSchema(value)).toBe(false);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { toolNameFault } from "../../src/tools/tool-name.ts";
+
+test.each(["a", "listInvoices", "billing.listInvoices", "a.b.c.d", "_private", "A1_", "new", "x".repeat(128), "tools"])(
+  "a tool may be called %s",
+  (name) => {
+    expect(toolNameFault(name)).toBeUndefined();
+  },
+);
+
+test.each([
+  ["", ""],
+  ["a..b", ""],
+  [".a", ""],
+  ["a.", ""],
+  ["1a", "1a"],
+  ["a.2", "2"],
+  ["a-b", "a-b"],
+  ["a b", "a b"],
+  ["a\n", "a\n"],
+  ["$", "$"],
+  ["größe", "größe"],
+  ["a/b", "a/b"],
+  ["a[0]", "a[0]"],
+])("the name %j is no path of identifiers", (name, part) => {
+  expect(toolNameFault(name)).toBe(
+    `${JSON.stringify(part)} is no identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and begins with no digit`,
+  );
+});
+
+test.each(["__proto__", "constructor", "prototype", "then", "toJSON", "toString", "valueOf", "hasOwnProperty"])(
+  "%s is reserved, at any place of a name",
+  (word) => {
+    for (const name of [word, `a.${word}`, `${word}.a`, `a.${word}.b`])
+      expect(toolNameFault(name)).toBe(`"${word}" is reserved`);
+  },
+);
+
+test("a name with a character that hides or turns is no path of identifiers", () => {
+  for (const character of ["\u202e", "\u200b", "\u0000", "\u001b"]) {
+    expect(toolNameFault(`a${character}`)).toContain("is no identifier");
+    expect(toolNameFault(`${character}a`)).toContain("is no identifier");
+  }
+});
+
+test("a name has at most 128 characters", () => {
+  expect(toolNameFault("x".repeat(129))).toBe("it has 129 characters, at most 128 are allowed");
+});

@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { PortcullisError } from "../../src/errors.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import type { Caller, Tool } from "../../src/tools/tool.ts";
+import { isVisible, ToolSet } from "../../src/tools/tool-set.ts";
+
+function tool(name: string, ...allowedCallers: Caller[]): Tool {
+  return defineTool({
+    name,
+    description: name,
+    input: z.object({}),
+    allowedCallers: allowedCallers.length === 0 ? ["programmatic"] : allowedCallers,
+    effect: "read",
+    handler: () => null,
+  });
+}
+
+function refusal(tools: unknown): readonly [string, string] {
+  try {
+    return ["none", `${new ToolSet(tools as readonly Tool[]).all.length} tools`];
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    return [error.code, error.message];
+  }
+}
+
+test.each([
+  [["a", "a"], 'Two tools are called "a": rename one.'],
+  [["a", "a.b"], '"a" cannot be a tool beside "a.b", for which it is a namespace: rename one.'],
+  [["a.b.c", "a"], '"a" cannot be a tool beside "a.b.c", for which it is a namespace: rename one.'],
+  [["x", "a.b.c.d", "a.b"], '"a.b" cannot be a tool beside "a.b.c.d", for which it is a namespace: rename one.'],
+])("tools called %j cannot stand beside each other", (names, message) => {
+  expect(refusal(names.map((name) => tool(name)))).toEqual(["tools_conflict", message]);
+});
+
+test("names that only begin alike can stand beside each other", () => {
+  expect(new ToolSet(["a", "ab", "ab2.c", "b.a", "b.ab"].map((name) => tool(name))).all).toHaveLength(5);
+});
+
+test.each([
+  [undefined, "tools: expected an array of tools made by defineTool, got undefined."],
+  [{}, "tools: expected an array of tools made by defineTool, got {}."],
+  [[null], "tools: expected tools made by defineTool, got null."],
+  [["a"], 'tools: expected tools made by defineTool, got "a".'],
+  [[{ name: "a" }], 'tools: expected tools made by defineTool, got {"name":"a"}.'],
+])("the tools %j are refused in a sentence", (tools, message) => {
+  expect(refusal(tools)).toEqual(["option_invalid", message]);
+});
+
+test.each(["__proto__", "constructor", "then", "a b", "a..b", "", "0x", "x.__proto__.y"])(
+  "a tool that was made by hand with the name %j is refused",
+  (name) => {
+    const [code, message] = refusal([{ ...tool("a"), name }]) ?? [];
+    expect(code).toBe("tool_invalid");
+    expect(message).toMatch(`"${name}" cannot be the name of a tool: `);
+  },
+);
+
+test("what only looks like a tool is refused", () => {
+  expect(refusal([{ name: "x", handler() {}, needsApproval() {} }])?.[0]).toBe("option_invalid");
+});
+
+const set = new ToolSet([
+  tool("mail.send", "direct"),
+  tool("mail.sent", "programmatic"),
+  tool("mail.seen", "direct", "programmatic"),
+]);
+const names = (tools: readonly Tool[]) => tools.map(({ name }) => name);
+
+test.each<[readonly Caller[], readonly string[]]>([
+  [["direct"], ["mail.send", "mail.seen"]],
+  [["programmatic"], ["mail.sent", "mail.seen"]],
+  [
+    ["direct", "programmatic"],
+    ["mail.send", "mail.sent", "mail.seen"],
+  ],
+  [[], []],
+])("who may act as %j knows of the tools for these callers, and of no others", (callers, visible) => {
+  expect(names(set.visibleTo(callers))).toEqual(visible);
+  expect(names(set.all.filter((one) => isVisible(one, callers)))).toEqual(visible);
+});
+
+test("the names near one that was not found are only those that the caller may call", () => {
+  expect(set.nearestNames("mail.sen", "programmatic")).toEqual(["mail.seen", "mail.sent"]);
+  expect(set.nearestNames("mail.sen", "direct")).toEqual(["mail.seen", "mail.send"]);
+  expect(set.nearestNames("mail.send", "programmatic")).toEqual(["mail.sent", "mail.seen"]);
+});
+
+test.each(["mail", "mail.", "toString", "__proto__", "constructor", "MAIL.SEND", "mail.send ", ""])(
+  "%j is the name of no tool",
+  (name) => {
+    expect(set.get(name)).toBeUndefined();
+  },
+);
+
+test("a tool is found under its own name", () => {
+  expect(set.get("mail.send")?.name).toBe("mail.send");
+});

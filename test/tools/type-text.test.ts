@@ -1,0 +1,192 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { jsonSchemaOf } from "../../src/tools/define-tool.ts";
+import type { JsonSchema } from "../../src/tools/schema.ts";
+import { oneLine, typeText } from "../../src/tools/type-text.ts";
+
+const BARE = { descriptionLength: 0, depth: 8 };
+const object = (properties: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({ type: "object", properties, ...rest });
+const string = { type: "string" };
+const number = { type: "number" };
+
+test.each<[JsonSchema, string]>([
+  [string, "string"],
+  [{ type: "integer", minimum: 1 }, "number"],
+  [{ type: "boolean" }, "boolean"],
+  [{ type: "null" }, "null"],
+  [{ type: ["string", "null"] }, "string | null"],
+  [{}, "unknown"],
+  [{ type: "date" }, "unknown"],
+  [{ const: 7 }, "7"],
+  [{ const: null }, "null"],
+  [{ enum: ["a", 'b"', 1, null] }, '"a" | "b\\"" | 1 | null'],
+  [
+    { enum: Array.from({ length: 20 }, (_, index) => index) },
+    `${Array.from({ length: 16 }, (_, index) => index).join(" | ")} | (4 more)`,
+  ],
+  [{ type: "array", items: string }, "string[]"],
+  [{ type: "array" }, "unknown[]"],
+  [{ type: "array", items: { type: ["string", "null"] } }, "(string | null)[]"],
+  [{ type: "array", items: { enum: ["a", "b"] } }, '("a" | "b")[]'],
+  [{ type: "array", items: { type: "array", items: number } }, "number[][]"],
+  [{ type: "array", items: object({ a: string }) }, "{ a?: string }[]"],
+  [{ type: "array", prefixItems: [string, number] }, "[string, number]"],
+  [{ anyOf: [string, number, { type: "integer" }] }, "string | number"],
+  [{ oneOf: [object({ a: string }), object({ b: number })] }, "{ a?: string } | { b?: number }"],
+  [{ allOf: [object({ a: string }), object({ b: number })] }, "{ a?: string } & { b?: number }"],
+  [{ allOf: [{ type: ["string", "number"] }, string] }, "(string | number) & string"],
+  [object({ a: string, b: number }, { required: ["b"] }), "{ a?: string, b: number }"],
+  [{ properties: { a: string } }, "{ a?: string }"],
+  [{ type: "object" }, "Record<string, unknown>"],
+  [{ type: "object", additionalProperties: false }, "{}"],
+  [object({}), "{}"],
+  [{ type: "object", additionalProperties: number }, "Record<string, number>"],
+  [object({ a: string }, { additionalProperties: number }), "{ a?: string } & Record<string, number>"],
+  [object({ a: string }, { additionalProperties: {} }), "{ a?: string }"],
+  [
+    object({ "odd key": string, "1st": string, $ok: string, _a1: string }),
+    '{ "odd key"?: string, "1st"?: string, $ok?: string, _a1?: string }',
+  ],
+  [object({ never: false }), "{ never?: never }"],
+  [object({ any: true }), "{ any?: unknown }"],
+  [
+    { type: "array", items: { anyOf: [object({ a: string }), object({ b: number })] } },
+    "({ a?: string } | { b?: number })[]",
+  ],
+  [
+    { allOf: [{ anyOf: [object({ a: string }), object({ b: string })] }, object({ c: string })] },
+    "({ a?: string } | { b?: string }) & { c?: string }",
+  ],
+  [object({ a: string }, { anyOf: [{ required: ["a"] }, { required: ["b"] }] }), "{ a?: string }"],
+  [{ allOf: [{}, { minLength: 1 }] }, "unknown"],
+  [{ const: { a: "\u202e\u2028" } }, '{"a":" "}'],
+])("the schema %j is the type %s", (schema, type) => {
+  expect(typeText(schema, BARE)).toBe(type);
+});
+
+test.each<[JsonSchema, string]>([
+  [object({ a: { $ref: "#/$defs/name" } }, { $defs: { name: string } }), "{ a?: string }"],
+  [object({ a: { $ref: "#/$defs/a~1b~0c" } }, { $defs: { "a/b~c": string } }), "{ a?: string }"],
+  [object({ a: { $ref: "#/properties/b" }, b: number }), "{ a?: number, b?: number }"],
+  [object({ a: { $ref: "#/$defs/missing" } }), "{ a?: unknown }"],
+  [object({ a: { $ref: "#/$defs/toString" } }, { $defs: {} }), "{ a?: unknown }"],
+  [object({ a: { $ref: "https://example.com/schema" } }), "{ a?: unknown }"],
+  [{ $ref: "#" }, "unknown"],
+  [
+    object({ name: string, children: { type: "array", items: { $ref: "#" } } }),
+    "{ name?: string, children?: { name?: string, children?: unknown[] }[] }",
+  ],
+  [
+    { $ref: "#/$defs/a", $defs: { a: object({ b: { $ref: "#/$defs/b" } }), b: object({ a: { $ref: "#/$defs/a" } }) } },
+    "{ b?: { a?: unknown } }",
+  ],
+])("a reference within the schema %j is followed until it comes round: %s", (schema, type) => {
+  expect(typeText(schema, BARE)).toBe(type);
+});
+
+test("references that fan out are read only so far", () => {
+  let reads = 0;
+  const $defs: Record<string, unknown> = {
+    a22: {
+      get type() {
+        reads += 1;
+        return "string";
+      },
+    },
+  };
+  for (let index = 0; index < 22; index += 1) {
+    const next = { $ref: `#/$defs/a${index + 1}` };
+    $defs[`a${index}`] = { anyOf: [next, next] };
+  }
+  expect(typeText({ $ref: "#/$defs/a0", $defs }, BARE)).toMatch(/^string [| a-z]{1,500}$/);
+  expect(reads).toBeLessThan(10_000);
+});
+
+test.each<[number, string]>([
+  [0, "object"],
+  [1, "{ a?: object, list?: unknown[] }"],
+  [2, "{ a?: { b?: object }, list?: { d?: object }[] }"],
+  [3, "{ a?: { b?: { c?: string } }, list?: { d?: { e?: number } }[] }"],
+])("of nested types %j levels are written out: %s", (depth, type) => {
+  const schema = object({
+    a: object({ b: object({ c: string }) }),
+    list: { type: "array", items: object({ d: object({ e: number }) }) },
+  });
+  expect(typeText(schema, { descriptionLength: 0, depth })).toBe(type);
+});
+
+test("descriptions of properties stand behind them, as long as is allowed", () => {
+  const schema = object({
+    a: { type: "string", description: "Who it is, by name" },
+    b: { ...number, description: "" },
+  });
+  expect(typeText(schema, BARE)).toBe("{ a?: string, b?: number }");
+  expect(typeText(schema, { descriptionLength: 100, depth: 8 })).toContain("{ a?: string /* Who it is, by name */,");
+  expect(typeText(schema, { descriptionLength: 12, depth: 8 })).toContain("{ a?: string /* Who it is… */,");
+});
+
+test("a zod schema is the type of what may be sent", () => {
+  const schema = z.object({
+    ids: z.array(z.union([z.string(), z.number()])),
+    page: z.number().default(1),
+    kind: z.enum(["a", "b"]).nullable(),
+    tags: z.record(z.string(), z.boolean()),
+  });
+  expect(typeText(jsonSchemaOf("t", "input", schema), BARE)).toBe(
+    '{ ids: (string | number)[], page?: number, kind: "a" | "b" | null, tags: Record<string, boolean> }',
+  );
+});
+
+const hostile = fc.string({
+  unit: fc.constantFrom(
+    "a",
+    " ",
+    "\n",
+    "\r",
+    "\t",
+    "\u001b[2J",
+    "*/",
+    "*",
+    "/",
+    "\u2028",
+    "\u202e",
+    "\u200b",
+    "\u0000",
+    "'",
+    '"',
+    "`",
+  ),
+});
+
+test("whatever names, literals and descriptions hold, a type stays on one line", () => {
+  fc.assert(
+    fc.property(hostile, hostile, hostile, (name, value, description) => {
+      const schema = object({ [name]: { enum: [value], description } });
+      expect(typeText(schema, { descriptionLength: 50, depth: 8 })).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    }),
+  );
+});
+
+test("no description ends the comment it stands in", () => {
+  fc.assert(
+    fc.property(hostile, (description) => {
+      const type = typeText(object({ a: { ...string, description } }), { descriptionLength: 50, depth: 8 });
+      expect(type.startsWith("{ a?: string /* ")).toBe(true);
+      expect(type.indexOf("*/")).toBe(type.length - "*/ }".length);
+    }),
+  );
+});
+
+test.each([
+  ["  two \n\n lines\t", 100, "two lines"],
+  ["\u001b[31mred\u001b[0m", 100, "[31mred [0m"],
+  ["a */ b", 100, "a * / b"],
+  ["one two three", 13, "one two three"],
+  ["one two three", 12, "one two…"],
+  ["one two, three", 10, "one two…"],
+  ["averyveryverylongword", 10, "averyvery…"],
+  ["", 10, ""],
+])("the text %j in at most %j characters is %j", (text, length, line) => {
+  expect(oneLine(text, length)).toBe(line);
+});
