@@ -1,0 +1,36 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { root } from "./command.ts";
+
+const read = (file: string) => readFileSync(posix.join(root, file), "utf8");
+const { files } = JSON.parse(read("package.json")) as { readonly files: readonly string[] };
+/** npm adds these by itself. */
+const shipped = [...files, "README.md", "LICENSE", "package.json"];
+const documents = shipped.filter((file) => file.endsWith(".md"));
+const isShipped = (path: string) => shipped.some((file) => path === file || path.startsWith(`${file}/`));
+
+test("every link of a document in the package leads to what is in the package", () => {
+  const links = documents.flatMap((document) =>
+    [...read(document).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, target = ""]) =>
+      posix.join(posix.dirname(document), target),
+    ),
+  );
+  expect(links.length).toBeGreaterThan(0);
+  expect(links.filter((path) => !isShipped(path))).toEqual([]);
+});
+
+const commands = readdirSync(posix.join(root, "examples")).flatMap((name) =>
+  [...read(`examples/${name}/README.md`).matchAll(/^node (.+)$/gm)].map(([, args = ""]) => ({ name, args })),
+);
+
+test("every example says how it is run", () => {
+  expect(commands.map(({ name }) => name)).toEqual(["flights", "licenses"]);
+});
+
+test.each(commands)("the command in the example $name runs as it stands and answers right", async ({ name, args }) => {
+  const { stdout } = await promisify(execFile)(process.execPath, args.split(" "), { cwd: root });
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(read(`examples/${name}/answer.json`)));
+});

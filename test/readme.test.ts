@@ -1,0 +1,58 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { LIMIT_RULES } from "../src/programs/limits.ts";
+import { amount } from "../src/output/sentences.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const readme = readFileSync(`${root}README.md`, "utf8");
+
+/** Each block of TypeScript under a heading, and the block behind it: what it prints. */
+const snippets = [...readme.matchAll(/^### (.+)\n[\s\S]*?^```ts\n([\s\S]*?)^```\n\n^```\n([\s\S]*?)^```/gm)].map(
+  ([, heading = "", code = "", printed = ""]) => ({ heading, code, printed }),
+);
+
+test("each of the four uses has a snippet", () => {
+  expect(snippets).toHaveLength(4);
+});
+
+describe("a snippet of the README runs as it stands and prints what stands behind it", () => {
+  test.each(snippets)("$heading", async ({ code, printed }) => {
+    const args = ["--conditions=portcullis-source", "--input-type=module-typescript", "--no-warnings", "--eval", code];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
+    expect(stdout).toBe(printed);
+  });
+});
+
+test("the README's table of limits is the code's", () => {
+  const rows = Object.entries(LIMIT_RULES).map(
+    ([name, rule]) => `| \`${name}\` | ${amount(name as keyof typeof LIMIT_RULES, rule.default)} | ${rule.reason} |`,
+  );
+  const table = ["| limit | default | what it bounds, and why so much |", "| --- | --- | --- |", ...rows];
+  const found = /<!-- limits -->\n([\s\S]*?)\n\n## /.exec(readme)?.[1] ?? "";
+  expect(cellsOf(found.trim().split("\n"))).toEqual(cellsOf(table));
+});
+
+/** Cells without the spaces that a formatter puts round them. */
+function cellsOf(lines: readonly string[]): string[][] {
+  return lines.map((line) => line.split("|").map((cell) => cell.trim().replace(/^-+$/, "-")));
+}
+
+test("every link in the documents leads to a file", () => {
+  for (const document of [
+    "README.md",
+    "SECURITY.md",
+    "src/README.md",
+    "bridge/README.md",
+    "bridge/guest/README.md",
+    "test/README.md",
+  ]) {
+    const text = readFileSync(root + document, "utf8");
+    for (const [, target = ""] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
+      const path = new URL(target, new URL(document, `file://${root}`));
+      expect(() => readFileSync(path), `${document} -> ${target}`).not.toThrow(/ENOENT/);
+    }
+  }
+});
