@@ -1,0 +1,22 @@
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/index.ts";
+
+/**
+ * The usual journal, which is told to keep little, for what it keeps would be taken for a leak; and a note of the kinds of records that were written
+ * to it: a refusal as `refused CODE`, any other by its type. Turns are not noted.
+ */
+export class NotedJournal implements Journal {
+  readonly kinds: string[] = [];
+  readonly #journal = createMemoryJournal({ keepLength: 64 * 1024 });
+  readonly create: Journal["create"] = (header) => this.#journal.create(header);
+  readonly read: Journal["read"] = (execution) => this.#journal.read(execution);
+  readonly list: Journal["list"] = () => this.#journal.list();
+
+  append: Journal["append"] = (execution, expected, records) => {
+    for (const record of records) if (record.type !== "turn") this.kinds.push(kindOf(record));
+    return this.#journal.append(execution, expected, records);
+  };
+}
+
+function kindOf(record: JournalRecord): string {
+  return record.type === "call" && record.decision === "refused" ? `refused ${record.code}` : record.type;
+}

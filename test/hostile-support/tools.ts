@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { defineTool, PortcullisError, type Tool } from "../../src/index.ts";
+
+/** Stands for whatever only the host may know; nothing a program or its reader gets may hold it. */
+export const HOST_SECRET = "host-secret-7c1e5b";
+
+/** Names of handlers that ran though programs may not call them. */
+export const forbiddenRuns: string[] = [];
+
+/** As libraries for databases make them: what says itself what its JSON is. */
+const DOCUMENT = { toJSON: () => ROW };
+const ROW = { text: "x".repeat(10_000) };
+
+/** Results of about 300 MB of JSON. Those that share their parts take little memory; all are made before anything is measured. */
+const LARGE: Readonly<Record<string, () => unknown>> = {
+  rows: () => Array.from({ length: 30_000 }, () => ROW),
+  numbers: () => Array.from({ length: 30_000 }, () => NUMBERS),
+  keys: () => Array.from({ length: 30_000 }, () => KEYS),
+  string: () => "x".repeat(300_000_000),
+  documents: () => Array.from({ length: 30_000 }, () => DOCUMENT),
+  bytes: () => Buffer.alloc(90_000_000, 200),
+};
+const NUMBERS = Array.from({ length: 5000 }, (_, index) => index % 10);
+const KEYS = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 0]));
+const large = new Map<string, unknown>();
+
+export function makeLargeResults(): void {
+  for (const [kind, make] of Object.entries(LARGE)) large.set(kind, make());
+}
+
+/** What a tool may get from a database that an attacker writes to: JSON, but with names that mean something to JavaScript. */
+const STRANGE = JSON.parse(
+  '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toJSON":"no function","then":"no function","toString":1,"valueOf":null,"length":-1,"hasOwnProperty":false,"\\u2028":"\\u001e\\u0000\\ud800"}',
+) as unknown;
+
+const programmatic = { allowedCallers: ["programmatic"], effect: "read" } as const;
+const empty = z.object({});
+
+export const HOSTILE_TOOLS: readonly Tool[] = [
+  defineTool({
+    ...programmatic,
+    name: "read",
+    description: "Reads a row",
+    input: z.object({ id: z.number() }),
+    handler: ({ id }) => ({ id, name: `row ${id}` }),
+  }),
+  defineTool({
+    ...programmatic,
+    name: "echo",
+    description: "Returns what it is given",
+    input: z.object({ value: z.any() }),
+    handler: ({ value }) => value as unknown,
+  }),
+  defineTool({
+    ...programmatic,
+    name: "list",
+    description: "Counts rows",
+    input: z.object({ ids: z.array(z.number()) }),
+    handler: ({ ids }) => ({ count: ids.length }),
+  }),
+  defineTool({
+    ...programmatic,
+    name: "large",
+    description: "Returns about 300 MB",
+    input: z.object({ kind: z.enum(["rows", "numbers", "keys", "string", "documents", "bytes"]) }),
+    handler: ({ kind }) => large.get(kind),
+  }),
+  defineTool({
+    ...programmatic,
+    name: "hang",
+    description: "Never returns",
+    input: empty,
+    handler: () => new Promise(() => {}),
+  }),
+  defineTool({
+    ...programmatic,
+    name: "slow",
+    description: "Returns after a while",
+    input: z.object({ ms: z.number() }),
+    handler: ({ ms }) =>
+      new Promise((resolve) => {
+        setTimeout(() => resolve({ ms }), ms);
+      }),
+  }),
+  defineTool({
+    ...programmatic,
+    name: "fail",
+    description: "Throws an error that is full of host data",
+    input: z.object({ how: z.enum(["error", "cause", "getter", "string", "rejection", "public", "result"]) }),
+    handler: ({ how }) => failWithHostData(how),
+  }),
+  defineTool({
+    ...programmatic,
+    name: "strange",
+    description: "Returns names that mean something",
+    input: empty,
+    handler: () => STRANGE,
+  }),
+  defineTool({
+    name: "write",
+    description: "Changes something",
+    input: z.object({ id: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    handler: ({ id }) =>
+      new Promise((resolve) => {
+        setTimeout(() => resolve({ id }), 20);
+      }),
+  }),
+  defineTool({
+    name: "vault.open",
+    description: "Not for programs",
+    input: z.looseObject({}),
+    allowedCallers: ["direct"],
+    effect: "write",
+    handler: () => {
+      forbiddenRuns.push("vault.open");
+      return { secret: HOST_SECRET };
+    },
+  }),
+];
+
+function failWithHostData(how: string): unknown {
+  const error = new Error(`connect failed: ${HOST_SECRET}`, { cause: new Error(HOST_SECRET) });
+  Object.assign(error, { env: process.env, path: process.cwd(), token: HOST_SECRET, code: HOST_SECRET });
+  switch (how) {
+    case "string":
+      throw HOST_SECRET as unknown as Error;
+    case "getter":
+      throw Object.defineProperty(new Error(), "message", {
+        get: () => {
+          throw error;
+        },
+      });
+    case "rejection":
+      return Promise.reject(error);
+    case "public":
+      throw new PortcullisError("tool_failed", "The row is locked.", { cause: error });
+    case "result":
+      return {
+        get row() {
+          throw error;
+        },
+      };
+    default:
+      throw error;
+  }
+}

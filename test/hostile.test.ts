@@ -1,0 +1,317 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import {
+  createIsolateSandbox,
+  createMemorySandbox,
+  createRuntime,
+  type ExecutionEvent,
+  type Report,
+  type Runtime,
+} from "../src/index.ts";
+import { type Attack, endsAsDeclared, guestOf, programOf, readAttacks } from "./hostile-support/attacks.ts";
+import { cpuMs, enginesOf } from "./hostile-support/engines.ts";
+import { FigureTable } from "./hostile-support/figures.ts";
+import { NotedJournal } from "./hostile-support/noted-journal.ts";
+import { forbiddenRuns, HOST_SECRET, HOSTILE_TOOLS, makeLargeResults } from "./hostile-support/tools.ts";
+import { growthOf, type HostCost, HostWatch, type MemoryHeld, memoryHeld } from "./hostile-support/watch.ts";
+
+const MIB = 1024 * 1024;
+const LIMITS = { memoryBytes: 64 * MIB, runningMs: 1000, wallMs: 5000 };
+
+/** Time from a limit to its ending. */
+const OVER_MS = 1000;
+/** Longest time that the host's event loop may stand still, and where its thread had to wait for a core meanwhile. */
+const GAP_MS = 50;
+const LOADED_GAP_MS = 200;
+const KEPT_BYTES = 64 * MIB;
+/** What the calls of one execution may move, as text, once as it comes and once as it is kept, and the growth allowed besides. */
+const PEAK_BYTES = 2 * 64 * MIB + KEPT_BYTES;
+const CPU_AFTER_MS = 50;
+/** How long no engine of a host that was killed may be left. */
+const ORPHAN_MS = 2000;
+
+const ATTEMPTS = 3;
+const NEXT_RUNS = 5;
+const NEXT_SLOWER = 3;
+const NEXT_SLACK_MS = 20;
+const ORDINARY = "const rows = await Promise.all([1, 2, 3].map((id) => tools.read({ id }))); return rows[2].name;";
+const ORDINARY_TYPED = `const ids: number[] = [1, 2, 3];\n${ORDINARY}`;
+
+/** Control characters but tab and line feed, and characters that turn or hide text. */
+const UNSAFE_TEXT =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
+
+const TIMEOUT_MS = 60_000;
+
+/** So many attacks by programs there must be, and of all these classes. */
+const PROGRAMS = 80;
+const CLASSES = "calls cpu error escape input log memory microtask result settle source tamper trap".split(" ");
+
+const attacks = readAttacks();
+const figures = new FigureTable();
+const events: ExecutionEvent[] = [];
+const journal = new NotedJournal();
+const isolates = createIsolateSandbox();
+/** Serves the programs among the attacks, and, after each attack of any kind, ordinary ones. */
+let house: Runtime;
+let heldBefore: MemoryHeld;
+
+beforeAll(async () => {
+  makeLargeResults();
+  house = await openRuntime(isolates);
+  for (let run = 0; run < 20; run += 1) await house.execute(ORDINARY);
+  heldBefore = memoryHeld();
+});
+
+afterAll(async () => {
+  await house[Symbol.asyncDispose]();
+  await isolates[Symbol.asyncDispose]();
+  process.stdout.write(`\n${figures.text}\n`);
+});
+
+test("there are programs of every class", () => {
+  const programs = attacks.filter(({ kind }) => kind === "program");
+  expect(programs.length).toBeGreaterThanOrEqual(PROGRAMS);
+  expect(new Set(programs.map(({ name }) => name.split("-", 1)[0]))).toEqual(new Set(CLASSES));
+});
+
+describe("a hostile program", () => {
+  test.each(titled("program"))("%s", { timeout: TIMEOUT_MS }, async (_, attack) => {
+    await judge(attack, house, await programOf(attack));
+  });
+});
+
+describe("a guest that forges frames", () => {
+  test.each(titled("frames"))("%s", { timeout: TIMEOUT_MS }, async (_, attack) => {
+    await using sandbox = createMemorySandbox({ guest: await guestOf(attack) });
+    await using runtime = await openRuntime(sandbox);
+    events.length = 0;
+    journal.kinds.length = 0;
+    // What it costs the host is measured on a pipe: here the guest is the host.
+    expectTruth(attack, await run(runtime, "return 1;"));
+  });
+});
+
+describe("a guest that forges frames on a pipe", () => {
+  const script = fileURLToPath(new URL("hostile-support/frames-engine.ts", import.meta.url));
+  // Waiting for the longest limit is no other on a pipe.
+  const soon = titled("frames").filter(([, { endings }]) => !endings.includes("stopped wallMs"));
+  test.each(soon)("%s", { timeout: TIMEOUT_MS }, async (_, attack) => {
+    await judgeEngine(attack, [script, attack.path]);
+  });
+});
+
+describe("an engine that was taken over", () => {
+  test.each(titled("engine"))("%s", { timeout: TIMEOUT_MS }, async (_, attack) => {
+    await judgeEngine(attack, [attack.path]);
+  });
+});
+
+describe("a host that is killed in the middle of attacks leaves no engine behind", () => {
+  test.each(["kernel", "watch"])("where engines learn of it by way of: %s", { timeout: TIMEOUT_MS }, async (mode) => {
+    const script = fileURLToPath(new URL("hostile-support/host-under-attack.ts", import.meta.url));
+    const host = spawn(process.execPath, [script, mode], { stdio: ["ignore", "inherit", "inherit"] });
+    const pid = host.pid ?? 0;
+    await busyEngines(host, 3);
+    host.kill("SIGKILL");
+    const killedAt = performance.now();
+    await once(host, "exit");
+    await vi.waitFor(() => expect(enginesOf(pid)).toEqual([]), { timeout: ORPHAN_MS, interval: 20 });
+    process.stdout.write(
+      `engines left by way of ${mode}: none after ${(performance.now() - killedAt).toFixed(0)} ms\n`,
+    );
+  });
+});
+
+test("all attacks together have not made the host grow by more than one may", () => {
+  const held = memoryHeld();
+  process.stdout.write(`held before and after all attacks: ${JSON.stringify([heldBefore, held])}\n`);
+  // Of resident memory V8 keeps what it once needed: a thousand ordinary calls make it grow by more than this.
+  expect((held.usedBytes - heldBefore.usedBytes) / MIB).toBeLessThanOrEqual(KEPT_BYTES / MIB);
+});
+
+function titled(kind: Attack["kind"]): [string, Attack][] {
+  return attacks
+    .filter((attack) => attack.kind === kind)
+    .map((attack) => [
+      `${attack.name} tries ${attack.tries.replace(/^to (.*)\.$/, "to $1")}, and ends ${attack.endings.join(" or ")}`,
+      attack,
+    ]);
+}
+
+function openRuntime(sandbox: ReturnType<typeof createMemorySandbox>): Promise<Runtime> {
+  return createRuntime({
+    tools: HOSTILE_TOOLS,
+    sandbox,
+    journal,
+    limits: LIMITS,
+    onEvent: (event) => events.push(event),
+  });
+}
+
+/** Runs an attack in an engine that is started as `node` with these arguments. */
+async function judgeEngine(attack: Attack, prefix: readonly string[]): Promise<void> {
+  const command = { command: process.execPath, prefix, mode: "watch" } as const;
+  await using sandbox = createIsolateSandbox({ warm: 1, engines: 1, command });
+  await using runtime = await openRuntime(sandbox);
+  await judge(attack, runtime, "return 1;");
+}
+
+/**
+ * Runs an attack and holds it, and what comes after it, to everything that is promised of hostile programs. What
+ * costs more than promised is run again: what others do on this machine is not to blame on the attack.
+ */
+async function judge(attack: Attack, runtime: Runtime, program: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const costs = await runAttack(attack, runtime, program);
+    const over = costs.filter(({ value, most }) => value > most).map(({ of, value, most }) => ({ of, value, most }));
+    for (const { of, value, most } of over)
+      process.stdout.write(`${attack.name}, run ${attempt}: ${value.toFixed(0)} ${of}, ${most.toFixed(0)} promised\n`);
+    if (over.length === 0) return;
+    if (attempt === ATTEMPTS) return expect(over).toEqual([]);
+  }
+}
+
+interface Cost {
+  readonly of: string;
+  readonly value: number;
+  readonly most: number;
+}
+
+async function runAttack(attack: Attack, runtime: Runtime, program: string): Promise<readonly Cost[]> {
+  const before = await ordinaryMs(attack);
+  await idleEngines();
+  const memoryBefore = memoryHeld();
+  const engines = enginesOf(process.pid);
+  events.length = 0;
+  journal.kinds.length = 0;
+
+  const ran = await run(runtime, program);
+  const { cost, overMs } = ran;
+  const cpuAfterMs = await cpuInSecondAfter(engines, ran.report);
+  expectTruth(attack, ran);
+  const keptBytes = growthOf(memoryBefore, memoryHeld());
+  const nextMs = await ordinaryMs(attack);
+
+  figures.add(attack.name, { overMs, ...cost, keptBytes, cpuAfterMs, nextMs });
+  return [
+    { of: "ms from the limit to the ending", value: overMs, most: OVER_MS },
+    { of: "ms the event loop stood still with a core of its own", value: cost.ownGapMs, most: GAP_MS },
+    { of: "ms the event loop stood still", value: cost.gapMs, most: LOADED_GAP_MS },
+    { of: "MiB the host has grown by", value: keptBytes / MIB, most: KEPT_BYTES / MIB },
+    { of: "MiB the host grew by meanwhile", value: cost.peakBytes / MIB, most: PEAK_BYTES / MIB },
+    { of: "ms of processor time in the second after", value: cpuAfterMs, most: CPU_AFTER_MS },
+    { of: "ms of the next program", value: nextMs, most: before * NEXT_SLOWER + NEXT_SLACK_MS },
+  ];
+}
+
+interface Ran {
+  readonly report: Report;
+  readonly cost: HostCost;
+  /** Time from the limit that was reached, or could have been, to the ending. */
+  readonly overMs: number;
+}
+
+async function run(runtime: Runtime, program: string): Promise<Ran> {
+  const watch = new HostWatch();
+  const startedAt = performance.now();
+  try {
+    const report = await runtime.execute(program);
+    const tookMs = performance.now() - startedAt;
+    const overMs = Math.max(tookMs - report.usage.waitingMs - LIMITS.runningMs, tookMs - LIMITS.wallMs);
+    return { report, overMs, cost: watch.stop() };
+  } finally {
+    watch.stop();
+  }
+}
+
+/** What holds of an ending, whatever it cost. */
+function expectTruth(attack: Attack, { report }: Ran): void {
+  expectDeclared(attack, report);
+  expectNothingOfHost(report);
+  expectOneEnding(report);
+  for (const kind of attack.records) expect(journal.kinds).toContain(kind);
+}
+
+/** Processor time of all engines in the second after an attack; an engine that has gone takes none. */
+async function cpuInSecondAfter(enginesBefore: readonly number[], { usage }: Report): Promise<number> {
+  const engines = enginesOf(process.pid);
+  const attacked = enginesBefore.filter((pid) => !engines.includes(pid));
+  if (enginesBefore.length === 0 || attacked.length > usage.restarts) return 0;
+  const before = engines.map(cpuMs);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1000);
+  });
+  return engines.map((pid, index) => cpuMs(pid) - (before[index] ?? 0)).reduce((sum, ms) => sum + ms, 0);
+}
+
+function expectDeclared(attack: Attack, { outcome, usage }: Report): void {
+  expect(endsAsDeclared(attack, outcome), `ended otherwise: ${JSON.stringify(outcome).slice(0, 500)}`).toBe(true);
+  if (outcome.type === "stopped") {
+    expect(outcome.seen).toBeGreaterThanOrEqual(outcome.allowed);
+    if (outcome.limit === "runningMs") expect(usage.runningMs).toBeGreaterThanOrEqual(LIMITS.runningMs);
+  }
+  expect(forbiddenRuns).toEqual([]);
+  for (const [tool, runs] of attack.runs) expect({ [tool]: startedCalls(tool) }).toEqual({ [tool]: runs });
+}
+
+function startedCalls(tool: string): number {
+  return events.filter((event) => event.type === "call_started" && event.tool === tool).length;
+}
+
+/** How an engine died is for the operator, and may hold what the engine said. */
+function expectNothingOfHost({ output, outcome, logs, notes, calls }: Report): void {
+  const told = JSON.stringify({
+    output,
+    outcome: outcome.type === "crashed" ? outcome.code : outcome,
+    logs,
+    notes,
+    calls,
+  });
+  for (const secret of [HOST_SECRET, process.cwd(), process.env.PATH ?? HOST_SECRET, "node:internal"])
+    expect(told).not.toContain(secret);
+  expect(output.text).not.toMatch(UNSAFE_TEXT);
+}
+
+/** A program that cannot be read is told so before there is an execution to record. */
+function expectOneEnding({ usage, outcome }: Report): void {
+  const ends = events.filter(({ type }) => type === "execution_ended").length;
+  if (ends === 0) expect({ type: outcome.type, turns: usage.turns }).toEqual({ type: "failed", turns: 0 });
+  expect(ends).toBeLessThanOrEqual(1);
+  expect(journal.kinds.flatMap((kind, index) => (kind === "outcome" ? [index] : []))).toEqual(
+    ends === 0 ? [] : [journal.kinds.length - 1],
+  );
+}
+
+/** Waits until engines enough stand idle that none will be started meanwhile, and none is being started or prepared. */
+async function idleEngines(): Promise<void> {
+  await isolates.warm?.();
+  await vi.waitFor(() => expect(isolates.pool.counts.idle).toBe(isolates.pool.counts.engines), { interval: 5 });
+}
+
+/** Middle time of a few ordinary programs, each of which must be right. What reads programs is tried too where it was attacked. */
+async function ordinaryMs({ name }: Attack): Promise<number> {
+  const program = name.startsWith("source-") ? ORDINARY_TYPED : ORDINARY;
+  const times: number[] = [];
+  for (let run = 0; run < NEXT_RUNS; run += 1) {
+    const startedAt = performance.now();
+    const { outcome } = await house.execute(program);
+    times.push(performance.now() - startedAt);
+    expect(outcome).toEqual({ type: "completed", value: "row 3" });
+  }
+  return times.toSorted((one, other) => one - other)[Math.floor(NEXT_RUNS / 2)] ?? 0;
+}
+
+/** Waits until so many engines of a host have got into their work. */
+async function busyEngines(host: ChildProcess, count: number): Promise<void> {
+  const isBusy = (pid: number) => cpuMs(pid) > 500;
+  await vi.waitFor(
+    () => {
+      if (host.exitCode !== null) throw new Error(`the host ended with ${host.exitCode}`);
+      expect(enginesOf(host.pid ?? 0).filter(isBusy).length).toBeGreaterThanOrEqual(count);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+}

@@ -1,0 +1,4 @@
+// Tries: to spend its time in a parser that cannot be interrupted.
+// Ends: stopped runningMs
+const text = JSON.stringify(new Array(40_000).fill({ a: 1 }));
+for (;;) JSON.parse(text);

@@ -1,0 +1,3 @@
+// Tries: to keep a core for itself.
+// Ends: stopped runningMs
+for (;;);

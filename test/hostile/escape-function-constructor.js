@@ -1,0 +1,22 @@
+// Tries: to reach the process around it through the constructors of all that it was handed.
+// Ends: completed []
+const found = [];
+const things = [this, globalThis, tools, tools.read, tools.read({ id: 1 }), ToolError, console, console.log, crypto, performance, setTimeout, Date, Math.random, Intl.DateTimeFormat.prototype];
+try {
+  await tools.fail({ how: "error" });
+} catch (error) {
+  things.push(error, error.constructor, error.message);
+}
+things.push(await tools.strange({}), await tools.read({ id: 1 }));
+for (const thing of things) {
+  const makers = [thing?.constructor?.constructor, thing?.__proto__?.constructor?.constructor, Object.getPrototypeOf(async () => {}).constructor];
+  for (const make of makers) {
+    if (typeof make !== "function") continue;
+    for (const name of ["process", "require", "module", "global", "Buffer", "fetch", "Deno", "ivm", "_ivm"]) {
+      try {
+        if ((await make(`return typeof ${name}`)()) !== "undefined") found.push(name);
+      } catch {}
+    }
+  }
+}
+return found;

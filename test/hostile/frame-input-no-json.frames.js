@@ -1,0 +1,6 @@
+// Tries: to pass a tool what is no JSON.
+// Ends: completed "refused"
+// Records: refused input_invalid
+// Runs: write 0
+import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
+export default () => guestThatSays([READY], [call(1, "write", "{id:1}"), turnEnd(1)], (answer) => [settled(answer.includes("input_invalid") ? '"refused"' : "0")]);

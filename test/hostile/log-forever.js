@@ -1,0 +1,6 @@
+// Tries: to print until it is stopped, on both streams in turn.
+// Ends: stopped runningMs
+for (;;) {
+  console.log("out");
+  console.error("error");
+}

@@ -1,0 +1,5 @@
+// Tries: to turn the longest sparse array there can be into a dense one.
+// Ends: stopped memoryBytes | stopped runningMs
+const array = [];
+array.length = 2 ** 32 - 1;
+return array.fill("x").length;

@@ -1,0 +1,3 @@
+// Tries: to stay in one builtin that allocates, where no heap limit is looked at.
+// Ends: stopped memoryBytes | stopped runningMs
+return new Array(1e8).fill(0).length;

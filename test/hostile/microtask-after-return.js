@@ -1,0 +1,7 @@
+// Tries: to have returned, and to go on in microtasks all the same.
+// Ends: stopped runningMs
+const forever = async () => {
+  for (;;) await null;
+};
+void forever();
+return "done";

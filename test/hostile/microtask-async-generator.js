@@ -1,0 +1,6 @@
+// Tries: to drain an asynchronous generator that has no end.
+// Ends: stopped runningMs
+async function* endless() {
+  for (;;) yield 1;
+}
+for await (const _ of endless());

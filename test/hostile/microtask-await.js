@@ -1,0 +1,3 @@
+// Tries: to never hand the turn back, by awaiting what is there already.
+// Ends: stopped runningMs
+for (;;) await null;

@@ -1,0 +1,8 @@
+// Tries: to queue two microtasks in each one.
+// Ends: stopped runningMs | stopped memoryBytes
+const twice = () => {
+  queueMicrotask(twice);
+  queueMicrotask(twice);
+};
+twice();
+await new Promise(() => {});

@@ -1,0 +1,4 @@
+// Tries: to have a result of 300 MB turned into text (string).
+// Ends: failed result_too_large
+// Runs: large 1
+await tools.large({ kind: "string" });

@@ -1,0 +1,3 @@
+// Tries: to wait for a tool that never returns.
+// Ends: stopped wallMs
+return await tools.hang({});

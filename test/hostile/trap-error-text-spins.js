@@ -1,0 +1,5 @@
+// Tries: to loop when the guest reads the name of what was thrown.
+// Ends: stopped runningMs
+const error = new Error("quiet");
+error.name = { toString() { for (;;); } };
+throw error;

@@ -1,0 +1,3 @@
+// Tries: to have the wait of a timer loop when it is made a number.
+// Ends: stopped runningMs
+setTimeout(() => {}, { valueOf() { for (;;); } });
