@@ -1,0 +1,170 @@
+/*
+ * `make bench`: what the runtime costs, each figure beside its floor in the same run: the same program as a function in
+ * this very process, with no wall at all.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { createIsolateSandbox, createRuntime, defineTool, type Runtime } from "portcullis";
+import { median, medianOf, peakMemory, perSecond, timed, treeMemory } from "./measure.js";
+import { figure, markdown } from "./table.js";
+import { answers, CALLS, programs, tools as handlers } from "./workloads.js";
+
+type Name = keyof typeof programs;
+
+const tools = Object.entries(handlers).map(([name, handler]) =>
+  defineTool({
+    name,
+    description: name,
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: handler as (input: unknown) => unknown,
+  }),
+);
+const AsyncFunction = (async () => {}).constructor as new (
+  parameter: string,
+  body: string,
+) => (given: unknown) => Promise<unknown>;
+const named = (tool: string) => `tools.${tool}`;
+
+const rows: string[][] = [];
+const row = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => {
+  rows.push([what, `${figure(value)} ${unit}`, floor === undefined ? "" : `${figure(floor)} ${unit}`, aim]);
+  process.stderr.write(`${what}: ${figure(value)} ${unit}\n`);
+};
+
+async function run(runtime: Runtime, name: Name): Promise<void> {
+  const { outcome } = await runtime.execute(programs[name](named));
+  const answer = (answers as Partial<Record<Name, unknown>>)[name];
+  if (outcome.type !== "completed" || (answer !== undefined && outcome.value !== answer))
+    throw new Error(`${name}: ${JSON.stringify(outcome)}`);
+}
+
+/** The same program without any wall. */
+async function floor(name: Name): Promise<void> {
+  await new AsyncFunction("tools", programs[name](named))(handlers);
+}
+
+const sandbox = createIsolateSandbox();
+await using runtime = await createRuntime({ tools, sandbox });
+const ready = async () => {
+  while (sandbox.pool.counts.idle < 2) await new Promise((resolve) => setImmediate(resolve));
+};
+
+// As much as a server has run before anybody looks: everything is compiled, on both sides of the walls.
+for (let round = 0; round < 20; round += 1) {
+  await run(runtime, "awaited");
+  await run(runtime, "atOnce");
+}
+
+row(
+  "start to end of `return 1 + 1`, an engine ready",
+  await medianOf(() => run(runtime, "start"), { count: 200, warmUp: 50, before: ready }),
+  "ms",
+  await medianOf(() => floor("start"), { count: 200, warmUp: 50 }),
+  "≤ 1 ms",
+);
+row(
+  "the same, one after the other",
+  await medianOf(() => run(runtime, "start"), { count: 200, warmUp: 50 }),
+  "ms",
+  undefined,
+  "",
+);
+row(
+  "one of 1,000 awaited calls",
+  ((await medianOf(() => run(runtime, "awaited"), { count: 15, warmUp: 3 })) * 1000) / CALLS,
+  "µs",
+  ((await medianOf(() => floor("awaited"), { count: 15, warmUp: 3 })) * 1000) / CALLS,
+  "≤ 70 µs",
+);
+row(
+  "1,000 calls in `Promise.all`",
+  await medianOf(() => run(runtime, "atOnce"), { count: 15, warmUp: 3 }),
+  "ms",
+  await medianOf(() => floor("atOnce"), { count: 15, warmUp: 3 }),
+  "≤ 10 ms",
+);
+row(
+  "50 calls of a 20 ms tool in `Promise.all`",
+  await medianOf(() => run(runtime, "slowAtOnce"), { count: 7, warmUp: 1 }),
+  "ms",
+  await medianOf(() => floor("slowAtOnce"), { count: 7, warmUp: 1 }),
+  "≤ 30 ms",
+);
+
+handlers.orders();
+handlers.customers();
+row(
+  "join of two results of 10 MB",
+  await medianOf(() => run(runtime, "join"), { count: 7, warmUp: 1 }),
+  "ms",
+  await medianOf(() => floor("join"), { count: 7, warmUp: 1 }),
+  "≤ 250 ms",
+);
+row(
+  "3 million steps of arithmetic",
+  await medianOf(() => run(runtime, "compute"), { count: 7, warmUp: 1 }),
+  "ms",
+  await medianOf(() => floor("compute"), { count: 7, warmUp: 1 }),
+  "",
+);
+
+const recorded = await runtime.execute(programs.awaited(named));
+row(
+  "replay of a journal of 1,000 calls",
+  await medianOf(() => runtime.replay(recorded.execution), { count: 11, warmUp: 2, before: ready }),
+  "ms",
+  undefined,
+  "≤ 25 ms",
+);
+
+row(
+  "programs of one call a second, 8 wide, engines used again",
+  await perSecond(() => run(runtime, "oneCall"), { wide: 8, seconds: 5 }),
+  "/s",
+  undefined,
+  "≥ 900 /s",
+);
+{
+  await using single = await createRuntime({ tools, sandbox: createIsolateSandbox({ reuse: "never", warm: 8 }) });
+  row(
+    "the same, a process for each program",
+    await perSecond(() => run(single, "oneCall"), { wide: 8, seconds: 5 }),
+    "/s",
+    undefined,
+    "",
+  );
+}
+
+row("100 calls while another program burns a core, against alone", await fairness(), "×", undefined, "≤ 2 ×");
+await memory();
+
+async function fairness(): Promise<number> {
+  const hundred = () => runtime.execute("for (let i = 0; i < 100; i += 1) await tools.ping({ i });");
+  const alone = await medianOf(hundred, { count: 15, warmUp: 3 });
+  const over = new AbortController();
+  const burner = runtime.execute("for (;;) {}", { limits: { runningMs: 2000 } }).finally(() => over.abort());
+  const beside: number[] = [];
+  while (!over.signal.aborted) beside.push(await timed(hundred));
+  await burner;
+  return median(beside.slice(0, -1)) / alone;
+}
+
+async function memory(): Promise<void> {
+  const script = fileURLToPath(new URL("join-once.js", import.meta.url));
+  const child = fork(script);
+  const peak = peakMemory(child);
+  await once(child, "message");
+  row("memory of the whole tree, idle, two engines ready", treeMemory(child.pid), "MB", undefined, "");
+  child.send("go");
+  row("most memory of the whole tree during the join", await peak, "MB", undefined, "≤ 350 MB");
+}
+
+process.stdout.write(`${markdown(["", "Portcullis", "floor: the same in this process, no wall", "aim"], rows)}\n\n`);
+process.stdout.write(
+  `node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${new Date().toISOString().slice(0, 10)}; medians\n`,
+);

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Middle of several figures. */
+export function median(figures) {
+  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
+}
+
+/** Milliseconds that something takes, once. */
+export async function timed(run) {
+  const since = performance.now();
+  await run();
+  return performance.now() - since;
+}
+
+/** Median milliseconds of `count` runs, after `warmUp` that do not count. `before` runs before each and is not timed. */
+export async function medianOf(run, { count, warmUp, before = async () => {} }) {
+  const figures = [];
+  for (let index = 0; index < count + warmUp; index += 1) {
+    await before();
+    const ms = await timed(run);
+    if (index >= warmUp) figures.push(ms);
+  }
+  return median(figures);
+}
+
+/** Times a second that something is done when so many do it at once, over some seconds. */
+export async function perSecond(run, { wide, seconds }) {
+  const since = performance.now();
+  const end = since + seconds * 1000;
+  let done = 0;
+  const worker = async () => {
+    while (performance.now() < end) {
+      await run();
+      done += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: wide }, worker));
+  return (done / (performance.now() - since)) * 1000;
+}
+
+/** Resident memory of a process and all below it, in MB. Linux only. */
+export function treeMemory(pid = process.pid) {
+  try {
+    const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean),
+    );
+    return children.reduce((sum, child) => sum + treeMemory(Number(child)), (pages * 4096) / 1e6);
+  } catch {
+    return 0;
+  }
+}
+
+/** Most memory that a process and all below it take until it ends, in MB: looked at every 5 ms. */
+export function peakMemory(child) {
+  let peakMb = 0;
+  const look = setInterval(() => {
+    peakMb = Math.max(peakMb, treeMemory(child.pid));
+  }, 5);
+  return new Promise((resolve) => {
+    child.once("close", () => {
+      clearInterval(look);
+      resolve(peakMb);
+    });
+  });
+}

@@ -1,0 +1,6 @@
+/* This package with a process for each program. */
+import { open as openPortcullis } from "./portcullis.js";
+
+export function open(options) {
+  return openPortcullis(options, { reuse: "never", warm: 8 });
+}

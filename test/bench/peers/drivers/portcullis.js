@@ -1,0 +1,33 @@
+/* This package, as anybody would use it. */
+import { createIsolateSandbox, createRuntime, defineTool } from "../../../../dist/src/index.js";
+import { z } from "zod";
+
+export async function open({ tools, timeoutMs, memoryMb }, options = {}) {
+  const sandbox = createIsolateSandbox(options);
+  const runtime = await createRuntime({
+    sandbox,
+    limits: { runningMs: timeoutMs, wallMs: timeoutMs * 2, memoryBytes: memoryMb * 1024 * 1024 },
+    tools: Object.entries(tools).map(([name, handler]) =>
+      defineTool({
+        name,
+        description: name,
+        input: z.looseObject({}),
+        allowedCallers: ["programmatic"],
+        effect: "read",
+        handler,
+      }),
+    ),
+  });
+  return {
+    tool: (name) => `tools.${name}`,
+    async execute(program) {
+      const { outcome } = await runtime.execute(program);
+      if (outcome.type !== "completed") throw new Error(JSON.stringify(outcome));
+      return outcome.value;
+    },
+    async close() {
+      await runtime[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}
