@@ -79,6 +79,7 @@ export type GuestFrame =
       /** JSON string. */
       readonly body: string;
     }
+  | { readonly kind: "unreplayable"; readonly cause: UnreplayableCause }
   | { readonly kind: "turn_end"; readonly open: number }
   | {
       readonly kind: "settled";
@@ -90,6 +91,10 @@ export type GuestFrame =
     };
 
 export type OutputStream = "stdout" | "stderr";
+
+/** What a program has used that is not the same when it runs again. */
+export type UnreplayableCause = (typeof UNREPLAYABLE_CAUSES)[number];
+export const UNREPLAYABLE_CAUSES = ["files", "threads", "processes", "network", "native code"] as const;
 
 /** Text of a frame. */
 export function frameText(frame: HostFrame | GuestFrame): string {

@@ -1,4 +1,4 @@
-import { type GuestFrame, splitFrame } from "./frames.ts";
+import { type GuestFrame, splitFrame, UNREPLAYABLE_CAUSES } from "./frames.ts";
 
 /** Most bytes of a frame's header. Tool names are the longest thing in it. */
 const HEADER_LENGTH = 4096;
@@ -79,6 +79,7 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
       body: "required",
     },
   ],
+  ["unreplayable", { fields: [["cause", oneOf(...UNREPLAYABLE_CAUSES)]], body: "forbidden" }],
   ["turn_end", { fields: [["open", count]], body: "forbidden" }],
   [
     "settled",

@@ -40,6 +40,7 @@ export class TurnReader {
   readonly #turnLength: number;
   #greeted = false;
   #settled = false;
+  #unreplayable = false;
   /** What each event handed over closes. */
   readonly #events: Closes[] = [];
   readonly #open = new Set<number>();
@@ -121,6 +122,10 @@ export class TurnReader {
         // A timer may have fired while the guest was clearing it, so only one that never was is a fault.
         if (frame.id > this.#lastId) throw new BridgeViolation(`The guest cleared ${frame.id}, which is no timer.`);
         if (this.#timers.has(frame.id)) this.#close(frame.id);
+        return;
+      case "unreplayable":
+        if (this.#unreplayable) throw new BridgeViolation("The guest said twice that it cannot be replayed.");
+        this.#unreplayable = true;
         return;
       case "ready":
         throw new BridgeViolation("The guest greeted twice.");

@@ -1,4 +1,4 @@
-import { answerText, type ErrorBody, frameText, type GuestFrame } from "../../bridge/frames.ts";
+import { answerText, type ErrorBody, frameText, type GuestFrame, type UnreplayableCause } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
@@ -75,6 +75,8 @@ class Drive {
   readonly #timers = new Map<number, NodeJS.Timeout>();
   #now: number;
   #restarts = 0;
+  /** What the program has used that another guest would not find as it was. */
+  #unreplayable: UnreplayableCause | undefined;
   #peakMemoryBytes = 0;
   /** The ending that is due once the program has had its last words. */
   #stopping: Ending | undefined;
@@ -151,6 +153,9 @@ class Drive {
     } else if (end.type === "too_long") {
       const { totalBytes } = this.#options.limits;
       this.#decide({ type: "stopped", limit: "totalBytes", allowed: totalBytes, seen: end.length });
+    } else if (this.#unreplayable !== undefined) {
+      const detail = `${detailOf(end)}; it was not run again, because it had used what a replay would not find as it was (${this.#unreplayable})`;
+      this.#decide({ type: "crashed", code: "engine_died", detail });
     } else if (deaths > REPLAYS_WITHOUT_PROGRESS) {
       this.#decide({ type: "crashed", code: "engine_died", detail: detailOf(end) });
     }
@@ -251,6 +256,9 @@ class Drive {
         return;
       case "output":
         this.#print(command);
+        return;
+      case "unreplayable":
+        this.#unreplayable = command.cause;
         return;
       case "settled":
         if (!this.#stopping) this.#settle(command, turn);

@@ -1,3 +1,4 @@
+import type { UnreplayableCause } from "../../bridge/frames.ts";
 import type { Turn } from "../journal/record.ts";
 import { areTurns, eventOf, type GuestLink, type LinkEnd } from "./guest-link.ts";
 
@@ -12,6 +13,8 @@ export interface Divergence {
 export type Replayed =
   | { readonly type: "identical" }
   | { readonly type: "diverged"; readonly divergence: Divergence }
+  /** The program used what is not the same when it runs again, so it was not run. */
+  | { readonly type: "unreplayable"; readonly cause: UnreplayableCause }
   /** The guest ended before it had done all. */
   | { readonly type: "ended"; readonly end: LinkEnd };
 

@@ -1,4 +1,5 @@
-import type { Language } from "../../bridge/frames.ts";
+import type { Language, UnreplayableCause } from "../../bridge/frames.ts";
+import { parseGuestFrame } from "../../bridge/parse-guest-frame.ts";
 import { PortcullisError } from "../errors.ts";
 import type { Header, JournalRecord, Turn } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
@@ -8,10 +9,10 @@ import { type Replayed, replayTurns } from "./replay-turns.ts";
 
 /**
  * Runs a journalled execution once more in a fresh guest, with the events that it was given, and says whether it
- * did the same, byte for byte. No handler runs: what tools answered is in the journal. `from` is the number of
- * turns to replay first, before the rest is handed over, as if the execution had been taken up there. It may take as
- * long as the program was allowed to run. Rejects with an `option_invalid` for records that are none, and with the
- * signal's reason.
+ * did the same, byte for byte; or that this cannot be said, where the program marked itself. No handler runs: what
+ * tools answered is in the journal. `from` is the number of turns to replay first, before the rest is handed over, as
+ * if the execution had been taken up there. It may take as long as the program was allowed to run. Rejects with an
+ * `option_invalid` for records that are none, and with the signal's reason.
  */
 export async function replay(
   records: readonly JournalRecord[],
@@ -23,6 +24,8 @@ export async function replay(
   if (!header) throw invalid("expected the records of one execution, its header first");
   const turns = records.filter((record): record is Turn => record?.type === "turn");
   if (!turns.every(isTurn)) throw invalid("a turn lacks its event or its commands");
+  const cause = turns.flatMap(({ commands }) => commands.map(causeIn)).find((one) => one !== undefined);
+  if (cause !== undefined) return { type: "unreplayable", cause };
   const limits = resolveLimits(DEFAULT_LIMITS, header.limits, "replay(records): header.limits");
   await using link = await GuestLink.open(
     sandbox,
@@ -58,4 +61,10 @@ function isTurn({ event, commands }: Turn): boolean {
 
 function invalid(why: string): PortcullisError {
   return new PortcullisError("option_invalid", `replay(records): ${why}.`);
+}
+
+/** What a program said it used that would not be the same, where this command says so. */
+function causeIn(command: string): UnreplayableCause | undefined {
+  const frame = command.startsWith('{"kind":"unreplayable"') ? parseGuestFrame(command) : undefined;
+  return frame && "cause" in frame ? frame.cause : undefined;
 }

@@ -8,6 +8,7 @@ const call = { kind: "call", id: 1, tool: "crm.find" };
 const timer = { kind: "timer", id: 1, ms: 1 };
 const clear = { kind: "clear", id: 1 };
 const output = { kind: "output", stream: "stdout", dropped: 0 };
+const unreplayable = { kind: "unreplayable", cause: "files" };
 const turnEnd = { kind: "turn_end", open: 0 };
 const settled = { kind: "settled", ok: true, notes: [] };
 
@@ -18,6 +19,7 @@ const KINDS: readonly (readonly [Header, string])[] = [
   [timer, ""],
   [clear, ""],
   [output, '\n"text"'],
+  [unreplayable, ""],
   [turnEnd, ""],
   [settled, "\n1"],
 ];
@@ -37,6 +39,8 @@ test.each<[Header, string?]>([
   [clear],
   [output, '"text"'],
   [{ ...output, stream: "stderr", dropped: 12 }, "not even JSON: whoever uses a body reads it"],
+  [unreplayable],
+  [{ ...unreplayable, cause: "native code" }],
   [turnEnd],
   [{ ...turnEnd, open: 20_000 }],
   [settled],
@@ -61,6 +65,7 @@ test.each<[Header, string, string, readonly unknown[]]>([
   [clear, "", "id", NO_IDS],
   [output, '\n""', "stream", ["stdin", "", 1, null, ["stdout"]]],
   [output, '\n""', "dropped", NO_COUNTS],
+  [unreplayable, "", "cause", ["love", "", 1, null, ["files"], {}]],
   [turnEnd, "", "open", NO_COUNTS],
   [settled, "", "ok", ["true", 1, 0, null, []]],
   [settled, "", "notes", ["", {}, null, [1], ["n".repeat(257)], Array.from({ length: 9 }, () => ""), { length: 0 }]],
@@ -83,7 +88,7 @@ test.each(KINDS)("a frame like %j%s with one more field is refused", (header, af
   expect(reasonFor({ ...header, hasOwnProperty: null }, after)).toBe(reason);
 });
 
-test.each([ready, timer, clear, turnEnd])("a body after %j is refused", (header) => {
+test.each([ready, timer, clear, unreplayable, turnEnd])("a body after %j is refused", (header) => {
   expect(reasonFor(header, "\n{}")).toBe(`its kind is ${header.kind}, and it has a body`);
   expect(reasonFor(header, "\n")).toBe(`its kind is ${header.kind}, and it has a body`);
 });

@@ -9,6 +9,7 @@ const timer = (id: number): GuestFrame => ({ kind: "timer", id, ms: 1 });
 const clear = (id: number): GuestFrame => ({ kind: "clear", id });
 const turnEnd = (open: number): GuestFrame => ({ kind: "turn_end", open });
 const output: GuestFrame = { kind: "output", stream: "stdout", dropped: 0, body: '"x"' };
+const unreplayable: GuestFrame = { kind: "unreplayable", cause: "files" };
 const settled: GuestFrame = { kind: "settled", ok: true, notes: [], body: "1" };
 
 const TURN_LENGTH = 20_000_000;
@@ -81,6 +82,12 @@ test.each<[Language, GuestFrame, string]>([
 
 test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
   ["greets twice", [undefined], [ready], "The guest greeted twice."],
+  [
+    "says twice that it cannot be replayed",
+    [undefined, undefined],
+    [unreplayable, turnEnd(0), unreplayable],
+    "The guest said twice that it cannot be replayed.",
+  ],
   ["greets twice outside of a turn", [], [ready], 'The guest sent "ready" though it was handed no event.'],
   ["speaks without an event", [], [call(1)], 'The guest sent "call" though it was handed no event.'],
   [

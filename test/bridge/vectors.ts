@@ -6,11 +6,11 @@ import { eventOf, GuestLink } from "../../src/programs/guest-link.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import type { Guest, Sandbox } from "../../src/sandboxes/sandbox.ts";
 
-const folder = fileURLToPath(new URL("../../bridge/vectors/", import.meta.url));
+const folderOf = (language: Language) => fileURLToPath(new URL(`../../bridge/vectors/${language}/`, import.meta.url));
 
 interface Head {
   readonly about: string;
-  readonly program: Partial<Record<Language, string>>;
+  readonly program: string;
 }
 
 type Line =
@@ -25,19 +25,18 @@ type Line =
   | { readonly host: object; readonly body?: string }
   | { readonly guest: string };
 
-/** Every transcript, on one sandbox: the guest must answer the host's lines with the guest's lines, byte for byte. */
+/** Every transcript of a language, on one sandbox: the guest must answer the host's lines with the guest's lines, byte for byte. */
 export function vectorSuite(sandbox: () => Sandbox, language: Language): void {
+  const folder = folderOf(language);
   for (const file of readdirSync(folder)) {
     const [head, ...lines] = readFileSync(folder + file, "utf8")
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as unknown) as [Head, ...Line[]];
-    const program = head.program[language];
-    if (program === undefined) continue;
     test(`${file}: ${head.about.toLowerCase()}`, async () => {
-      const host = lines.flatMap((line) => hostText(line, program));
+      const host = lines.flatMap((line) => hostText(line, head.program));
       const spoken = await speak(sandbox(), language, host);
-      if (process.env.UPDATE_VECTORS === "1") write(file, head, lines, spoken);
+      if (process.env.UPDATE_VECTORS === "1") write(folder + file, head, lines, spoken);
       else expect(spoken.flat()).toEqual(lines.flatMap((line) => ("guest" in line ? [line.guest] : [])));
     });
   }
@@ -97,8 +96,8 @@ function listening(guest: Guest, heard: string[]): Guest {
   };
 }
 
-function write(file: string, head: Head, lines: readonly Line[], spoken: readonly string[][]): void {
+function write(path: string, head: Head, lines: readonly Line[], spoken: readonly string[][]): void {
   const hostLines = lines.filter((line) => !("guest" in line));
   const all = hostLines.flatMap((line, index) => [line, ...(spoken[index] ?? []).map((guest) => ({ guest }))]);
-  writeFileSync(folder + file, `${[head, ...all].map((line) => JSON.stringify(line)).join("\n")}\n`);
+  writeFileSync(path, `${[head, ...all].map((line) => JSON.stringify(line)).join("\n")}\n`);
 }

@@ -1,0 +1,1473 @@
+"""
+The Python guest: what surrounds a program on its own side of the wall. A sandbox runs this file as a script, exactly
+as it lies here, with Python 3.11 or newer and nothing but the standard library:
+
+    PYTHONHASHSEED=0 python3 -s -P -B guest.py [--in 0] [--out 1]
+
+It reads frames from one descriptor and writes them to the other, each after its length in four bytes. It makes both
+private before the program runs: no child inherits them, and what is written to descriptors 1 and 2 is no frame.
+
+It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. What programs see
+of all this is described in README.md beside this file.
+"""
+
+import os
+import sys
+
+
+def start_again_without_random_hashes():
+    """The order of a set depends on the seed of hashes, which can be chosen at the interpreter's start only."""
+    if sys.flags.hash_randomization == 0:
+        return
+    if os.environ.get("PYTHONHASHSEED") == "0" and not sys.flags.ignore_environment:
+        raise SystemExit("The Python guest needs an interpreter that obeys PYTHONHASHSEED.")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [sys.executable, "-s", "-P", "-B", os.path.abspath(__file__), *sys.argv[1:]]
+    os.execve(sys.executable, command, {**kept, "PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8"})
+
+
+if __name__ == "__main__":
+    start_again_without_random_hashes()
+
+import __future__
+import _thread
+import ast
+import asyncio
+import builtins
+import collections
+import datetime
+import enum
+import fcntl
+import functools
+import gc
+import inspect
+import io
+import itertools
+import json
+import linecache
+import math
+import queue
+import random
+import re
+import secrets
+import threading
+import time
+import types
+import uuid
+import warnings
+import weakref
+
+PROTOCOL_VERSION = 1
+DEPTH = 100
+LINE_LENGTH = 16_384
+TIMERS_AT_ONCE = 10_000
+LONGEST_TIMER_MS = 2**31 - 1
+# Bytes of a frame that are left to its header: more than the host reads of one.
+HEADER_BYTES = 16_384
+TOO_LARGE = "value_too_large"
+LARGEST_INTEGER = 2**53 - 1
+PROGRAM_FILE = "program.py"
+PROGRAM_FUNCTION = "__program__"
+# Where an object lies in memory, as Python shows it: that is different each time a program runs.
+ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=[>\s,])")
+
+
+def leave():
+    """There is nobody to speak to any more."""
+    os._exit(0)
+
+
+# ---- text and JSON ---------------------------------------------------------------------------------------------------
+
+json_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def json_bytes(value):
+    # Half characters, which have no UTF-8, are written out as JSON does it too.
+    return json_text(value).encode("utf-8", "backslashreplace")
+
+
+def units(text):
+    """Length of a text as the host counts it, in UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def shorten(text, length):
+    if units(text) <= length:
+        return text
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * (length - 1)].decode("utf-16-le", "ignore") + "…"
+
+
+class ValueRefused(TypeError):
+    """A value that has no form in JSON, or too long a one."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+# What a fast encoder may have written that has to be looked at: numbers that others cannot hold, a reserved name.
+SUSPECT = re.compile(rb'\d{16}|"__proto__"')
+
+
+def encode(value, what, frame_bytes, notes=None):
+    """
+    JSON of a value. What JSON has no form for is either given one (sets, dates, dataclasses) or refused in a sentence
+    that begins with `what`; `notes` takes what was changed so that something was lost.
+    """
+    try:
+        body = json_bytes(value)
+    except Exception:
+        body = None
+    if body is None or is_deep(value) or SUSPECT.search(body):
+        body = json_bytes(PlainCopy(what, frame_bytes, notes).of(value))
+    advice = "Pass on only what is needed: select, aggregate or count first."
+    if len(body) > frame_bytes:
+        raise ValueRefused(TOO_LARGE, f"{what} more than {frame_bytes} characters of JSON. {advice}")
+    allowed = frame_bytes - HEADER_BYTES
+    if len(body) > allowed:
+        raise ValueRefused(
+            TOO_LARGE, f"{what} {len(body)} bytes of JSON, at most {allowed} can be passed on. Select, aggregate or count first."
+        )
+    return body
+
+
+def is_deep(value):
+    level = [value] if isinstance(value, (dict, list, tuple)) else []
+    for _ in range(DEPTH):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list, tuple))
+        ]
+        if not level:
+            return False
+    return True
+
+
+class PlainCopy:
+    """Copies a value into dicts, lists and what they may hold, and knows where it is when it has to refuse."""
+
+    def __init__(self, what, frame_bytes, notes):
+        self.what = what
+        self.frame_bytes = frame_bytes
+        self.notes = notes
+        self.size = 0
+        self.path = []
+        self.parents = []
+
+    def of(self, value):
+        self.count(4)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, enum.Enum):
+            return self.of(value.value)
+        if isinstance(value, str):
+            self.count(len(value))
+            return value
+        if isinstance(value, int):
+            if abs(value) > LARGEST_INTEGER:
+                self.refuse("an integer beyond 2**53", "turn it into a float or a string first.")
+            return value
+        if isinstance(value, float):
+            if math.isfinite(value):
+                return value
+            self.note(f"{float(value)}{self.place()} became null, because JSON has no such number.")
+            return None
+        kind = (type(value).__module__, type(value).__name__)
+        if kind == ("decimal", "Decimal"):
+            return self.of_decimal(value)
+        if isinstance(value, (datetime.date, datetime.time)):
+            return value.isoformat()
+        if kind == ("uuid", "UUID"):
+            return str(value)
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        return self.of_container(value)
+
+    def of_decimal(self, value):
+        if not value.is_finite():
+            self.note(f"{value}{self.place()} became null, because JSON has no such number.")
+            return None
+        if value == value.to_integral_value() and abs(value) <= LARGEST_INTEGER:
+            return int(value)
+        number = float(value)
+        if type(value)(repr(number)) != value:
+            self.note(f"Decimal {value}{self.place()} became {number!r}: JSON numbers have fewer digits.")
+        return number
+
+    def of_container(self, value):
+        if any(parent is value for parent in self.parents):
+            self.refuse("a value that contains itself", "build a copy without the cycle.")
+        if len(self.parents) >= DEPTH:
+            self.refuse(f"a value nested more than {DEPTH} levels deep", "flatten it.")
+        self.parents.append(value)
+        plain = self.inside(value)
+        self.parents.pop()
+        return plain
+
+    def inside(self, value):
+        if isinstance(value, (dict, collections.abc.Mapping)):
+            return self.of_mapping(value)
+        if isinstance(value, (list, tuple, collections.deque, range, collections.abc.MappingView)):
+            return self.of_items(value)
+        if isinstance(value, (set, frozenset, collections.abc.Set)):
+            return self.of_items(in_order(value))
+        if isinstance(value, BaseException):
+            return {"name": type(value).__name__, "message": str(value)}
+        if hasattr(type(value), "__dataclass_fields__") and not isinstance(value, type):
+            return self.of_mapping({name: getattr(value, name) for name in type(value).__dataclass_fields__})
+        if isinstance(value, types.SimpleNamespace):
+            return self.of_mapping(vars(value))
+        return self.refuse_object(value)
+
+    def of_items(self, items):
+        plain = []
+        for index, item in enumerate(items):
+            self.path.append(index)
+            plain.append(self.of(item))
+            self.path.pop()
+        return plain
+
+    def of_mapping(self, mapping):
+        plain = {}
+        for key, item in mapping.items():
+            name = name_of(key)
+            if name is None:  # An object has no place for such keys, so it becomes pairs.
+                return self.of_items([list(pair) for pair in mapping.items()])
+            self.path.append(name)
+            self.count(len(name))
+            if name == "__proto__":
+                self.refuse("a field called __proto__", "give it another name.")
+            if name in plain:
+                self.refuse(f"two keys that are both {json_text(name)} in JSON", "make them different.")
+            plain[name] = self.of(item)
+            self.path.pop()
+        return plain
+
+    def refuse_object(self, value):
+        kind = type(value).__name__
+        if isinstance(value, ToolCall):
+            self.refuse("a call without its result", "await it first.")
+        if inspect.isawaitable(value):
+            self.refuse(f"a {kind}", "await it first.")
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            self.refuse("bytes", "decode them, or write them in base64 first.")
+        if isinstance(value, (collections.abc.Iterator, collections.abc.AsyncIterator)):
+            self.refuse(f"a {kind}", "make a list of it first.")
+        if isinstance(value, (type, types.ModuleType)) or callable(value):
+            noun = "class" if isinstance(value, type) else "module" if isinstance(value, types.ModuleType) else "function"
+            self.refuse(f"a {noun}", "JSON holds data only.")
+        self.refuse(f"an object of the class {kind}", "build a dict of what is needed from it.")
+
+    def count(self, length):
+        self.size += length
+        if self.size > self.frame_bytes:
+            raise ValueRefused(
+                TOO_LARGE,
+                f"{self.what} more than {self.frame_bytes} characters of JSON. Pass on only what is needed: select, aggregate or count first.",
+            )
+
+    def note(self, text):
+        if self.notes is not None and len(self.notes) < 8:
+            self.notes.append(shorten(text, 256))
+
+    def refuse(self, thing, advice):
+        raise ValueRefused("value_not_json", f"{self.what} {thing}{self.place()}: {advice}")
+
+    def place(self):
+        text = "".join(f"[{part if isinstance(part, int) else json_text(part)}]" for part in self.path)
+        return f" at {shorten(text, 160)}" if text else ""
+
+
+def name_of(key):
+    """The name of a field for a key of a dict, or None where it can have none."""
+    if isinstance(key, enum.Enum):
+        return name_of(key.value)
+    if isinstance(key, str):
+        return str(key)
+    if key is None or isinstance(key, (bool, int, float)):
+        return json.dumps(key)
+    if isinstance(key, (datetime.date, datetime.time, uuid.UUID)):
+        return str(key) if isinstance(key, uuid.UUID) else key.isoformat()
+    return None
+
+
+def in_order(items):
+    """A set as a list: sorted where that can be done, for nobody means the order that it happens to have."""
+    try:
+        return sorted(items)
+    except TypeError:
+        return list(items)
+
+
+# ---- the bridge ------------------------------------------------------------------------------------------------------
+
+
+class Bridge:
+    """The two descriptors. They are moved away from where a program, or a child of it, would find them by accident."""
+
+    def __init__(self, incoming, outgoing):
+        private_in, private_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (incoming, outgoing))
+        for fd in {incoming, outgoing}:
+            os.close(fd)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+        self._reader = open(private_in, "rb", buffering=65_536)
+        self._out = private_out
+        # A copy of this process must not speak as if it were this one.
+        os.register_at_fork(after_in_child=lambda: [os.close(fd) for fd in (private_in, private_out)])
+
+    def receive(self):
+        """The next frame. Ends the process where none will come."""
+        try:
+            prefix = self._reader.read(4)
+            frame = self._reader.read(int.from_bytes(prefix, "big")) if len(prefix) == 4 else b""
+        except (OSError, ValueError):
+            leave()
+        if len(prefix) < 4 or len(frame) < int.from_bytes(prefix, "big"):
+            leave()
+        return frame
+
+    def send(self, frames):
+        data = memoryview(b"".join([part for frame in frames for part in (len(frame).to_bytes(4, "big"), frame)]))
+        try:
+            while data:
+                data = data[os.write(self._out, data) :]
+        except OSError:
+            leave()
+
+
+# ---- what is printed -------------------------------------------------------------------------------------------------
+
+
+class Log:
+    """The start of what is printed is sent as it comes; once `logBytes` are spent, the latest lines are kept and sent at the end."""
+
+    def __init__(self, append):
+        self._append = append
+        self.log_bytes = 0
+        self._pending = []
+        self._pending_stream = "stdout"
+        self._pending_dropped = 0
+        self._head_length = 0
+        self._tail = collections.deque()
+        self._tail_length = 0
+        self._dropped = 0
+        self.streams = [Printed(self, "stdout"), Printed(self, "stderr")]
+
+    def longest_line(self):
+        return min(LINE_LENGTH, max(0, self.log_bytes - 64))
+
+    def add(self, stream, text, left_out):
+        """Takes a line without its end, of which so many characters are missing already."""
+        longest = self.longest_line()
+        length = units(text)
+        if length > longest:
+            kept = text.encode("utf-16-le", "surrogatepass")[: 2 * longest].decode("utf-16-le", "ignore")
+            text, left_out = kept, left_out + length - units(kept)
+        line = f"{text}… [{left_out} more characters of this line left out]\n" if left_out > 0 else f"{text}\n"
+        length = units(line)
+        if not self._tail and self._dropped == 0 and self._head_length + length <= self.log_bytes:
+            self._head_length += length
+            self._send(stream, line, 0)
+            return
+        self._tail.append((stream, line, length))
+        self._tail_length += length
+        while self._tail_length > self.log_bytes and self._tail:
+            self._tail_length -= self._tail.popleft()[2]
+            self._dropped += 1
+
+    def _send(self, stream, line, dropped_before):
+        if self._pending and (stream != self._pending_stream or dropped_before > 0):
+            self.flush()
+        self._pending_stream = stream
+        self._pending_dropped += dropped_before
+        self._pending.append(line)
+
+    def flush_tail(self):
+        for stream in self.streams:
+            stream.end_line()
+        dropped_before = self._dropped
+        for stream, line, _ in self._tail:
+            self._send(stream, line, dropped_before)
+            dropped_before = 0
+        if dropped_before > 0:
+            self._send("stdout", "", dropped_before)
+        self._tail.clear()
+        self._tail_length = 0
+        self.flush()
+
+    def flush(self):
+        if not self._pending:
+            return
+        header = {"kind": "output", "stream": self._pending_stream, "dropped": self._pending_dropped}
+        self._append(header, json_bytes("".join(self._pending)))
+        self._pending = []
+        self._pending_dropped = 0
+
+
+class Printed(io.TextIOBase):
+    """`sys.stdout` or `sys.stderr` of a program: whole lines go into the log, a begun one waits for its end."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, log, stream):
+        self._log = log
+        self._stream = stream
+        self._parts = []
+        self._length = 0
+        self._left_out = 0
+
+    def writable(self):
+        return True
+
+    @functools.cached_property
+    def buffer(self):
+        return PrintedBytes(self)
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() takes a str, not {type(text).__name__}")
+        written = len(text)
+        if " at 0x" in text:
+            text = ADDRESS.sub("", text)
+        *lines, rest = text.split("\n")
+        for line in lines:
+            self._hold(line)
+            self._end()
+        if rest:
+            self._hold(rest)
+        return written
+
+    def _hold(self, text):
+        room = LINE_LENGTH + 1 - self._length
+        self._left_out += max(0, len(text) - room)
+        text = text[: max(0, room)]
+        self._parts.append(text)
+        self._length += len(text)
+
+    def _end(self):
+        text, left_out = "".join(self._parts), self._left_out
+        self._parts, self._length, self._left_out = [], 0, 0
+        self._log.add(self._stream, text, left_out)
+
+    def end_line(self):
+        if self._parts:
+            self._end()
+
+
+class PrintedBytes(io.RawIOBase):
+    """`sys.stdout.buffer`."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self._text.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+# ---- futures and tasks -----------------------------------------------------------------------------------------------
+
+next_number = itertools.count(1).__next__
+
+
+PlainFuture = asyncio.Future
+
+
+class FutureClass(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, PlainFuture) if cls is Future else type.__instancecheck__(cls, instance)
+
+
+class Future(PlainFuture, metaclass=FutureClass):
+    """A future with a number for a hash: sets of futures are walked in the same order each time a program runs."""
+
+    __slots__ = ("_number",)
+
+    def __new__(cls, *args, **options):
+        self = super().__new__(cls)
+        self._number = next_number()
+        return self
+
+    def __hash__(self):
+        return self._number
+
+
+class Task(asyncio.Task):
+    """A task with a number for a hash, likewise."""
+
+    __slots__ = ("_number",)
+
+    def __new__(cls, *args, **options):
+        self = super().__new__(cls)
+        self._number = next_number()
+        return self
+
+    def __hash__(self):
+        return self._number
+
+
+def hash_of_gathering(gathering):
+    return vars(gathering).setdefault("_number", next_number())
+
+
+class ToolError(Exception):
+    """What a refused or failed call raises."""
+
+    __module__ = "__main__"
+
+    def __init__(self, code, tool, message):
+        super().__init__(message)
+        self.code = code
+        self.tool = tool
+        self.message = message
+
+
+class ToolCall(Future):
+    """A call under way. Whoever takes it for its result is told what to do."""
+
+    __slots__ = ("_tool",)
+
+    def _not_yet(self, what):
+        return f"tools.{self._tool}(...) is a call without its result, and {what}: await it first"
+
+    def __getattr__(self, name):
+        raise AttributeError(self._not_yet(f"has no '{name}'"))
+
+    def __getitem__(self, key):
+        raise TypeError(self._not_yet("cannot be subscripted"))
+
+    def __iter__(self):
+        raise TypeError(self._not_yet("cannot be iterated over"))
+
+    def __len__(self):
+        raise TypeError(self._not_yet("has no length"))
+
+    def __contains__(self, item):
+        raise TypeError(self._not_yet("holds nothing"))
+
+    def __bool__(self):
+        return True
+
+    def __repr__(self):
+        return f"<call of tools.{self._tool}, {'done' if self.done() else 'under way'}>"
+
+
+async def result_of(awaitable):
+    return await awaitable
+
+
+class Timer(asyncio.TimerHandle):
+    __slots__ = ("number",)
+
+
+class Loop(asyncio.AbstractEventLoop):
+    """An event loop that waits for nothing: it runs until nothing is ready, and with that the turn ends."""
+
+    def __init__(self, guest):
+        self._guest = guest
+        self._ready = collections.deque()
+        self._exception_handler = None
+        self._task_factory = None
+
+    def run_turn(self):
+        while self._ready and not self._guest.settled:
+            handle = self._ready.popleft()
+            if handle.cancelled():
+                continue
+            try:
+                handle._run()
+            except SystemExit as error:
+                self._guest.exit_with(error)
+            except BaseException as error:
+                self._guest.fail(error)
+
+    def time(self):
+        return self._guest.elapsed()
+
+    def call_soon(self, callback, *args, context=None):
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    call_soon_threadsafe = call_soon
+
+    def call_later(self, delay, callback, *args, context=None):
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(self, when, callback, *args, context=None):
+        timer = Timer(when, callback, args, self, context)
+        timer.number = None
+        wait = (when - self.time()) * 1000
+        if math.isnan(wait):
+            raise ValueError("A delay has to be a number.")
+        # Fractions of a thousandth come from counting in floats.
+        wait = math.ceil(min(wait, LONGEST_TIMER_MS) - 0.001)
+        if wait < 1:
+            self._ready.append(timer)
+        else:
+            self._guest.arm(timer, wait)
+        return timer
+
+    def fire(self, timer):
+        self._ready.append(timer)
+
+    def _timer_handle_cancelled(self, timer):
+        self._guest.disarm(timer)
+
+    def create_future(self):
+        return Future(loop=self)
+
+    def create_task(self, coro, *, name=None, context=None, **options):
+        if not asyncio.iscoroutine(coro) and inspect.isawaitable(coro):
+            coro = result_of(coro)  # A call is often made a task, though it runs already.
+        if self._task_factory is not None:
+            return self._task_factory(self, coro, **({} if context is None else {"context": context}))
+        return Task(coro, loop=self, name=name, context=context)
+
+    def set_task_factory(self, factory):
+        self._task_factory = factory
+
+    def get_task_factory(self):
+        return self._task_factory
+
+    def run_in_executor(self, executor, func, *args):
+        """Runs the function here, as soon as nothing else is ready: a thread would not replay."""
+        future = self.create_future()
+
+        def run():
+            if future.cancelled():
+                return
+            try:
+                future.set_result(func(*args))
+            except Exception as error:
+                future.set_exception(error)
+
+        self.call_soon(run)
+        return future
+
+    def get_exception_handler(self):
+        return self._exception_handler
+
+    def set_exception_handler(self, handler):
+        self._exception_handler = handler
+
+    def call_exception_handler(self, context):
+        if self._exception_handler is not None:
+            self._exception_handler(self, context)
+        else:
+            self.default_exception_handler(context)
+
+    def default_exception_handler(self, context):
+        """What a loose callback raises ends the program. A task or a call that failed and that nobody awaits does not."""
+        if "handle" in context and context.get("exception") is not None:
+            self._guest.fail(context["exception"])
+
+    def get_debug(self):
+        return False
+
+    def set_debug(self, enabled):
+        pass
+
+    def is_running(self):
+        return True
+
+    def is_closed(self):
+        return False
+
+    def close(self):
+        pass
+
+    def stop(self):
+        pass
+
+    async def shutdown_asyncgens(self):
+        pass
+
+    async def shutdown_default_executor(self, timeout=None):
+        pass
+
+    def run_until_complete(self, future):
+        already_running(future)
+
+    def run_forever(self):
+        already_running(None)
+
+
+def already_running(main, **options):
+    if inspect.iscoroutine(main):
+        main.close()
+    raise RuntimeError(
+        "The program is the body of an async function, and its event loop runs already: "
+        "write `await main()` at its end instead of asyncio.run(main())."
+    )
+
+
+def absent(name):
+    def method(self, *args, **options):
+        raise NotImplementedError(f"There is no {name} in a program. What is outside is reached through `tools`.")
+
+    return method
+
+
+for name in (
+    "create_connection create_server create_unix_connection create_unix_server create_datagram_endpoint sendfile start_tls "
+    "connect_read_pipe connect_write_pipe connect_accepted_socket subprocess_exec subprocess_shell add_reader "
+    "remove_reader add_writer remove_writer sock_recv sock_recv_into sock_sendall sock_connect sock_accept "
+    "sock_sendfile getaddrinfo getnameinfo add_signal_handler remove_signal_handler"
+).split():
+    setattr(Loop, name, absent(f"loop.{name}"))
+
+
+# ---- tools -----------------------------------------------------------------------------------------------------------
+
+
+class ToolFunction:
+    """A tool that a program may call. It sends the call at once and returns what can be awaited, now or later."""
+
+    __slots__ = ("__name__", "__qualname__", "_call")
+
+    def __init__(self, name, call):
+        for field, value in (("__name__", name), ("__qualname__", name), ("_call", call)):
+            object.__setattr__(self, field, value)
+
+    def __call__(self, /, *inputs, **fields):
+        return self._call(self.__name__, inputs, fields)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"tools.{self.__name__} is a tool, and has no '{name}'")
+
+    def __setattr__(self, name, value):
+        raise AttributeError("tools cannot be changed")
+
+    def __repr__(self):
+        return f"<tool {self.__name__}>"
+
+
+class ToolNamespace:
+    """`tools`, or a part of it. Names that are no Python can be had by `tools["from"]`."""
+
+    __slots__ = ("__path", "__tools")
+
+    def __init__(self, path, tools):
+        object.__setattr__(self, "_ToolNamespace__path", path)
+        object.__setattr__(self, "_ToolNamespace__tools", tools)
+
+    def __getattr__(self, name):
+        try:
+            return self.__tools[name]
+        except KeyError:
+            raise AttributeError(f"{self.__path} has no tool '{name}'") from None
+
+    def __getitem__(self, name):
+        found = self
+        for part in str(name).split("."):
+            found = getattr(found, part)
+        return found
+
+    def __setattr__(self, name, value):
+        raise AttributeError("tools cannot be changed")
+
+    def __delattr__(self, name):
+        raise AttributeError("tools cannot be changed")
+
+    def __contains__(self, name):
+        return name in self.__tools
+
+    def __iter__(self):
+        return iter(self.__tools)
+
+    def __dir__(self):
+        return list(self.__tools)
+
+    def __repr__(self):
+        return f"<{self.__path}: {', '.join(self.__tools)}>"
+
+
+def tool_tree(names, call):
+    tree = {}
+    for name in names:
+        *path, last = name.split(".")
+        branch = tree
+        for part in path:
+            branch = branch.setdefault(part, {})
+        branch[last] = ToolFunction(name, call)
+    return tool_namespace("tools", tree)
+
+
+def tool_namespace(path, tree):
+    return ToolNamespace(
+        path, {name: tool_namespace(f"{path}.{name}", one) if isinstance(one, dict) else one for name, one in tree.items()}
+    )
+
+
+# ---- the program -----------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """A model's text as an async function whose variables are those of a module, as its author expects them to be."""
+
+    def __init__(self, source):
+        self.lines, self.margin = without_margin(re.split(r"\r\n|\r|\n", source))
+        text = "\n".join(self.lines)
+        # What is printed of a traceback shows these lines.
+        linecache.cache[PROGRAM_FILE] = (len(text), None, [f"{line}\n" for line in self.lines], PROGRAM_FILE)
+        tree = ast.parse(text, PROGRAM_FILE)
+        flags = 0
+        for statement in tree.body:
+            if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+                flags |= functools.reduce(
+                    lambda sum, one: sum | getattr(getattr(__future__, one.name, None), "compiler_flag", 0), statement.names, 0
+                )
+                statement.names = []
+        body = [one for one in tree.body if not (isinstance(one, ast.ImportFrom) and not one.names)]
+        self.entry = uncalled_function(body)
+        self.calls_result = len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Lambda)
+        body = [TopLevel().visit(statement) for statement in body]
+        return_last_expression(body)
+        self.code = compile_function([one for one in body if one is not None], flags)
+
+    def position(self, error):
+        """The innermost place of the program that an error went through."""
+        found, trace = None, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == PROGRAM_FILE:
+                found = trace
+            trace = trace.tb_next
+        if found is None:
+            return {}
+        code, index = found.tb_frame.f_code, found.tb_lasti // 2
+        line, _, column, _ = next(itertools.islice(code.co_positions(), index, None), (found.tb_lineno, None, None, None))
+        line = line or found.tb_lineno
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        before = text[: len(text) - len(text.lstrip())] if column is None else text.encode()[:column].decode("utf-8", "ignore")
+        return {"line": line, "column": units(before) + 1 + self.margin}
+
+
+def without_margin(lines):
+    """Lines of a program that stands indented, as in a list, without what they are all indented by."""
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    margin = first[: len(first) - len(first.lstrip())]
+    if margin and all(line.startswith(margin) or not line.strip() or line.lstrip().startswith("#") for line in lines):
+        return [line.removeprefix(margin) for line in lines], len(margin)
+    return lines, 0
+
+
+class TopLevel(ast.NodeTransformer):
+    """Adapts what stands outside of functions and classes: it has become the inside of an async one."""
+
+    def visit_FunctionDef(self, node):
+        return node
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_GeneratorExp = visit_FunctionDef
+
+    def visit_AnnAssign(self, node):
+        """A name of the module cannot be annotated from within a function."""
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        value = node.value
+        return ast.copy_location(ast.Pass() if value is None else ast.Assign(targets=[node.target], value=value), node)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        runs = isinstance(node.func, ast.Attribute) and (
+            node.func.attr == "run_until_complete" or ast.unparse(node.func) == "asyncio.run"
+        )
+        return ast.copy_location(ast.Await(node.args[0]), node) if runs and len(node.args) == 1 else node
+
+    def visit_Yield(self, node):
+        place = (PROGRAM_FILE, node.lineno, node.col_offset + 1, None)
+        raise SyntaxError("A program cannot yield: return the value instead, with `return`.", place)
+
+
+def uncalled_function(body):
+    """The function to call in a program that only declares: the only one, or `main`."""
+    functions = [one.name for one in body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    others = [one for one in body if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    declaring = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Assign, ast.AnnAssign)
+    if not functions or not all(isinstance(one, declaring) or is_text(one) for one in others):
+        return None
+    name = functions[0] if len(functions) == 1 else "main" if "main" in functions else None
+    used = {node.id for one in others for node in ast.walk(one) if isinstance(node, ast.Name)}
+    return None if name in used else name
+
+
+def is_text(statement):
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+
+
+def return_last_expression(body):
+    last = body[-1] if body else None
+    if isinstance(last, ast.Expr) and not (is_text(last) and len(body) > 1 and all(is_text(one) for one in body)):
+        body[-1] = ast.copy_location(ast.Return(last.value), last)
+    elif isinstance(last, ast.If) and not last.orelse and ast.unparse(last.test) == "__name__ == '__main__'":
+        return_last_expression(last.body)
+
+
+def compile_function(body, flags):
+    def compiled(statements):
+        function = ast.AsyncFunctionDef(
+            name=PROGRAM_FUNCTION,
+            args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
+            body=statements or [ast.Pass()],
+            decorator_list=[],
+            type_params=[],
+        )
+        module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
+        return compile(module, PROGRAM_FILE, "exec", flags, dont_inherit=True)
+
+    first = compiled(body)
+    code = next(one for one in first.co_consts if isinstance(one, types.CodeType))
+    # A function inside that says `nonlocal` means a variable of the program's own.
+    kept = {name for one in body for node in ast.walk(one) if isinstance(node, ast.Nonlocal) for name in node.names}
+    names = sorted({*code.co_varnames, *code.co_cellvars} - kept)
+    return compiled([ast.Global(names=names), *body]) if names else first
+
+
+# ---- the guest -------------------------------------------------------------------------------------------------------
+
+
+class Guest:
+    """Turns events into turns: holds what is open, what leaves, and how it ends."""
+
+    def __init__(self, bridge):
+        self._bridge = bridge
+        self._outbox = []
+        self._calls = {}
+        self._timers = {}
+        self._last_id = 0
+        self._call_count = 0
+        self._limits = {"calls": 0, "logBytes": 0, "frameBytes": 0}
+        self._stopped = False
+        self._program = None
+        self._unreplayable = None
+        self._told_unreplayable = False
+        self.settled = False
+        self.now = 0
+        self.started_at = 0
+        self.log = Log(self._append)
+        self.loop = Loop(self)
+
+    def elapsed(self):
+        """Seconds since the program began, by its own clock."""
+        return (self.now - self.started_at) / 1000
+
+    # -- what leaves
+
+    def _append(self, header, body=None):
+        if not self.settled:
+            head = json_bytes(header)
+            self._outbox.append(head if body is None else b"%b\n%b" % (head, body))
+
+    def _emit(self, header, body=None):
+        self.log.flush()
+        self._append(header, body)
+
+    def greet(self):
+        self._append({"kind": "ready", "protocol": PROTOCOL_VERSION, "language": "python"})
+        self._send()
+
+    def _send(self):
+        frames, self._outbox = self._outbox, []
+        if frames:
+            self._bridge.send(frames)
+
+    def _end_turn(self):
+        if self.settled:
+            return
+        if self._stopped:
+            self.log.flush_tail()
+        self._tell_unreplayable()
+        self._emit({"kind": "turn_end", "open": len(self._calls) + len(self._timers)})
+
+    # -- what arrives
+
+    def run(self):
+        while True:
+            self._deliver(self._bridge.receive())
+            self.loop.run_turn()
+            self._end_turn()
+            self._send()
+
+    def _deliver(self, frame):
+        head, _, body = frame.partition(b"\n")
+        header = json.loads(head)
+        self.now = max(self.now, header["now"])
+        if self.settled:
+            return
+        if header["kind"] == "answer":
+            self._answer(header, body)
+        elif header["kind"] == "fire":
+            timer = self._timers.pop(header["id"], None)
+            if timer is not None:
+                timer.number = None
+                self.loop.fire(timer)
+        elif header["kind"] == "start":
+            self._start(header, json.loads(body))
+        elif header["kind"] == "stop":
+            self._stop()
+
+    def _start(self, header, body):
+        self.started_at = header["now"]
+        self._limits = header["limits"]
+        self.log.log_bytes = self._limits["logBytes"]
+        seed_chance(header["seed"])
+        module = types.ModuleType("__main__")
+        tools = tool_tree(body["tools"], self.call)
+        vars(module).update(tools=tools, ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
+        sys.modules["__main__"] = module
+        sys.argv = [PROGRAM_FILE]
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.log.streams
+        try:
+            self._program = Program(body["program"])
+        except SyntaxError as error:
+            self._fail_with(syntax_fault(error, body["program"]))
+            return
+        except (RecursionError, MemoryError):
+            self._fail_with({"name": "SyntaxError", "message": "The program is nested too deeply to be read.", "code": "syntax"})
+            return
+        exec(self._program.code, vars(module))
+        function = vars(module).pop(PROGRAM_FUNCTION)
+        give_stable_objects(vars(module))
+        watch(self.note_unreplayable)
+        self.loop.create_task(self._drive(function, vars(module)))
+
+    async def _drive(self, function, names):
+        try:
+            value = await function()
+            if value is None and self._program.entry is not None:
+                value = call_with_tools(names[self._program.entry], names["tools"])
+            elif self._program.calls_result:
+                value = call_with_tools(value, names["tools"])
+            while inspect.isawaitable(value):
+                value = await value
+        except SystemExit:
+            raise
+        except BaseException as error:
+            self.fail(error)
+        else:
+            self.succeed(value)
+
+    def _stop(self):
+        self._stopped = True
+        calls, self._calls = self._calls, {}
+        for call in calls.values():
+            if not call.done():
+                call.set_exception(ToolError("execution_stopped", call._tool, "The execution was stopped."))
+
+    # -- the ending
+
+    def succeed(self, value):
+        notes = []
+        body = None
+        if value is not None:
+            try:
+                body = encode(value, "The program returned", self._limits["frameBytes"], notes)
+            except BaseException as error:
+                self.fail(error)
+                return
+        self._settle({"kind": "settled", "ok": True, "notes": notes}, body)
+
+    def fail(self, error):
+        self._fail_with(describe_fault(error, self._program))
+
+    def exit_with(self, error):
+        if error.code in (None, 0, False):
+            self.succeed(None)
+        else:
+            self._fail_with({**describe_fault(error, self._program), "message": shorten(f"The program ended itself: {error.code}", 8192)})
+
+    def _fail_with(self, fault):
+        self._settle({"kind": "settled", "ok": False, "notes": []}, json_bytes(fault))
+
+    def _settle(self, header, body):
+        if self.settled:
+            return
+        self.log.flush_tail()
+        self._tell_unreplayable()
+        self._emit(header, body)
+        self.settled = True
+
+    # -- calls
+
+    def call(self, tool, inputs, fields):
+        call = ToolCall(loop=self.loop)
+        call._tool = tool
+        try:
+            self._send_call(call, tool, inputs, fields)
+        except ToolError as error:
+            call.set_exception(error)
+        return call
+
+    def _send_call(self, call, tool, inputs, fields):
+        if len(inputs) > 1:
+            raise ToolError(
+                "input_invalid", tool, f"{tool} takes named fields, or one dict of them, not several positional arguments."
+            )
+        if inputs and fields:
+            raise ToolError("input_invalid", tool, f"{tool} takes named fields or one dict, not both at once.")
+        if self._call_count > self._limits["calls"]:
+            raise ToolError("budget_spent", tool, f"This execution may make {self._limits['calls']} calls, and has.")
+        try:
+            body = encode(inputs[0] if inputs else fields, f"The input of {tool} holds", self._limits["frameBytes"])
+        except ValueRefused as error:
+            code = "budget_spent" if error.code == TOO_LARGE else "input_invalid"
+            raise ToolError(code, tool, str(error)) from None
+        number = self._last_id + 1
+        # What can fail for want of stack comes before what is counted.
+        self._emit({"kind": "call", "id": number, "tool": tool}, body)
+        self._last_id = number
+        self._call_count += 1
+        self._calls[number] = call
+
+    def _answer(self, header, body):
+        call = self._calls.pop(header["id"], None)
+        if call is None or call.done():
+            return
+        value = json.loads(body)
+        if header["ok"]:
+            call.set_result(value)
+        else:
+            call.set_exception(ToolError(value["code"], value["tool"], value["message"]))
+
+    # -- timers
+
+    def arm(self, timer, wait):
+        if len(self._timers) >= TIMERS_AT_ONCE:
+            raise RuntimeError(f"At most {TIMERS_AT_ONCE} timers may be open at once.")
+        number = self._last_id + 1
+        self._emit({"kind": "timer", "id": number, "ms": wait})
+        self._last_id = number
+        timer.number = number
+        self._timers[number] = timer
+
+    def disarm(self, timer):
+        if timer.number in self._timers:
+            self._emit({"kind": "clear", "id": timer.number})
+            del self._timers[timer.number]
+
+    # -- what would not replay
+
+    def note_unreplayable(self, cause):
+        self._unreplayable = self._unreplayable or cause
+
+    def _tell_unreplayable(self):
+        if self._unreplayable is not None and not self._told_unreplayable:
+            self._told_unreplayable = True
+            self._emit({"kind": "unreplayable", "cause": self._unreplayable})
+
+
+def call_with_tools(function, tools):
+    """Calls a function that takes the tools, or nothing."""
+    needed = [
+        one
+        for one in inspect.signature(function).parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    return function(tools) if needed else function()
+
+
+def syntax_fault(error, source):
+    """A syntax error in words. What the text lacks is often told at a place behind it."""
+    fault = {"name": type(error).__name__, "message": f"{str(error.msg).rstrip('.')}.", "code": "syntax"}
+    if error.lineno:
+        lines, margin = without_margin(re.split(r"\r\n|\r|\n", source))
+        line = min(error.lineno, len(lines))
+        before = lines[line - 1][: max(0, (error.offset or 1) - 1)] if line == error.lineno else lines[line - 1]
+        fault |= {"line": line, "column": units(before) + 1 + margin}
+    return fault
+
+
+# Errors that mostly come without a message.
+SILENT_ERRORS = {
+    asyncio.CancelledError: "The program was cancelled by a task or a timeout of its own.",
+    TimeoutError: "Time ran out.",
+    AssertionError: "An assertion does not hold.",
+    MemoryError: "There is not enough memory for this.",
+}
+
+
+def describe_fault(error, program):
+    fault = {"name": "Error", "message": ""}
+    try:
+        told = error
+        while isinstance(told, BaseExceptionGroup):  # The first of several is told, best one that has a code.
+            told = next((one for one in told.exceptions if isinstance(one, ToolError)), told.exceptions[0])
+        refused = isinstance(told, ValueRefused)
+        fault["name"] = "TypeError" if refused else shorten(type(told).__name__, 128)
+        message = str(told)
+        message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(told, kind)), "")
+        others = count_leaves(error) - 1
+        if others > 0:
+            message = f"{message} (and {others} more {'error' if others == 1 else 'errors'} at the same time)"
+        fault["message"] = shorten(ADDRESS.sub("", message), 8192)
+        code, tool = getattr(told, "code", None), getattr(told, "tool", None)
+        # That a value was too large is the guest's own word, and ends a program in another way than its errors do.
+        if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(told, SystemExit):
+            fault["code"] = shorten(code, 64)
+        if isinstance(tool, str):
+            fault["tool"] = shorten(tool, 256)
+        if program is not None:
+            fault |= program.position(told) or program.position(error)
+    except Exception:
+        fault["message"] = fault["message"] or "The program raised an error that cannot be read."
+    return fault
+
+
+def count_leaves(error):
+    return sum(map(count_leaves, error.exceptions)) if isinstance(error, BaseExceptionGroup) else 1
+
+
+# ---- a clock and a die that replay -----------------------------------------------------------------------------------
+
+chance = random.Random(0)
+chance_bytes = chance.randbytes
+
+
+def seed_chance(seed):
+    chance.seed(int(seed, 16))
+    uuid._node = int.from_bytes(chance_bytes(6), "big") | (1 << 40)
+    random.seed(chance_bytes(32))
+
+
+def set_clock(guest):
+    """Everything that tells the time tells that of the last event."""
+    real_localtime, real_gmtime, real_strftime, real_sleep = time.localtime, time.gmtime, time.strftime, time.sleep
+    real_asctime, real_clock = time.asctime, time.clock_gettime_ns
+    wall_clocks = {time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", time.CLOCK_REALTIME)}
+
+    def now():
+        return guest.now / 1000
+
+    def nanoseconds():
+        return (guest.now - guest.started_at) * 1_000_000
+
+    def clock_gettime_ns(clock):
+        real_clock(clock)  # Refuses what is no clock.
+        return guest.now * 1_000_000 if clock in wall_clocks else nanoseconds()
+
+    def sleep(seconds):
+        if sys._getframe(1).f_globals.get("__name__") == "__main__":
+            raise RuntimeError(
+                "time.sleep() would hold up every call that is under way: write `await asyncio.sleep(seconds)` instead."
+            )
+        real_sleep(seconds)
+
+    time.time = now
+    time.time_ns = lambda: guest.now * 1_000_000
+    for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+        setattr(time, name, guest.elapsed)
+        setattr(time, f"{name}_ns", nanoseconds)
+    time.clock_gettime = lambda clock: clock_gettime_ns(clock) / 1e9
+    time.clock_gettime_ns = clock_gettime_ns
+    time.sleep = sleep
+    time.localtime = lambda seconds=None: real_localtime(now() if seconds is None else seconds)
+    time.gmtime = lambda seconds=None: real_gmtime(now() if seconds is None else seconds)
+    time.asctime = lambda moment=None: real_asctime(time.localtime() if moment is None else moment)
+    time.ctime = lambda seconds=None: real_asctime(time.localtime(seconds))
+    time.strftime = lambda form, moment=None: real_strftime(form, time.localtime() if moment is None else moment)
+
+    # The class itself is kept, so that everybody's idea of a datetime stays the same one: two methods are exchanged.
+    (methods,) = gc.get_referents(datetime.datetime.__dict__)
+    utc = datetime.timezone.utc
+    methods["now"] = classmethod(lambda cls, tz=None: cls.fromtimestamp(now(), tz))
+    methods["utcnow"] = classmethod(lambda cls: cls.fromtimestamp(now(), utc).replace(tzinfo=None))
+    if datetime.datetime.now(utc).timestamp() != now() or datetime.date.today().year != 1970:
+        raise SystemExit("The Python guest cannot set the clock of this interpreter.")
+
+
+def set_chance():
+    """Everything that is drawn by chance is drawn from the seed."""
+    real_seed = random.Random.seed
+
+    def seed(self, a=None, version=2):
+        real_seed(self, chance_bytes(32) if a is None else a, version)
+
+    random.Random.seed = seed
+    random.seed = random._inst.seed
+    os.urandom = random._urandom = chance_bytes
+    os.getrandom = lambda size, flags=0: chance_bytes(size)
+    # Without the system's library an id of time is made of the clock, a node and chance, all of which are ours.
+    uuid._generate_time_safe = uuid._UuidCreate = None
+    secrets.token_bytes = lambda nbytes=None: chance_bytes(32 if nbytes is None else nbytes)
+
+
+class Stable:
+    """Base of classes that a program writes: their objects have hashes and texts that do not depend on where they lie."""
+
+    __slots__ = ()
+
+    def __hash__(self):
+        own = next(one for one in after_stable(type(self)) if "__hash__" in vars(one))
+        if own is not object:
+            if own.__hash__ is None:
+                raise TypeError(f"unhashable type: '{type(self).__name__}'")
+            return own.__hash__(self)
+        key = id(self)
+        if key not in serials:
+            try:
+                serials[key] = (next_number(), weakref.ref(self, lambda _: serials.pop(key, None)))
+            except TypeError:
+                return object.__hash__(self)
+        return serials[key][0]
+
+    def __repr__(self):
+        return ADDRESS.sub("", super().__repr__())
+
+
+serials = {}
+
+
+def after_stable(cls):
+    return cls.__mro__[cls.__mro__.index(Stable) + 1 :]
+
+
+def give_stable_objects(names):
+    build_class = builtins.__build_class__
+
+    def build(function, name, *bases, **options):
+        if function.__globals__ is names and bases in ((), (object,)):
+            bases = (Stable,)
+        return build_class(function, name, *bases, **options)
+
+    builtins.__build_class__ = build
+
+
+def order_asyncio():
+    """Puts into a fixed order what asyncio leaves to where objects lie, and explains what cannot be."""
+    as_completed = asyncio.as_completed
+
+    def in_given_order(fs, *, timeout=None):
+        return as_completed([asyncio.ensure_future(one) for one in fs], timeout=timeout)
+
+    asyncio.as_completed = asyncio.tasks.as_completed = in_given_order
+    asyncio.Future = asyncio.futures.Future = Future
+    asyncio.tasks._GatheringFuture.__hash__ = hash_of_gathering
+    asyncio.run = asyncio.runners.run = already_running
+
+
+# ---- what does not replay ----------------------------------------------------------------------------------------------
+
+UNREPLAYABLE_MODULES = {
+    "socket": "network",
+    "urllib": "network",
+    "http": "network",
+    "ftplib": "network",
+    "imaplib": "network",
+    "poplib": "network",
+    "smtplib": "network",
+    "subprocess": "processes",
+    "pty": "processes",
+    "ctypes": "native code",
+    "_thread": "threads",
+    "shutil": "files",
+    "tempfile": "files",
+    "glob": "files",
+    "pathlib": "files",
+    "mmap": "files",
+    "os": "files",
+}
+PROCESS_EVENTS = {"os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"}
+HARMLESS_EVENTS = {"os.putenv", "os.unsetenv"}
+PATH_EVENTS = {"open", "os.listdir", "os.scandir", "sqlite3.connect"}
+
+
+def watch(note):
+    """Tells the first thing that a program does which would not be the same when it runs again."""
+    own = [os.path.abspath(path) for path in (*sys.path, sys.base_prefix, sys.prefix, __file__) if path]
+    own += ["/usr/share/zoneinfo"]
+    noted = False
+
+    def is_read_of_own(path, mode=None, flags=0):
+        if isinstance(path, int):
+            return True
+        if isinstance(mode, str) and mode.strip("rbtU") or isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return False
+        path = os.path.abspath(os.fsdecode(path)) if path is not None else os.getcwd()
+        return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in own)
+
+    def tell(cause):
+        nonlocal noted
+        if not noted:
+            noted = True
+            note(cause)
+
+    def hook(event, arguments):
+        if noted:
+            return
+        if event in PATH_EVENTS:
+            if event == "sqlite3.connect":
+                harmless = arguments[0] in (":memory:", b":memory:")
+            else:
+                harmless = is_read_of_own(*arguments)
+            if not harmless:
+                tell("files")
+        elif event in PROCESS_EVENTS:
+            tell("processes")
+        elif event not in HARMLESS_EVENTS:
+            cause = UNREPLAYABLE_MODULES.get(event.partition(".")[0])
+            if cause is not None:
+                tell(cause)
+
+    sys.addaudithook(hook)
+
+    # Not every version of Python tells of threads by itself.
+    for module, name in ((_thread, "start_new_thread"), (_thread, "start_new"), (threading, "_start_new_thread")):
+        start = getattr(module, name)
+
+        def start_noted(*args, _start=start, **options):
+            tell("threads")
+            return _start(*args, **options)
+
+        setattr(module, name, start_noted)
+
+
+# ---- the start ---------------------------------------------------------------------------------------------------------
+
+
+def show_warning(message, category, filename, lineno, file=None, line=None):
+    place = f"line {lineno}: " if filename == PROGRAM_FILE else ""
+    sys.stderr.write(f"{place}{category.__name__}: {message}\n")
+
+
+def descriptor(option, default):
+    return int(sys.argv[sys.argv.index(option) + 1]) if option in sys.argv else default
+
+
+def main():
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    bridge = Bridge(descriptor("--in", 0), descriptor("--out", 1))
+    sys.stdin = sys.__stdin__ = open(os.devnull)
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != here]
+    guest = Guest(bridge)
+    set_clock(guest)
+    set_chance()
+    order_asyncio()
+    warnings.simplefilter("ignore", DeprecationWarning)
+    warnings.showwarning = show_warning
+    asyncio._set_running_loop(guest.loop)
+    sys.set_asyncgen_hooks(finalizer=lambda generator: guest.loop.call_soon(guest.loop.create_task, generator.aclose()))
+    # What is there now stays: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    guest.greet()
+    guest.run()
+
+
+if __name__ == "__main__":
+    main()
