@@ -30,10 +30,19 @@ const ABSENT: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
+/** Modules of Python that are often used without being imported. */
+const MODULES =
+  /^(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)$/;
+
+/** Packages of Python by which programs would reach outside. */
+const NETWORK_PACKAGES = /^(requests|httpx|aiohttp|urllib3|websockets|boto3|openai|anthropic)\b/;
+
 /** What the author of a program can do about a fault, where that can be told. */
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
   if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
+  const inPython = hintForPython(fault, tools);
+  if (inPython !== undefined) return inPython;
   const notFunction = /^tools\.([\w.]+) is not a function$/.exec(fault.message)?.[1];
   if (notFunction !== undefined) return meantTool(notFunction, tools) ?? listTools(tools);
   const onPromise = /^(tools\.[\w.]+\(\.\.\.\))\.(\w+) is not a function$/.exec(fault.message);
@@ -46,6 +55,28 @@ export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   if (path !== undefined) return meantTool(path, tools) ?? listTools(tools);
   if (/ is not (a function|iterable)/.test(fault.message) && /(?<!await\s+)\btools\.\w/.test(fault.excerpt ?? ""))
     return "A call returns a promise: await it before using its result.";
+  return undefined;
+}
+
+/** The same for the words of Python, and of the guest that runs it. */
+function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
+  const noTool = /^tools(?:\.([\w.]+))? has no tool '(\w+)'$/.exec(message);
+  if (noTool) {
+    const name = noTool[1] === undefined ? `${noTool[2]}` : `${noTool[1]}.${noTool[2]}`;
+    return meantTool(name, tools) ?? listTools(tools);
+  }
+  const undefinedName = /^name '(\w+)' is not defined$/.exec(message)?.[1];
+  if (undefinedName !== undefined)
+    return MODULES.test(undefinedName)
+      ? `Import it first: import ${undefinedName}.`
+      : (ABSENT.get(undefinedName) ?? meantTool(undefinedName, tools));
+  const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
+  if (missingModule !== undefined)
+    return NETWORK_PACKAGES.test(missingModule)
+      ? "Everything outside is reached through `tools`. Python's standard library is there, and no other package."
+      : "Python's standard library is there, and no other package. Write what is needed into the program.";
+  if (/'(coroutine|Task|async_generator)' object (is not|has no|does not)/.test(message))
+    return "An async function returns before its result is there: await it before using what it returns.";
   return undefined;
 }
 

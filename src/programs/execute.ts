@@ -61,7 +61,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
   const { sandbox, gate, journal, onEvent } = context;
   const { source, language, limits, tenant, signal } = request;
 
-  const prepared = prepare(source);
+  const prepared = prepare(source, language);
   if (!prepared.ok)
     return { execution, ending: { type: "failed", fault: prepared.fault }, calls: [], resultBytes: 0, ...NOT_DRIVEN };
   const { program, map } = prepared;

@@ -1,11 +1,11 @@
+import type { Language } from "../../bridge/frames.ts";
 import { parseProgram, type ReadProgram, type UnreadProgram } from "./parse-program.ts";
+import { preparePython } from "./prepare-python.ts";
+import { PROGRAM_EMPTY, refuseText, severalPrograms } from "./refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
 import { faultAt, type Position, type SourceMap } from "./source-map.ts";
 import type { Fault } from "./outcome.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
-
-/** Most bytes of a program: some 16,000 tokens. Reading the worst of them holds the host's thread for about 30 ms. */
-export const PROGRAM_BYTES = 64 * 1024;
 
 export type Prepared =
   | { readonly ok: true; readonly program: string; readonly map: SourceMap }
@@ -16,9 +16,13 @@ export type Prepared =
  * stripped, a bare function is called, a last expression is returned. Everything stays on its line, and the map
  * leads every position back to the source. What cannot run is told here, before anything is started.
  */
-export function prepare(source: string): Prepared {
+export function prepare(source: string, language: Language = "javascript"): Prepared {
   const refused = refuseText(source);
   if (refused) return { ok: false, fault: refused };
+  return language === "python" ? preparePython(source) : prepareJavaScript(source);
+}
+
+function prepareJavaScript(source: string): Prepared {
   const parsed = readCode(source);
   if ("fault" in parsed) return { ok: false, fault: faultAt(source, parsed.fault, parsed.position) };
   const { program, insertions } = returnLastExpression(parsed);
@@ -35,7 +39,7 @@ export function prepare(source: string): Prepared {
 function readCode(source: string): ReadProgram | UnreadProgram {
   const asItIs = beginsWithFence(source) ? undefined : parseProgram(source);
   if (asItIs && "body" in asItIs && !startsWithTemplateOfFence(asItIs)) return asItIs;
-  const stripped = stripFence(source);
+  const stripped = stripFence(source, "javascript");
   switch (stripped.type) {
     case "none":
       return asItIs ?? parseProgram(source);
@@ -46,14 +50,6 @@ function readCode(source: string): ReadProgram | UnreadProgram {
   }
 }
 
-function severalPrograms(count: number): Fault {
-  return {
-    name: "ProgramError",
-    code: "programs_several",
-    message: `The text has ${count} blocks of code, and each may be the program. Send one program, in one block or in none.`,
-  };
-}
-
 /**
  * Whether a fence is the first statement, behind a comment or a word with a colon: JavaScript reads it as an empty
  * template literal that is called with the next one, which nobody means.
@@ -61,29 +57,4 @@ function severalPrograms(count: number): Fault {
 function startsWithTemplateOfFence({ text, body: [first] }: ReadProgram): boolean {
   const statement = first?.type === "LabeledStatement" ? first.body : first;
   return statement !== undefined && text.startsWith("```", statement.start);
-}
-
-const PROGRAM_EMPTY: Fault = {
-  name: "ProgramError",
-  code: "program_empty",
-  message: "The program is empty. Write the body of an async function that calls tools and returns a value.",
-};
-
-function refuseText(source: string): Fault | undefined {
-  if (source.trim() === "") return PROGRAM_EMPTY;
-  const bytes = Buffer.byteLength(source);
-  if (bytes > PROGRAM_BYTES)
-    return {
-      name: "ProgramError",
-      code: "program_too_large",
-      message: `The program has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed. Fetch data with tools instead of writing it into the program.`,
-    };
-  const control = source.search(/[\0-\x08\x0e-\x1f]|\ufffd{3}/);
-  if (control >= 0)
-    return {
-      name: "ProgramError",
-      code: "program_not_text",
-      message: `The program is not text: character ${control + 1} cannot stand in a program. Send its source code.`,
-    };
-  return undefined;
 }

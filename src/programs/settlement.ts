@@ -68,7 +68,7 @@ function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumsta
     return { type: "stopped", limit: "calls", allowed: limits.calls, seen: calls };
   if (fault.code === "value_too_large")
     return { type: "stopped", limit: "outputBytes", allowed: limits.outputBytes, seen: limits.frameBytes };
-  if (fault.name === "RangeError" && OUT_OF_MEMORY.test(fault.message))
+  if (OUT_OF_MEMORY.test(`${fault.name}: ${fault.message}`))
     return { type: "stopped", limit: "memoryBytes", allowed: limits.memoryBytes, seen: limits.memoryBytes };
   const { line, column, ...words } = fault;
   const position =
@@ -82,8 +82,9 @@ function changes(tools: ToolSet, name: string): boolean {
   return tool !== undefined && isVisible(tool, ["programmatic"]) && tool.effect !== "read";
 }
 
-/** What V8 throws where it has no memory for an array buffer, instead of ending the engine. */
-const OUT_OF_MEMORY = /^Array buffer allocation failed$/;
+/** What V8 throws where it has no memory for an array buffer, and Python where it has none for anything, instead of ending the engine. */
+const OUT_OF_MEMORY =
+  /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
 
 /** The program may have changed something, and nobody knows. */
 function notAwaited(writing: readonly string[]): Fault {

@@ -1,11 +1,16 @@
-/** What opens a block: the fence, the language, and whatever else is said of it. */
-const FENCE = /^[ \t]*(`{3,}|~{3,})[ \t]*\{?[ \t.]*([\w+#-]*)[^`]*$/;
+import type { Language } from "../../bridge/frames.ts";
 
-/** Languages that blocks with programs are marked with; a block may be marked with none. */
-const PROGRAMS = new Set(["", "js", "javascript", "mjs", "jsx", "node", "ts", "typescript", "mts", "tsx"]);
+/** What opens a block: the fence, the language, and whatever else is said of it. */
+export const FENCE_LINE = /^[ \t]*(`{3,}|~{3,})[ \t]*\{?[ \t.]*([\w+#-]*)[^`]*$/;
+
+/** What blocks with programs of a language are marked with; a block may be marked with nothing. */
+const MARKS: Readonly<Record<Language, ReadonlySet<string>>> = {
+  javascript: new Set(["", "js", "javascript", "mjs", "jsx", "node", "ts", "typescript", "mts", "tsx"]),
+  python: new Set(["", "py", "py3", "python", "python3"]),
+};
 
 interface Block {
-  readonly language: string;
+  readonly mark: string;
   /** Indices of the lines of its two fences. */
   readonly open: number;
   readonly close: number;
@@ -22,10 +27,10 @@ export type Stripped =
  * Code without the Markdown round it: only what is in its fenced block stays, on the lines where it was, and all other
  * lines become empty. Blocks in other languages are passed over where there is one for a program.
  */
-export function stripFence(source: string): Stripped {
+export function stripFence(source: string, language: Language): Stripped {
   const lines = source.split("\n");
   const blocks = blocksOf(lines);
-  const programs = blocks.filter(({ language }) => PROGRAMS.has(language.toLowerCase()));
+  const programs = blocks.filter(({ mark }) => MARKS[language].has(mark.toLowerCase()));
   const written = programs.filter((block) => inside(lines, block).some((line) => line.trim() !== ""));
   if (written.length > 1) return { type: "several", count: written.length };
   const block = written[0] ?? programs[0] ?? blocks[0];
@@ -41,17 +46,17 @@ export function stripFence(source: string): Stripped {
 
 /** Whether the first thing in a text is a fence: JavaScript would read it as template literals. */
 export function beginsWithFence(source: string): boolean {
-  return FENCE.test(source.trimStart().split("\n", 1)[0] ?? "");
+  return FENCE_LINE.test(source.trimStart().split("\n", 1)[0] ?? "");
 }
 
 function blocksOf(lines: readonly string[]): Block[] {
   const blocks: Block[] = [];
   for (let open = 0; open < lines.length; open += 1) {
-    const [, fence, language = ""] = FENCE.exec(lines[open] ?? "") ?? [];
+    const [, fence, mark = ""] = FENCE_LINE.exec(lines[open] ?? "") ?? [];
     if (fence === undefined) continue;
     const length = lines.slice(open + 1).findIndex((line) => closes(line.trim(), fence));
     const close = length < 0 ? lines.length : open + 1 + length;
-    blocks.push({ language, open, close });
+    blocks.push({ mark, open, close });
     open = close;
   }
   return blocks;

@@ -90,3 +90,43 @@ test.each<[string, string?]>([
 ])("nothing is said about %j (%j)", (message, excerpt) => {
   expect(hint(message, excerpt)).toBeUndefined();
 });
+
+test("who misspells a tool in Python is told the nearest that programs may call", () => {
+  const meant = "Did you mean tools.crm.listPeople?";
+  for (const message of [
+    "tools.crm has no tool 'listPeopl'",
+    "tools has no tool 'listPeople'",
+    "name 'listPeople' is not defined",
+  ])
+    expect(hint(message)).toBe(meant);
+  const all = "There are tools.crm.listPeople, tools.billing.listInvoices.";
+  expect(hint("tools has no tool 'zzzzzz'")).toBe(all);
+  expect(hint("tools.billing has no tool 'zzzzzz'")).toBe(all);
+  expect(hint("tools.crm has no tool 'listPersons'")).not.toContain("listPersons");
+});
+
+test.each([
+  ["name 'json' is not defined", "Import it first: import json."],
+  ["name 'fetch' is not defined", "A program has no network. Everything outside is reached through `tools`."],
+  [
+    "No module named 'requests'",
+    "Everything outside is reached through `tools`. Python's standard library is there, and no other package.",
+  ],
+  [
+    "No module named 'pandas.core'",
+    "Python's standard library is there, and no other package. Write what is needed into the program.",
+  ],
+  [
+    "'coroutine' object is not iterable",
+    "An async function returns before its result is there: await it before using what it returns.",
+  ],
+])("the words of Python have hints of their own: %s", (message, expected) => {
+  expect(hint(message)).toBe(expected);
+});
+
+test.each(["name 'total' is not defined", "'int' object is not iterable", "crm has no tool 'listPeople'"])(
+  "nothing is said about %j",
+  (message) => {
+    expect(hint(message)).toBeUndefined();
+  },
+);

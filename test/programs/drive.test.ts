@@ -105,6 +105,19 @@ test("an execution that never got a guest rejects, and its journal says that it 
   expect(summaries).toMatchObject([{ ended: true }]);
 });
 
+test("a program that has used what cannot be replayed ends with its guest", async () => {
+  const marked = '{"kind":"unreplayable","cause":"files"}';
+  const guests = scripted([[CALL(1, "echo"), marked, TURN_END(1)], DEATH]);
+  const { outcome } = await execute(guests);
+  expect(outcome).toEqual({
+    type: "crashed",
+    code: "engine_died",
+    detail:
+      "the machine took it; it was not run again, because it had used what a replay would not find as it was (files)",
+  });
+  expect(guests.opened()).toBe(1);
+});
+
 test("output that was heard before a death is not heard again", async () => {
   const output = '{"kind":"output","stream":"stdout","dropped":0}\n"hello\\n"';
   const first = [[output, CALL(1, "echo"), TURN_END(1)], DEATH] as const;

@@ -168,8 +168,10 @@ test("a program that got no memory for a buffer was stopped by the limit on memo
   const { memoryBytes } = DEFAULT_LIMITS;
   const fault = { name: "RangeError", message: "Array buffer allocation failed" };
   const stopped = { type: "stopped", limit: "memoryBytes", allowed: memoryBytes, seen: memoryBytes };
-  expect(settle(threw(fault), circumstances).ending).toEqual(stopped);
+  const inPython = { name: "MemoryError", message: "There is not enough memory for this." };
+  for (const one of [fault, inPython]) expect(settle(threw(one), circumstances).ending).toEqual(stopped);
   for (const other of [
+    { ...inPython, message: "a word of the program's own" },
     { ...fault, name: "Error" },
     { ...fault, message: "Array buffer allocation failed again" },
   ])

@@ -24,7 +24,7 @@ test.each([
   ["```js\n```\n```js\na\n```", "\n\n\na\n"],
   ["```unknown\na\n```", "\na\n"],
 ])("of the text %j only the block with the program stays, on its lines: %j", (source, code) => {
-  expect(stripFence(source)).toEqual({ type: "code", code });
+  expect(stripFence(source, "javascript")).toEqual({ type: "code", code });
   expect(code.split("\n")).toHaveLength(source.split("\n").length);
 });
 
@@ -35,20 +35,26 @@ test.each([
   ["```js\n```", "\n"],
   ["```js", ""],
 ])("of the text %j, whose block is empty, only the fences go: %j", (source, code) => {
-  expect(stripFence(source)).toEqual({ type: "code", code });
+  expect(stripFence(source, "javascript")).toEqual({ type: "code", code });
 });
 
 test.each([
   ["```\na\n```\nand\n```\nb\n```", 2],
   ["```js\na\n```\n```json\n{}\n```\n```ts\nb\n```\n```\nc\n```", 3],
 ])("of the text %j it cannot be told which block is the program", (source, count) => {
-  expect(stripFence(source)).toEqual({ type: "several", count });
+  expect(stripFence(source, "javascript")).toEqual({ type: "several", count });
+});
+
+test("which block is the program depends on its language", () => {
+  const source = "```js\nreturn 1\n```\n```python\nreturn 2\n```";
+  expect(stripFence(source, "javascript")).toEqual({ type: "code", code: "\nreturn 1\n\n\n\n" });
+  expect(stripFence(source, "python")).toEqual({ type: "code", code: "\n\n\n\nreturn 2\n" });
 });
 
 test.each(["return 1", "", "`a`\n``\nb", "```a`` b", "x ```\na", "return `\n\\`\\`\\`js\n`"])(
   "the text %j has no fence",
   (source) => {
-    expect(stripFence(source)).toEqual({ type: "none" });
+    expect(stripFence(source, "javascript")).toEqual({ type: "none" });
   },
 );
 

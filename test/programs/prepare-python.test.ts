@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { prepare } from "../../src/programs/prepare.ts";
+
+function prepared(source: string): string {
+  const result = prepare(source, "python");
+  if (!result.ok) throw new Error(`${result.fault.message} in ${JSON.stringify(source)}`);
+  expect(result.map.source).toBe(source);
+  expect(result.map.toSource({ line: 3, column: 7 })).toEqual({ line: 3, column: 7 });
+  return result.program;
+}
+
+test.each([
+  ["```python\na = 1\na\n```", "\na = 1\na\n"],
+  ["Here's the program; it lists people:\n```py\nreturn 1\n```\nDone.", "\n\nreturn 1\n\n"],
+  ["# The program\n~~~\nreturn 1\n~~~", "\n\nreturn 1\n"],
+  ["1. In a list:\n   ```python\n   return 1\n   ```", "\n\n   return 1\n"],
+  ["return 1\n```", "return 1\n"],
+  ['x = """text"""\n```python\nreturn 2\n```', "\n\nreturn 2\n"],
+  ["```python\r\nreturn 1\r\n```\r\n", "\nreturn 1\r\n\n"],
+])("the Markdown round %j goes, and every line stays where it was: %j", (source, program) => {
+  expect(prepared(source)).toBe(program);
+});
+
+test.each([
+  "return 1 +",
+  "no Python at all",
+  'report = """\n```js\ncode\n```\n"""\nreturn report',
+  "report = '''it's \\''' \"\n~~~\n'''\nreturn report",
+  'a = "it\\"s" # don\'t "\nb = """\n```\n"""\nreturn b',
+  'x = "```"\nreturn x',
+  '"""never closed\n```\n',
+])("the program %j is no Markdown, and stays as it is: whether it is Python is for the guest to say", (source) => {
+  expect(prepared(source)).toBe(source);
+});
+
+test.each(["", " \n", "```python\n```", "```\n\n```\n"])("an empty program is refused (program %#)", (source) => {
+  expect(prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "program_empty" } });
+});
+
+test("what is no text is refused in the same words as in any language", () => {
+  expect(prepare("return 1\0", "python")).toEqual(prepare("return 1\0"));
+});
