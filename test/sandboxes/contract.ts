@@ -1,23 +1,28 @@
 import { afterAll, expect, test } from "vitest";
+import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../../src/errors.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { answerPing, heardUntil, iterate, LIMITS, openGuest, startText } from "../support/guests.ts";
+import { CONTRACT_PROGRAMS } from "./contract-programs.ts";
 
 /** In what sandboxes may differ. Everything else holds for all. */
 export interface Capabilities {
   /** A guest that does not yield, or takes all memory, can be ended. */
   readonly ends: "anything" | "what yields";
+  /** The language whose guests are held to it here; JavaScript where nothing is said. */
+  readonly language?: Language;
 }
 
-const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
-
-/** What every sandbox promises. */
-export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabilities): void {
+/** What every sandbox promises, of each language that it runs. */
+export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "javascript" }: Capabilities): void {
   const sandbox = makeSandbox();
+  const programs = CONTRACT_PROGRAMS[language];
+  const READY = `{"kind":"ready","protocol":1,"language":"${language}"}`;
+  const open = (from = sandbox) => openGuest(from, "test", LIMITS, language);
   afterAll(() => sandbox[Symbol.asyncDispose]());
 
   test("a guest greets, and says nothing more before it is started", async () => {
-    await using guest = await openGuest(sandbox);
+    await using guest = await open();
     const frames = iterate(guest);
     expect(await heardUntil(frames, "ready")).toEqual([READY]);
     guest.send([startText("return 1")]);
@@ -25,13 +30,9 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   });
 
   test("events that are sent together are turns of their own, in order", async () => {
-    await using guest = await openGuest(sandbox);
+    await using guest = await open();
     const frames = iterate(guest);
-    guest.send([
-      startText("const [a, b] = await Promise.all([tools.ping({ n: 1 }), tools.ping({ n: 2 })]);\nreturn a + b;"),
-      answerPing(2, "second"),
-      answerPing(1, "first"),
-    ]);
+    guest.send([startText(programs.addsTwo), answerPing(2, "second"), answerPing(1, "first")]);
     expect(await heardUntil(frames, "settled")).toEqual([
       READY,
       '{"kind":"call","id":1,"tool":"ping"}\n{"n":1}',
@@ -43,13 +44,11 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   });
 
   test("two guests run at once and know nothing of each other", async () => {
-    await using one = await openGuest(sandbox);
-    await using two = await openGuest(sandbox);
+    await using one = await open();
+    await using two = await open();
     const [framesOfOne, framesOfTwo] = [iterate(one), iterate(two)];
-    const program = (name: string) =>
-      `globalThis.name = ${JSON.stringify(name)};\nawait tools.ping({});\nreturn globalThis.name;`;
-    one.send([startText(program("one"))]);
-    two.send([startText(program("two"))]);
+    one.send([startText(programs.keepsName("one"))]);
+    two.send([startText(programs.keepsName("two"))]);
     await heardUntil(framesOfOne, "turn_end");
     await heardUntil(framesOfTwo, "turn_end");
     two.send([answerPing(1, 0)]);
@@ -60,13 +59,9 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
 
   test("nothing a program leaves behind is found by the next one", async () => {
     for (const expected of ['"first"', '"first"', '"first"']) {
-      const guest = await openGuest(sandbox);
+      const guest = await open();
       const frames = iterate(guest);
-      guest.send([
-        startText(
-          'const seen = globalThis.left ?? "first";\nglobalThis.left = "trace";\nObject.prototype.left = "trace";\nArray.prototype.map = null;\nreturn seen;',
-        ),
-      ]);
+      guest.send([startText(programs.leavesTraces)]);
       expect((await heardUntil(frames, "settled")).at(-1)).toBe(`{"kind":"settled","ok":true,"notes":[]}\n${expected}`);
       guest.release();
       expect(await guest.exit).toEqual({ type: "released" });
@@ -74,7 +69,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   });
 
   test("after a release the frames end, and what is sent goes nowhere", async () => {
-    const guest = await openGuest(sandbox);
+    const guest = await open();
     const frames = iterate(guest);
     guest.send([startText("return 1")]);
     await heardUntil(frames, "settled");
@@ -86,7 +81,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   });
 
   test("the first reason for an end is the one that counts", async () => {
-    const guest = await openGuest(sandbox);
+    const guest = await open();
     guest.kill("first");
     guest.kill("second");
     guest.release();
@@ -94,11 +89,11 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   });
 
   test("a frame over frameBytes ends the guest as broken", async () => {
-    await using guest = await openGuest(sandbox);
+    await using guest = await open();
     guest.send([
       startText("return 1")
         .replace('"frameBytes":1048576', '"frameBytes":99999999')
-        .replace("return 1", "return 'x'.repeat(1048576)"),
+        .replace("return 1", programs.returnsTooMuch),
     ]);
     expect(await guest.exit).toEqual({
       type: "broken",
@@ -107,9 +102,13 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   });
 
   test("a language it does not run is refused in a sentence", async () => {
-    const options = { language: "python", limits: LIMITS, tenant: "test" } as const;
+    const other: Language = sandbox.languages.includes("python") ? "javascript" : "python";
+    if (sandbox.languages.includes(other)) return;
+    const options = { language: other, limits: LIMITS, tenant: "test" } as const;
     const opening = sandbox.open(options, AbortSignal.timeout(20_000));
-    await expect(opening).rejects.toThrow(`The ${sandbox.name} sandbox runs javascript, not python.`);
+    await expect(opening).rejects.toThrow(
+      `The ${sandbox.name} sandbox runs ${sandbox.languages.join(", ")}, not ${other}.`,
+    );
     await expect(opening).rejects.toSatisfy(
       (error) => PortcullisError.is(error) && error.code === "sandbox_unavailable",
     );
@@ -117,13 +116,13 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
 
   test("nothing is opened once the signal is aborted", async () => {
     const reason = new Error("not wanted any more");
-    const opening = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "test" }, AbortSignal.abort(reason));
+    const opening = sandbox.open({ language, limits: LIMITS, tenant: "test" }, AbortSignal.abort(reason));
     await expect(opening).rejects.toBe(reason);
   });
 
   test("disposing of a guest ends it, and of a sandbox all of them", async () => {
     const own = makeSandbox();
-    const guests = [await openGuest(own), await openGuest(own)];
+    const guests = [await open(own), await open(own)];
     await guests[0]?.[Symbol.asyncDispose]();
     expect(await guests[0]?.exit).toEqual({ type: "killed", reason: "disposed" });
     await own[Symbol.asyncDispose]();
@@ -133,25 +132,17 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends }: Capabiliti
   if (ends === "what yields") return;
 
   test("a guest that never yields can be ended", async () => {
-    const guest = await openGuest(sandbox);
+    const guest = await open();
     const frames = iterate(guest);
-    guest.send([startText("await tools.ping({});\nfor (;;) {}")]);
+    guest.send([startText(programs.neverYields)]);
     await heardUntil(frames, "turn_end");
     guest.send([answerPing(1, 0)]);
     guest.kill("enough");
     expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
   });
 
-  test.each([
-    ["live objects", "const kept = [];\nfor (;;) kept.push({ a: 1 });"],
-    [
-      "date formats, which live outside of V8's heap",
-      "const kept = [];\nfor (;;) kept.push(new Intl.DateTimeFormat('en'));",
-    ],
-    ["strings", "const kept = [];\nfor (let n = 0; ; n += 1) kept.push(String(n).repeat(1e5).toUpperCase());"],
-    ["one enormous request", "Array.from({ length: 1e9 }, (_, n) => n);"],
-  ])("a guest that takes all memory by %s ends for memory", async (_kind, program) => {
-    await using guest = await openGuest(sandbox);
+  test.each(programs.takeAllMemory)("a guest that takes all memory by %s ends for memory", async (_kind, program) => {
+    await using guest = await open();
     guest.send([startText(program)]);
     expect((await guest.exit).type).toBe("memory");
     expect(guest.usage().peakMemoryBytes).toBeGreaterThan(0);

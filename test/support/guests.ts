@@ -1,10 +1,15 @@
-import { frameText, PROTOCOL_VERSION } from "../../bridge/frames.ts";
+import { frameText, type Language, PROTOCOL_VERSION } from "../../bridge/frames.ts";
 import type { Guest, Sandbox, SandboxLimits } from "../../src/sandboxes/sandbox.ts";
 
 export const LIMITS: SandboxLimits = { memoryBytes: 64 * 1024 * 1024, frameBytes: 1024 * 1024 };
 
-export function openGuest(sandbox: Sandbox, tenant = "test", limits = LIMITS): Promise<Guest> {
-  return sandbox.open({ language: "javascript", limits, tenant }, AbortSignal.timeout(20_000));
+export function openGuest(
+  sandbox: Sandbox,
+  tenant = "test",
+  limits = LIMITS,
+  language: Language = "javascript",
+): Promise<Guest> {
+  return sandbox.open({ language, limits, tenant }, AbortSignal.timeout(20_000));
 }
 
 /** Text of a `start` frame for a program that may call `ping`. */
