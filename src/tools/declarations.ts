@@ -2,11 +2,14 @@ import { optionError, PortcullisError } from "../errors.ts";
 import { countTokens } from "./count-tokens.ts";
 import { jsonSchemaOf } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
-import { oneLine, typeText } from "./type-text.ts";
+import { PYTHON } from "./type-notation.ts";
+import { fieldsOf, oneLine, typeText } from "./type-text.ts";
+
+export type ProgramLanguage = "javascript" | "python";
 
 export interface DeclarationOptions {
-  /** Language of the programs; JavaScript programs are declared in TypeScript. */
-  readonly language?: "javascript";
+  /** Language of the programs, JavaScript by default; those are declared in TypeScript. */
+  readonly language?: ProgramLanguage;
   /** Most tokens that the declarations may take; 4,000 by default. */
   readonly budgetTokens?: number;
 }
@@ -51,40 +54,102 @@ export function declareTools(tools: readonly Tool[], options: DeclarationOptions
       "option_invalid",
       `declarations: there is no option ${JSON.stringify(unknown)}. The options are language, budgetTokens.`,
     );
-  if (language !== "javascript") throw optionError("declarations({ language })", `"javascript"`, language);
+  if (!Object.hasOwn(FORMS, language))
+    throw optionError("declarations({ language })", `"javascript" or "python"`, language);
+  const form = FORMS[language];
   if (!Number.isSafeInteger(budgetTokens) || budgetTokens < 1)
     throw optionError("declarations({ budgetTokens })", "a whole number from 1", budgetTokens);
   for (const detail of DETAILS) {
     const text = joinLines(
+      form,
       detail.leftOut,
-      tools.map((tool) => declare(tool, detail)),
+      tools.map((tool) => declare(tool, form, detail)),
     );
     if (countTokens(text) <= budgetTokens) return text;
   }
-  return namesOnly(tools, budgetTokens);
+  return namesOnly(tools, form, budgetTokens);
 }
 
-function declare(tool: Tool, { toolDescription, propertyDescription, depth }: Detail): string {
-  const options = { descriptionLength: propertyDescription, depth };
-  const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), options);
-  const result =
-    tool.output === undefined ? "unknown" : typeText(jsonSchemaOf(tool.name, "output", tool.output), options);
-  const description = oneLine(tool.description, toolDescription);
-  return `tools.${tool.name}(input: ${input}): Promise<${result}>${toolDescription === 0 ? "" : ` // ${description}`}`;
+/** How a tool is declared in one language. */
+interface Form {
+  readonly comment: string;
+  readonly signature: (tool: Tool, detail: TypeDetail) => string;
+  readonly bareSignature: (name: string) => string;
 }
 
-function namesOnly(tools: readonly Tool[], budgetTokens: number): string {
-  const names = tools.map((tool) => `tools.${tool.name}(input)`);
+interface TypeDetail {
+  readonly descriptionLength: number;
+  readonly depth: number;
+}
+
+const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
+  javascript: {
+    comment: "//",
+    signature(tool, detail) {
+      const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
+      const result =
+        tool.output === undefined ? "unknown" : typeText(jsonSchemaOf(tool.name, "output", tool.output), detail);
+      return `tools.${tool.name}(input: ${input}): Promise<${result}>`;
+    },
+    bareSignature: (name) => `tools.${name}(input)`,
+  },
+  python: {
+    comment: "#",
+    signature(tool, detail) {
+      const options = { ...detail, notation: PYTHON };
+      const result =
+        tool.output === undefined ? PYTHON.unknown : typeText(jsonSchemaOf(tool.name, "output", tool.output), options);
+      return `await ${pythonPath(tool.name)}(${pythonParameters(tool, options)}) -> ${result}`;
+    },
+    bareSignature: (name) => `await ${pythonPath(name)}(...)`,
+  },
+};
+
+/** Words that cannot be names in Python, which programs in JavaScript may call fields and tools by. */
+const PYTHON_KEYWORDS = new Set(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
+    " ",
+  ),
+);
+
+function isPythonName(name: string): boolean {
+  return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
+}
+
+function pythonPath(name: string): string {
+  return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
+}
+
+/** Named fields, or one dict where they have names that Python cannot write. */
+function pythonParameters(tool: Tool, options: Parameters<typeof fieldsOf>[1]): string {
+  const schema = jsonSchemaOf(tool.name, "input", tool.input);
+  const fields = options.depth > 0 ? fieldsOf(schema, options) : undefined;
+  if (!fields?.every(({ name }) => isPythonName(name))) return `input: ${typeText(schema, options)}`;
+  const named = fields.map(
+    ({ name, type, required, comment }) => `${name}: ${type}${comment}${required ? "" : " = ..."}`,
+  );
+  return named.length === 0 ? "" : `*, ${named.join(", ")}`;
+}
+
+function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, depth }: Detail): string {
+  const signature = form.signature(tool, { descriptionLength: propertyDescription, depth });
+  return toolDescription === 0
+    ? signature
+    : `${signature} ${form.comment} ${oneLine(tool.description, toolDescription)}`;
+}
+
+function namesOnly(tools: readonly Tool[], form: Form, budgetTokens: number): string {
+  const names = tools.map((tool) => form.bareSignature(tool.name));
   let kept = names.length;
   for (;;) {
     const missing = names.length - kept;
     const leftOut = `Types and descriptions are left out${missing === 0 ? "" : `, and so are ${missing} of ${names.length} tools`}: the budget of ${budgetTokens} tokens has no room for them.`;
-    const text = joinLines(leftOut, names.slice(0, kept));
+    const text = joinLines(form, leftOut, names.slice(0, kept));
     if (kept === 0 || countTokens(text) <= budgetTokens) return text;
     kept = Math.floor(kept * 0.9);
   }
 }
 
-function joinLines(leftOut: string | undefined, lines: readonly string[]): string {
-  return [...(leftOut === undefined ? [] : [`// ${leftOut}`]), ...lines].join("\n");
+function joinLines({ comment }: Form, leftOut: string | undefined, lines: readonly string[]): string {
+  return [...(leftOut === undefined ? [] : [`${comment} ${leftOut}`]), ...lines].join("\n");
 }

@@ -1,23 +1,38 @@
 import { type JsonSchema, resolveReference } from "./schema.ts";
+import { type Field, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
 
 export interface TypeTextOptions {
   /** Longest description of a property, in characters; 0 leaves them out. */
   readonly descriptionLength: number;
-  /** Levels of nesting written out; deeper ones become `object` or `unknown[]`. */
+  /** Levels of nesting written out; of deeper ones only is said whether they are objects or arrays. */
   readonly depth: number;
+  /** In which language; TypeScript where nothing is said. */
+  readonly notation?: TypeNotation;
 }
 
+/** Longest name of a field that is no identifier, in characters. */
+const ODD_NAME_LENGTH = 64;
 /** Literals of one enumeration written out. */
 const LITERALS_SHOWN = 16;
 /** Parts of a schema that are read for one type: references can make a small schema stand for an enormous one. */
 const PARTS_READ = 2000;
 
 /**
- * A JSON Schema as a TypeScript type on one line, for a model to read. It follows `$ref` within the schema only.
- * What has no counterpart in TypeScript (patterns, bounds) is left out: the gate checks it.
+ * A JSON Schema as a type on one line, for a model to read. It follows `$ref` within the schema only. What types
+ * have no words for (patterns, bounds) is left out: the gate checks it.
  */
 export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
   return new TypePrinter(schema, options).print(schema, 0).text;
+}
+
+/** The fields of a schema that is an object and nothing else, with their types; undefined for any other. */
+export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
+  const others = schema.additionalProperties;
+  const isPlain =
+    isSchemaObject(schema.properties) &&
+    ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].every((word) => schema[word] === undefined) &&
+    !(isSchemaObject(others) && Object.keys(others).length > 0);
+  return isPlain ? new TypePrinter(schema, options).fields(schema, 0) : undefined;
 }
 
 /** A text on one line, cut at a word's end to a length, without what could end a comment or steer a terminal. */
@@ -39,27 +54,29 @@ interface Type {
 class TypePrinter {
   readonly #root: JsonSchema;
   readonly #options: TypeTextOptions;
+  readonly #notation: TypeNotation;
   readonly #following: string[] = [];
   #partsRead = 0;
 
   constructor(root: JsonSchema, options: TypeTextOptions) {
     this.#root = root;
     this.#options = options;
+    this.#notation = options.notation ?? TYPESCRIPT;
   }
 
   print(schema: unknown, depth: number): Type {
     this.#partsRead += 1;
-    if (schema === false) return { text: "never" };
-    if (!isSchemaObject(schema) || this.#partsRead > PARTS_READ) return { text: "unknown" };
+    if (schema === false) return { text: this.#notation.never };
+    if (!isSchemaObject(schema) || this.#partsRead > PARTS_READ) return { text: this.#notation.unknown };
     if (typeof schema.$ref === "string") return this.#follow(schema.$ref, depth);
-    if ("const" in schema) return { text: literal(schema.const) };
-    if (Array.isArray(schema.enum)) return enumeration(schema.enum);
+    if ("const" in schema) return this.#enumeration([schema.const]);
+    if (Array.isArray(schema.enum)) return this.#enumeration(schema.enum);
     const parts = [
       this.#printAlternatives(schema, depth),
       this.#printAll(schema, depth),
       this.#printTyped(schema, depth),
     ];
-    return join(
+    return this.#join(
       parts.filter((part) => part !== undefined),
       "&",
     );
@@ -68,7 +85,7 @@ class TypePrinter {
   #printAlternatives(schema: JsonSchema, depth: number): Type | undefined {
     const alternatives = schema.anyOf ?? schema.oneOf;
     return Array.isArray(alternatives)
-      ? join(
+      ? this.#join(
           alternatives.map((one) => this.print(one, depth)),
           "|",
         )
@@ -77,7 +94,7 @@ class TypePrinter {
 
   #printAll(schema: JsonSchema, depth: number): Type | undefined {
     return Array.isArray(schema.allOf)
-      ? join(
+      ? this.#join(
           schema.allOf.map((one) => this.print(one, depth)),
           "&",
         )
@@ -87,7 +104,7 @@ class TypePrinter {
   /** What `type` and the words that belong to it say; nothing where they say nothing beside others. */
   #printTyped(schema: JsonSchema, depth: number): Type | undefined {
     if (Array.isArray(schema.type))
-      return join(
+      return this.#join(
         schema.type.map((type) => this.#printType(type, schema, depth)),
         "|",
       );
@@ -105,45 +122,52 @@ class TypePrinter {
       case "number":
       case "boolean":
       case "null":
-        return { text: type };
       case "integer":
-        return { text: "number" };
+        return { text: this.#notation[type] };
       case "array":
         return this.#printArray(schema, depth);
       case "object":
         return this.#printObject(schema, depth);
       default:
-        return isSchemaObject(schema.properties) ? this.#printObject(schema, depth) : { text: "unknown" };
+        return isSchemaObject(schema.properties) ? this.#printObject(schema, depth) : { text: this.#notation.unknown };
     }
   }
 
   #printArray(schema: JsonSchema, depth: number): Type {
-    if (depth >= this.#options.depth) return { text: "unknown[]" };
+    if (depth >= this.#options.depth) return { text: this.#notation.deepArray };
     if (Array.isArray(schema.prefixItems))
-      return { text: `[${schema.prefixItems.map((item) => this.print(item, depth + 1).text).join(", ")}]` };
-    return { text: `${bracketed(this.print(schema.items, depth))}[]` };
+      return { text: this.#notation.tupleOf(schema.prefixItems.map((item) => this.print(item, depth + 1).text)) };
+    const element = this.print(schema.items, depth);
+    return { text: this.#notation.arrayOf(this.#notation.bracketsInArrays ? bracketed(element) : element.text) };
   }
 
   #printObject(schema: JsonSchema, depth: number): Type {
-    const properties = isSchemaObject(schema.properties) ? Object.entries(schema.properties) : [];
-    if (depth >= this.#options.depth) return { text: "object" };
-    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-    const fields = properties.map(([name, property]) => {
-      const type = this.print(property, depth + 1).text;
-      return `${propertyName(name)}${required.has(name) ? "" : "?"}: ${type}${this.#comment(property)}`;
-    });
+    if (depth >= this.#options.depth) return { text: this.#notation.deepObject };
+    const fields = this.fields(schema, depth);
     const others = schema.additionalProperties;
     const record =
       isSchemaObject(others) && (fields.length === 0 || Object.keys(others).length > 0)
-        ? { text: `Record<string, ${this.print(others, depth + 1).text}>` }
+        ? { text: this.#notation.recordOf(this.print(others, depth + 1).text) }
         : undefined;
-    const object = fields.length > 0 ? { text: `{ ${fields.join(", ")} }` } : undefined;
+    const object = fields.length > 0 ? { text: this.#notation.fields(fields) } : undefined;
     if (record || object)
-      return join(
+      return this.#join(
         [object, record].filter((part) => part !== undefined),
         "&",
       );
-    return { text: others === false || isSchemaObject(schema.properties) ? "{}" : "Record<string, unknown>" };
+    const { emptyObject, anyObject } = this.#notation;
+    return { text: others === false || isSchemaObject(schema.properties) ? emptyObject : anyObject };
+  }
+
+  fields(schema: JsonSchema, depth: number): readonly Field[] {
+    const properties = isSchemaObject(schema.properties) ? Object.entries(schema.properties) : [];
+    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+    return properties.map(([name, property]) => ({
+      name: /^[A-Za-z_$][\w$]*$/.test(name) ? name : oneLine(name, ODD_NAME_LENGTH),
+      type: this.print(property, depth + 1).text,
+      required: required.has(name),
+      comment: this.#comment(property),
+    }));
   }
 
   #comment(property: unknown): string {
@@ -153,18 +177,31 @@ class TypePrinter {
   }
 
   #follow(reference: string, depth: number): Type {
-    if (this.#following.includes(reference)) return { text: "unknown" };
+    if (this.#following.includes(reference)) return { text: this.#notation.unknown };
     this.#following.push(reference);
     const type = this.print(resolveReference(this.#root, reference), depth);
     this.#following.pop();
     return type;
   }
+
+  #enumeration(values: readonly unknown[]): Type {
+    if (values.length === 0) return { text: this.#notation.never };
+    const shown = values.slice(0, LITERALS_SHOWN);
+    const texts = this.#notation.literals(shown, literal, values.length - shown.length);
+    return this.#join(
+      texts.map((text) => ({ text })),
+      "|",
+    );
+  }
+
+  #join(types: readonly Type[], operator: "|" | "&"): Type {
+    // What is unknown and something else is that other thing.
+    const saying = operator === "|" ? types : types.filter(({ text }) => text !== this.#notation.unknown);
+    return operator === "&" && saying.length === 0 ? { text: this.#notation.unknown } : join(saying, operator);
+  }
 }
 
-function join(types: readonly Type[], operator: "|" | "&"): Type {
-  // What is `unknown` and something else is that other thing.
-  const saying = operator === "|" ? types : types.filter(({ text }) => text !== "unknown");
-  if (operator === "&" && saying.length === 0) return { text: "unknown" };
+function join(saying: readonly Type[], operator: "|" | "&"): Type {
   const different = [...new Map(saying.map((type) => [type.text, type])).values()];
   const [only] = different;
   if (only && different.length === 1) return only;
@@ -182,22 +219,8 @@ function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function enumeration(values: readonly unknown[]): Type {
-  const shown = values.slice(0, LITERALS_SHOWN).map(literal);
-  const more = values.length > shown.length ? [`(${values.length - shown.length} more)`] : [];
-  const type = join(
-    [...shown, ...more].map((text) => ({ text })),
-    "|",
-  );
-  return type.text === "" ? { text: "never" } : type;
-}
-
 function literal(value: unknown): string {
   return typeof value === "string"
     ? JSON.stringify(oneLine(value, 64))
     : oneLine(JSON.stringify(value) ?? "unknown", 200);
-}
-
-function propertyName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(oneLine(name, 64));
 }

@@ -5,6 +5,7 @@ import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
 import { type DeclarationOptions, declareTools } from "../../src/tools/declarations.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
+import { type JsonSchema, jsonSchema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
 
 interface Parts {
@@ -89,6 +90,60 @@ function firstLineAt(budgetTokens: number): string {
   return declareTools(many, { budgetTokens }).split("\n")[0] ?? "";
 }
 
+test("for Python a tool is one line too: how it is awaited, its named fields, what it returns", () => {
+  expect(declareTools([listTool("crm.list")], { language: "python" })).toBe(
+    'await tools.crm.list(*, owner: str /* Whose */, filter: {"year": float} = ...) -> list[{"id": str, "parts": list[{"sum": float}]}] # Lists crm.list',
+  );
+});
+
+test.each<[string, JsonSchema, string]>([
+  ["nothing", { type: "object", properties: {} }, "await tools.a()"],
+  ["nothing known", { type: "object" }, "await tools.a(input: dict[str, Any])"],
+  [
+    "a name that is a word of Python",
+    { type: "object", properties: { from: { type: "string" }, to: { type: "string" } }, required: ["from"] },
+    'await tools.a(input: {"from": str, "to": NotRequired[str]})',
+  ],
+  [
+    "one of two forms",
+    {
+      type: "object",
+      anyOf: [{ type: "object", properties: { id: { type: "integer" } }, required: ["id"] }, { type: "object" }],
+    },
+    'await tools.a(input: {"id": int} | dict[str, Any])',
+  ],
+  [
+    "fields and others",
+    { type: "object", properties: { id: { type: "integer" } }, additionalProperties: { type: "string" } },
+    'await tools.a(input: {"id": NotRequired[int]} & dict[str, str])',
+  ],
+])("a tool that takes %s is declared so for Python", (_what, schema, declared) => {
+  const tool = defineTool({
+    name: "a",
+    description: "Does it",
+    input: jsonSchema(schema),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => null,
+  });
+  expect(declareTools([tool], { language: "python" })).toBe(`${declared} -> Any # Does it`);
+});
+
+test("a tool whose name Python cannot write is reached by brackets", () => {
+  expect(declareTools([listTool("mail.from")], { language: "python" })).toMatch(/^await tools\["mail\.from"\]\(/);
+});
+
+test("for Python the same is left out for want of room, and said in a comment of its own", () => {
+  const said = [8000, 2500, 1500, 900, 600, 300, 100, 60].map((budgetTokens) => {
+    const text = declareTools(many, { language: "python", budgetTokens });
+    expect(countTokens(text)).toBeLessThanOrEqual(budgetTokens);
+    return text.split("\n")[0] ?? "";
+  });
+  expect(said[0]).toMatch(/^await tools\.room\.tool0\(/);
+  expect(said.slice(1).every((line) => line.startsWith("# "))).toBe(true);
+  expect(declareTools(many, { language: "python", budgetTokens: 300 })).toContain("\nawait tools.room.tool0(...)\n");
+});
+
 test("the less room there is, the more is left out, and the first line says in words what", () => {
   const said: string[] = [];
   for (let budget = 8000; budget >= 1; budget = Math.floor(budget * 0.9)) {
@@ -130,7 +185,7 @@ test.each<[DeclarationOptions, string]>([
   [{ budgetTokens: 0 }, "declarations({ budgetTokens }): expected a whole number from 1, got 0."],
   [{ budgetTokens: 1.5 }, "declarations({ budgetTokens }): expected a whole number from 1, got 1.5."],
   [{ budgetTokens: Number.NaN }, "declarations({ budgetTokens }): expected a whole number from 1, got NaN."],
-  [{ language: "python" as "javascript" }, 'declarations({ language }): expected "javascript", got "python".'],
+  [{ language: "ruby" as "python" }, 'declarations({ language }): expected "javascript" or "python", got "ruby".'],
 ])("the options %j are refused in a sentence", (options, message) => {
   expect(() => declareTools([], options)).toThrow(expect.objectContaining({ code: "option_invalid", message }));
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { jsonSchemaOf } from "../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
+import { PYTHON } from "../../src/tools/type-notation.ts";
 import { oneLine, typeText } from "../../src/tools/type-text.ts";
 
 const BARE = { descriptionLength: 0, depth: 8 };
@@ -63,6 +64,40 @@ test.each<[JsonSchema, string]>([
   [{ const: { a: "\u202e\u2028" } }, '{"a":" "}'],
 ])("the schema %j is the type %s", (schema, type) => {
   expect(typeText(schema, BARE)).toBe(type);
+});
+
+test.each<[JsonSchema, string]>([
+  [string, "str"],
+  [{ type: "integer" }, "int"],
+  [number, "float"],
+  [{ type: "boolean" }, "bool"],
+  [{ type: ["string", "null"] }, "str | None"],
+  [{}, "Any"],
+  [{ enum: [] }, "Never"],
+  [{ const: "a" }, 'Literal["a"]'],
+  [{ enum: ["a", 'b"', 1, null, true, false] }, 'Literal["a", "b\\"", 1, None, True, False]'],
+  [
+    { enum: Array.from({ length: 20 }, (_, index) => index) },
+    `Literal[${Array.from({ length: 16 }, (_, index) => index).join(", ")}, (4 more)]`,
+  ],
+  [{ type: "array", items: { type: ["string", "null"] } }, "list[str | None]"],
+  [{ type: "array" }, "list[Any]"],
+  [{ type: "array", prefixItems: [string, number] }, "tuple[str, float]"],
+  [object({ a: string, "odd key": number }, { required: ["a"] }), '{"a": str, "odd key": NotRequired[float]}'],
+  [{ type: "object", additionalProperties: number }, "dict[str, float]"],
+  [{ type: "object" }, "dict[str, Any]"],
+  [object({}), "{}"],
+  [{ anyOf: [object({ a: string }), { type: "null" }] }, '{"a": NotRequired[str]} | None'],
+  [object({ a: { type: "string", description: "Who */ it is" } }), '{"a": NotRequired[str] /* Who * / it is */}'],
+])("the schema %j is the type %s in Python", (schema, type) => {
+  expect(typeText(schema, { descriptionLength: 80, depth: 8, notation: PYTHON })).toBe(type);
+});
+
+test("in Python, too, deeper levels are only named", () => {
+  const schema = object({ a: object({ b: string }), list: { type: "array", items: string } });
+  expect(typeText(schema, { descriptionLength: 0, depth: 1, notation: PYTHON })).toBe(
+    '{"a": NotRequired[dict], "list": NotRequired[list]}',
+  );
 });
 
 test.each<[JsonSchema, string]>([
