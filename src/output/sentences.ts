@@ -11,7 +11,10 @@ const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly a
     what: "it ran longer than",
     advice: "Look for a loop that does not end, or for work that grows with the square of the data.",
   },
-  wallMs: { what: "it took longer than", advice: "Make calls at once with Promise.all, or ask for less." },
+  wallMs: {
+    what: "it took longer than",
+    advice: "Make calls at once instead of one after the other, or ask for less.",
+  },
   calls: { what: "it made more calls than", advice: "Fetch more with each call, or fewer things." },
   callsAtOnce: { what: "it made more calls at once than", advice: "Make fewer calls at once." },
   inputBytes: { what: "the input of a call was larger than", advice: "Pass less, in several calls if need be." },

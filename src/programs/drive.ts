@@ -331,7 +331,7 @@ class Drive {
         name: "ProgramError",
         code: "never_settles",
         message:
-          "The program waits for something that cannot happen: no call and no timer is open. Look for a promise that nothing resolves.",
+          "The program waits for something that cannot happen: no call and no timer is open. Look for something awaited that nothing completes.",
       },
     });
   }

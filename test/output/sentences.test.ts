@@ -8,7 +8,8 @@ const STOPPED: { readonly [Name in keyof Limits]: string } = {
     "it needed more memory than 128 MiB (limit memoryBytes). Keep less at once: reduce each result to what is needed as it arrives.",
   runningMs:
     "it ran longer than 10 s (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
-  wallMs: "it took longer than 120 s (limit wallMs). Make calls at once with Promise.all, or ask for less.",
+  wallMs:
+    "it took longer than 120 s (limit wallMs). Make calls at once instead of one after the other, or ask for less.",
   calls: "it made more calls than 10000 (limit calls). Fetch more with each call, or fewer things.",
   callsAtOnce: "it made more calls at once than 64 (limit callsAtOnce). Make fewer calls at once.",
   inputBytes: "the input of a call was larger than 1 MiB (limit inputBytes). Pass less, in several calls if need be.",
