@@ -49,7 +49,6 @@ import math
 import queue
 import random
 import re
-import secrets
 import threading
 import time
 import types
@@ -69,6 +68,7 @@ LONGEST_TIMER_MS = 2**31 - 1
 HEADER_BYTES = 16_384
 TOO_LARGE = "value_too_large"
 LARGEST_INTEGER = 2**53 - 1
+WALK_DEPTH = 10_000
 PROGRAM_FILE = "program.py"
 PROGRAM_FUNCTION = "__program__"
 # Where an object lies in memory, as Python shows it: that is different each time a program runs.
@@ -845,7 +845,11 @@ class Program:
         body = [one for one in tree.body if not (isinstance(one, ast.ImportFrom) and not one.names)]
         self.entry = uncalled_function(body)
         self.calls_result = len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Lambda)
+        # The compiler reads some thousand levels, a sum of so many parts for example: they are walked through all.
+        usual = sys.getrecursionlimit()
+        sys.setrecursionlimit(WALK_DEPTH)
         body = [TopLevel().visit(statement) for statement in body]
+        sys.setrecursionlimit(usual)
         return_last_expression(body)
         self.code = compile_function([one for one in body if one is not None], flags)
 
@@ -894,7 +898,8 @@ class TopLevel(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         runs = isinstance(node.func, ast.Attribute) and (
-            node.func.attr == "run_until_complete" or ast.unparse(node.func) == "asyncio.run"
+            node.func.attr == "run_until_complete"
+            or (node.func.attr == "run" and isinstance(node.func.value, ast.Name) and node.func.value.id == "asyncio")
         )
         return ast.copy_location(ast.Await(node.args[0]), node) if runs and len(node.args) == 1 else node
 
@@ -1316,7 +1321,6 @@ def set_chance():
     os.getrandom = lambda size, flags=0: chance_bytes(size)
     # Without the system's library an id of time is made of the clock, a node and chance, all of which are ours.
     uuid._generate_time_safe = uuid._UuidCreate = None
-    secrets.token_bytes = lambda nbytes=None: chance_bytes(32 if nbytes is None else nbytes)
 
 
 class Stable:

@@ -10,6 +10,9 @@ import { FENCE_LINE, stripFence } from "./strip-fence.ts";
 const STRING_OR_COMMENT =
   /("""|''')(?:\\[^]|(?!\1)[^])*(?:\1|$)|"(?:\\[^]|[^"\\\n])*(?:"|\n|$)|'(?:\\[^]|[^'\\\n])*(?:'|\n|$)|#.*/g;
 
+/** What ends a line for JavaScript, and not for Python: it must not count in the text that faults are shown in. */
+const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
+
 /**
  * Drops the Markdown round a Python program. All else that turns a text into a program is the guest's work, which
  * has Python's own parser: there is none here. Every line stays where it was.
@@ -19,7 +22,8 @@ export function preparePython(source: string): Prepared {
   if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };
   const program = stripped?.type === "code" ? stripped.code : source;
   if (program.trim() === "") return { ok: false, fault: PROGRAM_EMPTY };
-  return { ok: true, program, map: { source, toSource: (position: Position) => position } };
+  const lines = source.replaceAll(OTHER_LINE_BREAKS, " ");
+  return { ok: true, program, map: { source: lines, toSource: (position: Position) => position } };
 }
 
 /** Whether a fence stands outside of strings. No Python has one there; inside of them a program may be writing Markdown. */

@@ -107,6 +107,12 @@ export const ORDINARY_PYTHON_PROGRAMS: readonly {
     returns: 5,
   },
   {
+    does: "walks through the set of 1,500 tasks that are done",
+    program:
+      "tasks = [asyncio.create_task(asyncio.sleep(0, n)) for n in range(1500)]\ndone, _ = await asyncio.wait(tasks)\norder = [one.result() for one in done]\nback = await tools.echo(order=order)\nreturn back['order'] == order and len(order)",
+    returns: 1500,
+  },
+  {
     does: "cleans up in finally",
     program:
       "try:\n    await tools.broken()\nexcept ToolError:\n    return 'caught'\nfinally:\n    print('cleaned up')",

@@ -40,3 +40,8 @@ test.each(["", " \n", "```python\n```", "```\n\n```\n"])("an empty program is re
 test("what is no text is refused in the same words as in any language", () => {
   expect(prepare("return 1\0", "python")).toEqual(prepare("return 1\0"));
 });
+
+test("what is no line break for Python is none in the text that faults are shown in", () => {
+  const prepared = prepare("a = '\u2028'\nreturn b", "python");
+  expect(prepared).toMatchObject({ program: "a = '\u2028'\nreturn b", map: { source: "a = ' '\nreturn b" } });
+});
