@@ -9,6 +9,7 @@ import { execute, type ExecutionEvent } from "./programs/execute.ts";
 import { DEFAULT_LIMITS, type Limits, resolveLimits } from "./programs/limits.ts";
 import { replay } from "./programs/replay.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
+import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
@@ -19,7 +20,7 @@ import { ToolSet } from "./tools/tool-set.ts";
 export interface RuntimeOptions {
   readonly tools: readonly Tool[];
   /** Where programs run: `"isolate"` by default. A sandbox that is handed in is the caller's to dispose of. */
-  readonly sandbox?: "isolate" | Sandbox;
+  readonly sandbox?: "isolate" | "docker" | Sandbox;
   /** Changes to the default limits. */
   readonly limits?: Partial<Limits>;
   /** Decides about calls of tools that need approval. */
@@ -160,10 +161,11 @@ export class Runtime implements AsyncDisposable {
   }
 }
 
-function sandboxOf(sandbox: "isolate" | Sandbox): Sandbox {
+function sandboxOf(sandbox: "isolate" | "docker" | Sandbox): Sandbox {
   if (sandbox === "isolate") return createIsolateSandbox();
+  if (sandbox === "docker") return createDockerSandbox();
   if (typeof sandbox === "object" && sandbox !== null && typeof sandbox.open === "function") return sandbox;
-  throw optionError("sandbox", `"isolate" or a sandbox`, sandbox);
+  throw optionError("sandbox", `"isolate", "docker" or a sandbox`, sandbox);
 }
 
 function isJournal(journal: Partial<Journal> | null): boolean {

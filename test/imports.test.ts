@@ -13,7 +13,7 @@ interface Room {
   readonly name: string;
   readonly paths: readonly string[];
   readonly mayImport: ReadonlyMap<string, "all" | "types">;
-  /** Package by name, with the folder of the room that it must stay in: where the cell names one, all in it stay there. */
+  /** Package by name, with the folder of the room that it must stay in: up to the next semicolon, all stay in the one that is named. */
   readonly packages: ReadonlyMap<string, string>;
 }
 
@@ -30,13 +30,14 @@ function readRow(row: string): Room {
     name: nameOf(rowPaths[0] ?? ""),
     paths: rowPaths,
     mayImport: new Map(words.map((word) => (word.endsWith(" (types)") ? [word.slice(0, -8), "types"] : [word, "all"]))),
-    packages: new Map(
-      [...packages.replace(/in `[^`]+` only/, "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => [
-        name,
-        /in `([^`]+)` only/.exec(packages)?.[1] ?? "",
-      ]),
-    ),
+    packages: new Map(packages.split(";").flatMap(readPackages)),
   };
+}
+
+/** Packages as the table has them: some names, and after those where they must stay. */
+function readPackages(text: string): [string, string][] {
+  const folder = /in `([^`]+)` only/.exec(text)?.[1] ?? "";
+  return [...text.replace(/in `[^`]+` only/, "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => [name, folder]);
 }
 
 const table = /\n## Rooms\n[^]*?\n\| *-+[^\n]*\n([^]*?)\n\n/.exec(read("src/README.md"))?.[1] ?? "";
@@ -153,4 +154,5 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "isolated-vm", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "node-gyp-build", false)).toBe(true);
+  expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);
 });

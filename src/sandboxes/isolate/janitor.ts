@@ -1,10 +1,11 @@
-import { readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { hostProcess, isGone, processNamespace, readText } from "../host-process.ts";
 
 const MARK = "--portcullis-host=";
 
-/** Argument that every engine carries: which process it belongs to, and when that was started, for process ids are used again. */
+/** Argument that every engine carries: which process it belongs to. */
 export function hostMark(): string {
-  return `${MARK}${process.pid}:${startTime(process.pid) ?? ""}`;
+  return `${MARK}${hostProcess()}`;
 }
 
 /**
@@ -33,29 +34,5 @@ function isOrphan(pid: number): boolean {
   const mark = readText(`/proc/${pid}/cmdline`)
     ?.split("\0")
     .find((argument) => argument.startsWith(MARK));
-  if (mark === undefined) return false;
-  const [hostPid = "", hostStart = ""] = mark.slice(MARK.length).split(":");
-  return hostStart !== "" && startTime(Number(hostPid)) !== hostStart;
-}
-
-/** When a process was started, in clock ticks since the machine was: field 22 of its stat file (proc(5)). */
-function startTime(pid: number): string | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-}
-
-function processNamespace(pid: number | "self"): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/pid`);
-  } catch {
-    return undefined;
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
+  return mark !== undefined && isGone(mark.slice(MARK.length));
 }

@@ -1,0 +1,230 @@
+import type { Socket } from "node:net";
+import type Docker from "dockerode";
+import { FrameDecoder } from "../../../bridge/wire.ts";
+import { FrameQueue } from "../frame-queue.ts";
+import type { Exit, Guest, KillReason, ResourceUsage } from "../sandbox.ts";
+import { AttachedStream } from "./attached-stream.ts";
+import { type ContainerPlan, containerOptions } from "./container-options.ts";
+import type { Daemon } from "./daemon.ts";
+import { UnsentFrames } from "./unsent-frames.ts";
+
+/** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
+const UNREAD_LENGTH = 256 * 1024;
+/** Largest frame while no program runs: `ready`. */
+const GREETING_BYTES = 4096;
+/** What a container may print on standard error. It is read and dropped, which takes the host's time. */
+const STDERR_BYTES = 16 * 1024 * 1024;
+const LAST_WORDS_BYTES = 8192;
+/** How long a container whose bridge has ended may take to end itself, in milliseconds. */
+const ENDING_MS = 2000;
+/** How long a guest may take to greet, in milliseconds. */
+const GREETING_MS = 20_000;
+/** What V8, and python, print before they end for memory. */
+const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit|^MemoryError/im;
+
+/**
+ * One container and the guest in it: made, started, listened to, and removed at its end, whatever that was. A
+ * container never serves a second program.
+ */
+export class ContainerGuest implements Guest {
+  readonly frames: FrameQueue;
+  readonly exit: Promise<Exit>;
+  /** Resolves once the container is gone, or the engine could not be made to remove it. */
+  readonly removed: Promise<void>;
+  readonly #daemon: Daemon;
+  readonly #id: string;
+  readonly #memoryBytes: number;
+  readonly #stream: Socket;
+  readonly #decoder = new FrameDecoder(GREETING_BYTES);
+  readonly #unsent: UnsentFrames;
+  readonly #exited = Promise.withResolvers<Exit>();
+  readonly #gone = Promise.withResolvers<void>();
+  readonly #heard = Promise.withResolvers<void>();
+  #ending: Exit | undefined;
+  #stderr = "";
+  #stderrBytes = 0;
+  #peakBytes = 0;
+
+  private constructor(daemon: Daemon, id: string, stream: Socket, plan: ContainerPlan) {
+    this.#daemon = daemon;
+    this.#id = id;
+    this.#memoryBytes = plan.limits.heapBytes;
+    this.#stream = stream;
+    this.#unsent = new UnsentFrames(stream);
+    this.exit = this.#exited.promise;
+    this.removed = this.#gone.promise;
+    this.frames = new FrameQueue(UNREAD_LENGTH, (pause) => {
+      if (pause) stream.pause();
+      else stream.resume();
+    });
+    const attached = new AttachedStream(
+      (chunk) => this.#receive(chunk),
+      (chunk) => this.#note(chunk),
+    );
+    stream.on("data", (chunk: Buffer) => attached.push(chunk));
+    stream.on("error", () => {});
+    stream.once("close", () => void this.#die());
+  }
+
+  /** Makes and starts a container, whose guest has greeted or has ended. Rejects with what the engine said, and leaves none behind. */
+  static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
+    const { id } = await daemon.ask((docker, abortSignal) =>
+      docker.createContainer({ ...containerOptions(plan), abortSignal }),
+    );
+    try {
+      const stream = await daemon.ask((docker, abortSignal) => attach(docker, id, abortSignal));
+      const guest = new ContainerGuest(daemon, id, stream, plan);
+      try {
+        await daemon.ask((docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+      } catch (error) {
+        guest.kill("it could not be started");
+        throw error;
+      }
+      await guest.#greeting();
+      return guest;
+    } catch (error) {
+      await removeContainer(daemon, id);
+      throw error;
+    }
+  }
+
+  /** Whether it has ended, or has been told to. */
+  get ended(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** Sets the largest frame the guest may send. */
+  allowFrames(frameBytes: number): void {
+    this.#decoder.allowed = frameBytes;
+  }
+
+  /** Keeps the host alive, as a running program should. */
+  ref(): void {
+    this.#stream.ref();
+  }
+
+  /** Lets the host end while this container idles. */
+  unref(): void {
+    this.#stream.unref();
+  }
+
+  send(frames: readonly string[]): void {
+    if (!this.ended) this.#unsent.push(frames);
+  }
+
+  usage(): ResourceUsage {
+    return { peakMemoryBytes: this.#peakBytes };
+  }
+
+  kill(reason: KillReason): void {
+    this.#end({ type: "killed", reason });
+  }
+
+  release(): void {
+    this.#end({ type: "released" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("disposed");
+    await this.exit;
+  }
+
+  /** The connection is cut first: an engine that waits for its output to be read may not answer any call before. */
+  #end(exit: Exit): void {
+    if (this.ended) return;
+    this.#ending = exit;
+    if (exit.type === "memory") this.#peakBytes = exit.seenBytes;
+    this.#unsent.clear();
+    this.#stream.destroy();
+    this.frames.end();
+    // Nobody waits for the end of a container whose program has had its own.
+    if (exit.type === "released") this.#exited.resolve(exit);
+    void removeContainer(this.#daemon, this.#id).then(() => {
+      this.#exited.resolve(exit);
+      this.#gone.resolve();
+    });
+  }
+
+  /** Until then its time is not the program's. */
+  async #greeting(): Promise<void> {
+    const tooLate = setTimeout(() => this.kill("its guest has not greeted"), GREETING_MS);
+    await Promise.race([this.#heard.promise, this.exit]);
+    clearTimeout(tooLate);
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.ended) return;
+    this.#heard.resolve();
+    this.frames.push(this.#decoder.push(chunk));
+    const { oversize } = this.#decoder;
+    if (oversize)
+      this.#end({
+        type: "broken",
+        detail: `a frame of ${oversize.bytes} bytes, at most ${oversize.allowed} are allowed`,
+      });
+  }
+
+  #note(chunk: Buffer): void {
+    this.#stderrBytes += chunk.length;
+    this.#stderr = (this.#stderr + chunk.toString("utf8", Math.max(0, chunk.length - LAST_WORDS_BYTES))).slice(
+      -LAST_WORDS_BYTES,
+    );
+    if (this.#stderrBytes > STDERR_BYTES)
+      this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
+  }
+
+  async #die(): Promise<void> {
+    if (!this.ended) this.#end(await this.#causeOfDeath());
+  }
+
+  async #causeOfDeath(): Promise<Exit> {
+    const lastWords = this.#stderr.trim().slice(-500);
+    try {
+      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.#id).wait({ abortSignal }), ENDING_MS);
+      const { State: state } = await this.#daemon.ask((docker, abortSignal) =>
+        docker.getContainer(this.#id).inspect({ abortSignal }),
+      );
+      if (state.OOMKilled || MEMORY_ABORT.test(this.#stderr)) return { type: "memory", seenBytes: this.#memoryBytes };
+      return {
+        type: "died",
+        detail: `the container ended with exit code ${state.ExitCode}${lastWords === "" ? "" : `: ${lastWords}`}`,
+      };
+    } catch (error) {
+      const detail = error instanceof Error ? error.message.trim() : String(error);
+      return { type: "died", detail: `the container's bridge ended, and not the container: ${detail}` };
+    }
+  }
+}
+
+/**
+ * Connects to a container's standard streams. The client's own `attach` sends its options as a body, which an engine
+ * may take for the guest's first input; this request has none.
+ */
+function attach(docker: Docker, id: string, abortSignal: AbortSignal): Promise<Socket> {
+  const request = {
+    path: `/containers/${id}/attach?`,
+    method: "POST",
+    options: { stream: true, stdin: true, stdout: true, stderr: true },
+    file: Buffer.alloc(0),
+    hijack: true,
+    isStream: true,
+    statusCodes: { 200: true, 404: "no such container", 500: "server error" },
+    abortSignal,
+  };
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(request, (error: unknown, socket: unknown) => {
+      if (error) reject(error);
+      else resolve(socket as Socket);
+    });
+  });
+}
+
+/** Ends a container, whatever it does, and removes it. A container that stays is found by its label later. */
+export async function removeContainer(daemon: Daemon, id: string): Promise<boolean> {
+  try {
+    await daemon.ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
+    return true;
+  } catch (error) {
+    return (error as { readonly statusCode?: number }).statusCode === 404;
+  }
+}

@@ -1,0 +1,132 @@
+import { ContainerGuest } from "./container-guest.ts";
+import type { ContainerPlan } from "./container-options.ts";
+import type { Daemon } from "./daemon.ts";
+
+export interface PoolOptions {
+  /** Containers kept started for the next program, of the kind asked for last. Each takes memory while it waits. */
+  readonly warm: number;
+  /** Containers at once, idle ones included. Programs beyond that wait. */
+  readonly containers: number;
+}
+
+interface Idle {
+  readonly key: string;
+  readonly guest: ContainerGuest;
+}
+
+/** The containers of one sandbox. Each is given to one program, and then removed. */
+export class ContainerPool {
+  readonly #daemon: Daemon;
+  readonly #options: PoolOptions;
+  readonly #all = new Set<ContainerGuest>();
+  #idle: Idle[] = [];
+  /** Containers that are being started, for a program or ahead of one. */
+  #starting = 0;
+  #startingAhead = 0;
+  readonly #waiting: (() => void)[] = [];
+  #closed = false;
+
+  constructor(daemon: Daemon, options: PoolOptions) {
+    this.#daemon = daemon;
+    this.#options = options;
+  }
+
+  /** Counts for `doctor`, tests and benchmarks. */
+  get counts(): { readonly containers: number; readonly idle: number; readonly waiting: number } {
+    return { containers: this.#all.size + this.#starting, idle: this.#idle.length, waiting: this.#waiting.length };
+  }
+
+  /** Resolves when the warm containers stand. */
+  async warm(plan: ContainerPlan): Promise<void> {
+    const key = JSON.stringify(plan);
+    const missing = this.#options.warm - this.#idle.filter((idle) => idle.key === key).length - this.#startingAhead;
+    await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#startAhead(plan, key)));
+  }
+
+  async acquire(plan: ContainerPlan, signal: AbortSignal): Promise<ContainerGuest> {
+    const key = JSON.stringify(plan);
+    const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, signal));
+    guest.ref();
+    // Those of another kind would only take memory from now on.
+    for (const idle of this.#idle.filter((other) => other.key !== key)) idle.guest.kill("it is not needed any more");
+    void this.warm(plan).catch(() => {});
+    return guest;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const go of this.#waiting.splice(0)) go();
+    for (const guest of this.#all) guest.kill("the sandbox was closed");
+    await Promise.all([...this.#all].map((guest) => guest.removed));
+  }
+
+  #takeIdle(key: string): ContainerGuest | undefined {
+    const index = this.#idle.findIndex((idle) => idle.key === key && !idle.guest.ended);
+    return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.guest;
+  }
+
+  async #startNow(plan: ContainerPlan, signal: AbortSignal): Promise<ContainerGuest> {
+    await this.#room(signal);
+    const starting = this.#start(plan);
+    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
+    const onAbort = () => giveUp(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const guest = await Promise.race([starting, given]);
+      if (this.#closed) guest.kill("the sandbox was closed");
+      return guest;
+    } catch (error) {
+      // Where nobody waits for it any more, it is ended as soon as it stands.
+      void starting.then((guest) => guest.kill("nobody waits for it any more")).catch(() => {});
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async #startAhead(plan: ContainerPlan, key: string): Promise<void> {
+    if (this.#closed || this.counts.containers >= this.#options.containers) return;
+    this.#startingAhead += 1;
+    try {
+      const guest = await this.#start(plan);
+      if (this.#closed) return guest.kill("the sandbox was closed");
+      guest.unref();
+      this.#idle.push({ key, guest });
+    } finally {
+      this.#startingAhead -= 1;
+    }
+  }
+
+  async #start(plan: ContainerPlan): Promise<ContainerGuest> {
+    this.#starting += 1;
+    try {
+      const guest = await ContainerGuest.start(this.#daemon, plan);
+      this.#all.add(guest);
+      void guest.exit.then(() => {
+        this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
+      });
+      void guest.removed.then(() => {
+        this.#all.delete(guest);
+        this.#waiting.shift()?.();
+      });
+      return guest;
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  /** Resolves when one more container may be started. */
+  async #room(signal: AbortSignal): Promise<void> {
+    while (!this.#closed && this.counts.containers >= this.#options.containers) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#idle[0]?.guest.kill("its place was needed");
+      this.#waiting.push(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      await promise;
+      const index = this.#waiting.indexOf(resolve);
+      if (index >= 0) this.#waiting.splice(index, 1);
+      signal.throwIfAborted();
+    }
+    if (this.#closed) throw new Error("the sandbox was closed");
+  }
+}

@@ -1,0 +1,105 @@
+import type Docker from "dockerode";
+import { PortcullisError } from "../../errors.ts";
+
+/** How long an engine may take for an answer that needs no work to speak of, in milliseconds. */
+const CALL_MS = 10_000;
+
+/** An engine that has not answered in time. */
+export class DaemonSilence extends Error {}
+
+/** The Docker engine that `DOCKER_HOST` names, this machine's by default. No call waits for it for longer than its deadline. */
+export class Daemon {
+  readonly address = process.env.DOCKER_HOST ?? "unix:///var/run/docker.sock";
+  readonly #callMs: number;
+  #docker: Promise<Docker> | undefined;
+
+  constructor(callMs = CALL_MS) {
+    this.#callMs = callMs;
+  }
+
+  /** Asks for something, and cuts the connection where no answer comes in time. Rejects with what the engine said, or a `DaemonSilence`. */
+  async ask<Answer>(
+    question: (docker: Docker, signal: AbortSignal) => Promise<Answer>,
+    withinMs = this.#callMs,
+  ): Promise<Answer> {
+    this.#docker ??= loadClient();
+    const docker = await this.#docker;
+    const connection = new AbortController();
+    const { promise: silence, reject } = Promise.withResolvers<never>();
+    const deadline = setTimeout(() => {
+      reject(new DaemonSilence(`it has not answered within ${withinMs} ms`));
+      connection.abort();
+    }, withinMs);
+    const answer = question(docker, connection.signal);
+    // What comes after its deadline is of no interest.
+    answer.catch(() => {});
+    try {
+      return await Promise.race([answer, silence]);
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  /** The sentence for whoever wanted a container and cannot have one. */
+  unavailable(cause: unknown): PortcullisError {
+    if (PortcullisError.is(cause)) return cause;
+    return new PortcullisError("sandbox_unavailable", this.#sentence(cause), { cause });
+  }
+
+  #sentence(cause: unknown): string {
+    const {
+      code,
+      statusCode,
+      message = String(cause),
+    } = cause as {
+      readonly code?: string;
+      readonly statusCode?: number;
+      readonly message?: string;
+    };
+    const said = saidBy(message);
+    if (code === "EACCES" || code === "EPERM")
+      return `This user may not use the Docker engine at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
+    if (code !== undefined && NOBODY_THERE.has(code))
+      return `No Docker engine answers at ${this.address}: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.`;
+    if (cause instanceof DaemonSilence)
+      return `The Docker engine at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
+    if (/no space left|disk quota/i.test(message))
+      return `The disk of the Docker engine at ${this.address} is full: docker system prune (${said}).`;
+    if (/unknown or invalid runtime|runtime.*not found/i.test(message))
+      return `The Docker engine at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
+    return `The Docker engine at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
+  }
+}
+
+const NOBODY_THERE = new Set([
+  "ENOENT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EHOSTUNREACH",
+  "ETIMEDOUT",
+  "EPIPE",
+]);
+
+/** What the engine said, in one line, without the client's words round it. */
+function saidBy(message: string): string {
+  return message
+    .replace(/^\(HTTP code \d+\) [^-]* - /, "")
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/\.$/, "")
+    .slice(0, 300);
+}
+
+async function loadClient(): Promise<Docker> {
+  try {
+    const { default: Client } = await import("dockerode");
+    return new Client();
+  } catch (cause) {
+    throw new PortcullisError(
+      "sandbox_unavailable",
+      "The docker sandbox needs the package dockerode: npm install dockerode.",
+      { cause },
+    );
+  }
+}

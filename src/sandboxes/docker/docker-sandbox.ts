@@ -1,0 +1,88 @@
+import type { Language } from "../../../bridge/frames.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
+import type { Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbox.ts";
+import { type ContainerAllowance, containerLimits, USUAL_ALLOWANCE } from "./container-limits.ts";
+import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
+import { ContainerPool, type PoolOptions } from "./container-pool.ts";
+import { Daemon } from "./daemon.ts";
+import { checkImage, IMAGE } from "./image.ts";
+import { hostLabels, removeLeftovers } from "./leftovers.ts";
+
+export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<ContainerAllowance> {
+  /** Image that `portcullis image build` has built. */
+  readonly image?: string;
+  /** Who runs the containers: `runc`, or gVisor's `runsc` where the engine has it. */
+  readonly runtime?: "runc" | "runsc";
+  /** How long the engine may take for one answer, in milliseconds. */
+  readonly callMs?: number;
+  /** Stands in for the guest's command, so that a test can run anything in a container. */
+  readonly command?: readonly string[];
+}
+
+/** What containers are warmed for before the first program has said what it needs. */
+const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
+const LANGUAGES: readonly Language[] = ["javascript", "python"];
+const RUNTIMES = ["runc", "runsc"];
+
+/** A sandbox of containers: one program in each, without network, on a read-only file system, removed afterwards. */
+export function createDockerSandbox(options: DockerSandboxOptions = {}): Sandbox & { readonly pool: ContainerPool } {
+  const { warm = 0, containers = 32, image = IMAGE, runtime = "runc" } = options;
+  const allowance = {
+    cpus: options.cpus ?? USUAL_ALLOWANCE.cpus,
+    scratchBytes: options.scratchBytes ?? USUAL_ALLOWANCE.scratchBytes,
+  };
+  if (!RUNTIMES.includes(runtime)) throw optionError("runtime", RUNTIMES.join(" or "), runtime);
+  const daemon = new Daemon(options.callMs);
+  const pool = new ContainerPool(daemon, { warm, containers });
+  const labels = hostLabels();
+  let checked: Promise<void> | undefined;
+
+  function planFor(language: Language, limits: SandboxLimits): ContainerPlan {
+    const mapped = containerLimits(limits, language, allowance);
+    return { image, runtime, labels, limits: mapped, command: options.command ?? GUEST_COMMANDS[language](mapped) };
+  }
+
+  /** Once: whether there is an engine and the right image. What earlier hosts have left is removed. */
+  function check(): Promise<void> {
+    checked ??= (async () => {
+      await checkImage(daemon, image);
+      await removeLeftovers(daemon);
+    })().catch((error: unknown) => {
+      checked = undefined;
+      throw daemon.unavailable(error);
+    });
+    return checked;
+  }
+
+  return {
+    name: "docker",
+    languages: LANGUAGES,
+    pool,
+    async warm() {
+      await check();
+      await pool.warm(planFor("javascript", USUAL_LIMITS)).catch((error: unknown) => {
+        throw daemon.unavailable(error);
+      });
+    },
+    async open({ language, limits }: OpenOptions, signal: AbortSignal): Promise<Guest> {
+      signal.throwIfAborted();
+      if (!LANGUAGES.includes(language))
+        throw new PortcullisError(
+          "sandbox_unavailable",
+          `The docker sandbox runs ${LANGUAGES.join(" and ")}, not ${language}.`,
+        );
+      await check();
+      try {
+        const guest = await pool.acquire(planFor(language, limits), signal);
+        guest.allowFrames(limits.frameBytes);
+        return guest;
+      } catch (error) {
+        signal.throwIfAborted();
+        throw daemon.unavailable(error);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.close();
+    },
+  };
+}

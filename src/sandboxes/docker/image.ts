@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
+import { PortcullisError } from "../../errors.ts";
+import type { Daemon } from "./daemon.ts";
+
+export const IMAGE = "portcullis-sandbox";
+
+const PROTOCOL = "portcullis.protocol";
+const CONTENTS = "portcullis.contents";
+const MEND = "portcullis image build";
+
+export const imageFolder = dirname(fileURLToPath(import.meta.resolve(`#sandbox-image/Dockerfile`)));
+export const guestFolder = dirname(fileURLToPath(import.meta.resolve("#guest/guest.js")));
+
+/** What an image of this version of the package is labelled with. */
+export function imageLabels(): Readonly<Record<string, string>> {
+  return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
+}
+
+/** Guests by name, as they lie on disk. */
+export function guestFiles(): readonly string[] {
+  return readdirSync(guestFolder).filter((name) => /\.(js|py)$/.test(name));
+}
+
+/** Rejects with a `PortcullisError` whose sentence says what is wrong with the image, and the command that mends it. */
+export async function checkImage(daemon: Daemon, image: string): Promise<void> {
+  const labels = await labelsOf(daemon, image);
+  if (labels === undefined) throw stale(`There is no image ${image} on the Docker engine at ${daemon.address}`);
+  const spoken = labels[PROTOCOL];
+  if (spoken !== String(PROTOCOL_VERSION))
+    throw stale(
+      spoken === undefined
+        ? `The image ${image} is none of portcullis`
+        : `The image ${image} speaks version ${spoken} of the bridge, this portcullis version ${PROTOCOL_VERSION}`,
+    );
+  if (labels[CONTENTS] !== contentsDigest())
+    throw stale(`The image ${image} was built by another version of portcullis, with other guests`);
+}
+
+function stale(what: string): PortcullisError {
+  return new PortcullisError("sandbox_unavailable", `${what}: ${MEND}`);
+}
+
+async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const found = await daemon.ask((docker) => docker.getImage(image).inspect());
+    return found.Config.Labels ?? {};
+  } catch (error) {
+    if ((error as { readonly statusCode?: number }).statusCode === 404) return undefined;
+    throw error;
+  }
+}
+
+let digest: string | undefined;
+
+/** Of everything that decides what a program finds. */
+function contentsDigest(): string {
+  if (digest !== undefined) return digest;
+  const hash = createHash("sha256");
+  const add = (name: string, path: string) => hash.update(`${name}\0`).update(readFileSync(path)).update("\0");
+  for (const name of ["Dockerfile", "downloads.json", "run-javascript.js"]) add(name, `${imageFolder}/${name}`);
+  for (const name of guestFiles().toSorted()) add(name, `${guestFolder}/${name}`);
+  digest = hash.digest("hex").slice(0, 16);
+  return digest;
+}

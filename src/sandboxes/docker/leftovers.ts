@@ -1,0 +1,25 @@
+import { hostMachine, hostProcess, isGone } from "../host-process.ts";
+import { removeContainer } from "./container-guest.ts";
+import type { Daemon } from "./daemon.ts";
+
+const MACHINE = "portcullis.machine";
+const HOST = "portcullis.host";
+
+/** Labels that every container carries: which process it belongs to, and where that process runs. */
+export function hostLabels(): Readonly<Record<string, string>> {
+  return { [MACHINE]: hostMachine(), [HOST]: hostProcess() };
+}
+
+/**
+ * Removes containers whose host is gone, and returns how many there were. An idle guest ends with its host, a busy one
+ * does not hear of it. Hosts on other machines are left alone: whether they live cannot be seen from here.
+ */
+export async function removeLeftovers(daemon: Daemon): Promise<number> {
+  const filters = { label: [`${MACHINE}=${hostMachine()}`] };
+  const containers = await daemon.ask((docker, abortSignal) =>
+    docker.listContainers({ all: true, filters, abortSignal }),
+  );
+  const left = containers.filter(({ Labels: labels }) => isGone(labels[HOST] ?? ""));
+  const removed = await Promise.all(left.map(({ Id: id }) => removeContainer(daemon, id)));
+  return removed.filter(Boolean).length;
+}
