@@ -14,11 +14,20 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo test check format lint types bench bench-peers build dist clean
+.PHONY: demo demo-docker image test check format lint types bench bench-peers build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
 
+# The same, in containers: it takes a Docker engine, and `make image`.
+demo-docker: $(PACKAGES)
+	@$(NODE_CLI) demo --sandbox docker
+
+# On the engine that DOCKER_HOST names. Where it gives builds no network: make image NETWORK=host
+image: $(PACKAGES)
+	@$(NODE_CLI) image build $(if $(NETWORK),--network $(NETWORK))
+
+# Where no Docker engine answers and one can be started (root, Debian), the first test with containers starts one.
 test: $(PACKAGES)
 	@vitest run
 

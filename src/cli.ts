@@ -9,6 +9,7 @@ import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
 import { guarded, listenToProcess } from "./cli/guarded.ts";
 import { listTools } from "./cli/list-tools.ts";
 import { parseLimit } from "./cli/parse-limit.ts";
+import { image } from "./cli/image.ts";
 import { run } from "./cli/run.ts";
 import { flush, listenToStreams } from "./cli/standard-streams.ts";
 import { cleanText } from "./output/clean-text.ts";
@@ -41,8 +42,8 @@ program
   .description("run a program and print what the model would get")
   .argument("<program>", "file with the program's source, or - for standard input")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
-  .option("--sandbox <name>", "where it runs: isolate", "isolate")
-  .option("--language <name>", "its language: javascript", "javascript")
+  .option("--sandbox <name>", "where it runs: isolate or docker", "isolate")
+  .option("--language <name>", "its language: javascript, or python in docker", "javascript")
   .option(
     "--limit <name=value>",
     `change a limit, as often as needed; values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
@@ -69,16 +70,27 @@ program
   .command("doctor")
   .description("tell whether this machine can run programs, and what is missing")
   .option("--json", "print as JSON")
+  .option("--clean", "first end engines and remove containers that hosts now gone have left")
   .action(async (options) => {
     exitCode = await doctor(options);
+  });
+
+program
+  .command("image")
+  .description("build or check the image that --sandbox docker runs programs in")
+  .argument("<build|check>", "what to do")
+  .option("--network <name>", "network of the build: host, where the engine gives builds none")
+  .action(async (what: string, options) => {
+    exitCode = await image(what, options);
   });
 
 program
   .command("demo")
   .description("run the examples on real data and check their answers")
   .argument("[example...]", "flights, licenses; both by default")
-  .action(async (examples: string[]) => {
-    exitCode = await demo(examples);
+  .option("--sandbox <name>", "where they run: isolate or docker", "isolate")
+  .action(async (examples: string[], options) => {
+    exitCode = await demo(examples, options);
   });
 
 /** Resolves with the exit code, and does not reject. */

@@ -9,6 +9,7 @@ import { createRuntime, type Runtime } from "../runtime.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { EXIT } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
+import { parseSandbox } from "./parse-sandbox.ts";
 import { showProgress } from "./progress.ts";
 import { table } from "./table.ts";
 
@@ -16,15 +17,16 @@ const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
 
 /** `portcullis demo`: runs the examples on real data, checks their answers, and shows what stayed out of the context. Resolves with the exit code. */
-export async function demo(names: readonly string[]): Promise<number> {
+export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
+  const sandbox = parseSandbox(options.sandbox);
   const known = existsSync(folder) ? readdirSync(folder) : [];
   for (const name of names) if (!known.includes(name)) throw optionError("demo", known.join(" or "), name);
   let wrong = 0;
-  for (const name of names.length > 0 ? names : known) wrong += (await runExample(name)) ? 0 : 1;
+  for (const name of names.length > 0 ? names : known) wrong += (await runExample(name, sandbox)) ? 0 : 1;
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 
-async function runExample(name: string): Promise<boolean> {
+async function runExample(name: string, sandbox: ReturnType<typeof parseSandbox>): Promise<boolean> {
   const read = (file: string) => readFileSync(`${folder}${name}/${file}`, "utf8");
   const question = /^> (.*)$/m.exec(read("README.md"))?.[1] ?? "";
   const program = read("program.js");
@@ -34,7 +36,7 @@ async function runExample(name: string): Promise<boolean> {
   process.stdout.write(program);
   const tools = await loadExampleTools(name);
   const progress = showProgress(process.stderr);
-  await using runtime = await createRuntime({ tools, onEvent: progress.onEvent });
+  await using runtime = await createRuntime({ tools, sandbox, onEvent: progress.onEvent });
   const report = await runtime.execute(program);
   progress.end();
   heading("the answer");

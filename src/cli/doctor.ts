@@ -1,6 +1,10 @@
 import { createRequire } from "node:module";
 import { styleText } from "node:util";
+import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
+import { Daemon, engineFacts } from "../sandboxes/docker/daemon.ts";
+import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
 import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
+import { endOrphans } from "../sandboxes/isolate/janitor.ts";
 import { canWatchMemory } from "../sandboxes/isolate/memory-watch.ts";
 import { parentDeathCommand } from "../sandboxes/isolate/parent-death.ts";
 import { createRuntime } from "../runtime.ts";
@@ -20,14 +24,16 @@ const FOUR_WEEKS_MS = 28 * 86_400_000;
 const OLD_V8_DAYS = 365;
 
 /** `portcullis doctor`: resolves with the exit code, `environment` where programs cannot run here. */
-export async function doctor(options: { readonly json?: boolean }): Promise<number> {
+export async function doctor(options: { readonly json?: boolean; readonly clean?: boolean }): Promise<number> {
   const findings = [
+    ...(options.clean ? [await cleanFinding()] : []),
     nodeFinding(),
     addonFinding(),
     v8Finding(),
     memoryFinding(),
     lifelineFinding(),
     await poolFinding(),
+    await dockerFinding(),
   ];
   process.stdout.write(options.json ? `${JSON.stringify(findings)}\n` : `${findings.map(line).join("\n")}\n`);
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
@@ -100,6 +106,36 @@ async function poolFinding(): Promise<Finding> {
     };
   } catch (error) {
     return { what: "pool", state: "missing", detail: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await sandbox[Symbol.asyncDispose]();
+  }
+}
+
+async function cleanFinding(): Promise<Finding> {
+  const engines = endOrphans();
+  // Where there is no Docker engine there are no containers, and that is told elsewhere.
+  const containers = await removeLeftovers(new Daemon()).catch(() => 0);
+  return { what: "cleaned", state: "good", detail: `${engines} engines ended, ${containers} containers removed` };
+}
+
+/** Containers are a choice: that there are none is no fault of this machine. */
+async function dockerFinding(): Promise<Finding> {
+  const sandbox = createDockerSandbox();
+  try {
+    await using runtime = await createRuntime({ tools: [], sandbox });
+    const { version, runtimes } = await engineFacts(new Daemon());
+    const since = performance.now();
+    const { outcome } = await runtime.execute("return 1");
+    const detail = `engine ${version}, with ${runtimes.join(" and ")}`;
+    return outcome.type === "completed"
+      ? {
+          what: "docker",
+          state: "good",
+          detail: `${detail}; a program that does nothing took ${(performance.now() - since).toFixed(0)} ms, its container included`,
+        }
+      : { what: "docker", state: "weak", detail: `${detail}; a program ended as ${outcome.type}` };
+  } catch (error) {
+    return { what: "docker", state: "weak", detail: error instanceof Error ? error.message : String(error) };
   } finally {
     await sandbox[Symbol.asyncDispose]();
   }

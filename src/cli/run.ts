@@ -1,5 +1,4 @@
 import type { Language } from "../../bridge/frames.ts";
-import { optionError } from "../errors.ts";
 import { cleanText } from "../output/clean-text.ts";
 import type { Report } from "../output/report.ts";
 import { byteText } from "../output/sentences.ts";
@@ -7,6 +6,7 @@ import type { Limits } from "../programs/limits.ts";
 import { createRuntime } from "../runtime.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
+import { parseSandbox } from "./parse-sandbox.ts";
 import { showProgress } from "./progress.ts";
 import { readProgram } from "./read-program.ts";
 
@@ -21,7 +21,7 @@ export interface RunOptions {
 
 /** `portcullis run`: resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: RunOptions): Promise<number> {
-  if (options.sandbox !== "isolate") throw optionError("--sandbox", "isolate", options.sandbox);
+  const sandbox = parseSandbox(options.sandbox);
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
   const progress = options.json ? undefined : showProgress(process.stderr);
@@ -31,7 +31,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   try {
     await using runtime = await createRuntime({
       tools,
-      sandbox: options.sandbox,
+      sandbox,
       limits: options.limit,
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),

@@ -177,7 +177,7 @@ test.each([
   ],
   [["run", "-", ...TOOLS, "--limit", "calls"], 'Expected name=value, like memoryBytes=64MiB, got "calls".'],
   [["run", "-", ...TOOLS, "--limit", "wallMs=3weeks"], 'There is no unit "weeks" for wallMs: use ms, s, min, or none.'],
-  [["run", "-", ...TOOLS, "--sandbox", "chroot"], 'portcullis: --sandbox: expected isolate, got "chroot".'],
+  [["run", "-", ...TOOLS, "--sandbox", "chroot"], 'portcullis: --sandbox: expected isolate or docker, got "chroot".'],
   [
     ["run", "-", ...TOOLS, "--language", "cobol"],
     'portcullis: language: expected one that the isolate sandbox runs (javascript), got "cobol".',
@@ -335,6 +335,7 @@ test("doctor tells what this machine has", async () => {
     "memory watch",
     "end with host",
     "pool",
+    "docker",
   ]);
   expect(findings.filter(({ state }) => state === "missing")).toEqual([]);
   expect(code).toBe(0);

@@ -91,6 +91,20 @@ function saidBy(message: string): string {
     .slice(0, 300);
 }
 
+/** What `doctor` tells of an engine: its version, and which of the runtimes that can be asked for it has. */
+export async function engineFacts(
+  daemon: Daemon,
+): Promise<{ readonly version: string; readonly runtimes: readonly string[] }> {
+  const info = (await daemon.ask((docker) => docker.info())) as {
+    readonly ServerVersion: string;
+    readonly Runtimes: Readonly<Record<string, unknown>>;
+  };
+  return {
+    version: info.ServerVersion,
+    runtimes: ["runc", "runsc"].filter((runtime) => Object.hasOwn(info.Runtimes, runtime)),
+  };
+}
+
 async function loadClient(): Promise<Docker> {
   try {
     const { default: Client } = await import("dockerode");
