@@ -12,7 +12,8 @@ const script = fileURLToPath(new URL("start-engine.ts", import.meta.url));
 export function needDockerEngine(): string | undefined {
   mkdirSync(OWN_FOLDER, { recursive: true });
   const command = [process.execPath, "--conditions=portcullis-source", script];
-  const locked = spawnSync("flock", ["--version"]).status === 0 ? ["flock", `${OWN_FOLDER}/lock`, ...command] : command;
+  const locked =
+    spawnSync("flock", ["--version"]).status === 0 ? ["flock", "--close", `${OWN_FOLDER}/lock`, ...command] : command;
   const { stdout } = spawnSync(locked[0] ?? "", locked.slice(1), {
     stdio: ["ignore", "pipe", "inherit"],
     encoding: "utf8",

@@ -29,16 +29,16 @@ const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocatio
 export class ContainerGuest implements Guest {
   readonly frames: FrameQueue;
   readonly exit: Promise<Exit>;
-  /** Resolves once the container is gone, or the engine could not be made to remove it. */
-  readonly removed: Promise<void>;
+  readonly id: string;
+  /** Resolves once the container is gone, or with false where the engine could not be made to remove it. */
+  readonly removed: Promise<boolean>;
   readonly #daemon: Daemon;
-  readonly #id: string;
   readonly #memoryBytes: number;
   readonly #stream: Socket;
   readonly #decoder = new FrameDecoder(GREETING_BYTES);
   readonly #unsent: UnsentFrames;
   readonly #exited = Promise.withResolvers<Exit>();
-  readonly #gone = Promise.withResolvers<void>();
+  readonly #gone = Promise.withResolvers<boolean>();
   readonly #heard = Promise.withResolvers<void>();
   #ending: Exit | undefined;
   #stderr = "";
@@ -47,7 +47,7 @@ export class ContainerGuest implements Guest {
 
   private constructor(daemon: Daemon, id: string, stream: Socket, plan: ContainerPlan) {
     this.#daemon = daemon;
-    this.#id = id;
+    this.id = id;
     this.#memoryBytes = plan.limits.heapBytes;
     this.#stream = stream;
     this.#unsent = new UnsentFrames(stream);
@@ -139,9 +139,9 @@ export class ContainerGuest implements Guest {
     this.frames.end();
     // Nobody waits for the end of a container whose program has had its own.
     if (exit.type === "released") this.#exited.resolve(exit);
-    void removeContainer(this.#daemon, this.#id).then(() => {
+    void removeContainer(this.#daemon, this.id).then((removed) => {
       this.#exited.resolve(exit);
-      this.#gone.resolve();
+      this.#gone.resolve(removed);
     });
   }
 
@@ -180,9 +180,9 @@ export class ContainerGuest implements Guest {
   async #causeOfDeath(): Promise<Exit> {
     const lastWords = this.#stderr.trim().slice(-500);
     try {
-      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.#id).wait({ abortSignal }), ENDING_MS);
+      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
       const { State: state } = await this.#daemon.ask((docker, abortSignal) =>
-        docker.getContainer(this.#id).inspect({ abortSignal }),
+        docker.getContainer(this.id).inspect({ abortSignal }),
       );
       if (state.OOMKilled || MEMORY_ABORT.test(this.#stderr)) return { type: "memory", seenBytes: this.#memoryBytes };
       return {

@@ -1,4 +1,4 @@
-import { ContainerGuest } from "./container-guest.ts";
+import { ContainerGuest, removeContainer } from "./container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 
@@ -24,6 +24,8 @@ export class ContainerPool {
   #starting = 0;
   #startingAhead = 0;
   readonly #waiting: (() => void)[] = [];
+  /** Containers that an engine was asked to remove, and has not. */
+  readonly #left = new Set<string>();
   #closed = false;
 
   constructor(daemon: Daemon, options: PoolOptions) {
@@ -58,6 +60,7 @@ export class ContainerPool {
     for (const go of this.#waiting.splice(0)) go();
     for (const guest of this.#all) guest.kill("the sandbox was closed");
     await Promise.all([...this.#all].map((guest) => guest.removed));
+    await this.#removeLeft();
   }
 
   #takeIdle(key: string): ContainerGuest | undefined {
@@ -101,18 +104,31 @@ export class ContainerPool {
     this.#starting += 1;
     try {
       const guest = await ContainerGuest.start(this.#daemon, plan);
+      void this.#removeLeft();
       this.#all.add(guest);
       void guest.exit.then(() => {
         this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
       });
-      void guest.removed.then(() => {
+      void guest.removed.then((removed) => {
         this.#all.delete(guest);
+        if (!removed) this.#left.add(guest.id);
         this.#waiting.shift()?.();
       });
       return guest;
     } finally {
       this.#starting -= 1;
     }
+  }
+
+  /** Tries again, now that the engine seems to be well. */
+  async #removeLeft(): Promise<void> {
+    const ids = [...this.#left];
+    this.#left.clear();
+    await Promise.all(
+      ids.map(async (id) => {
+        if (!(await removeContainer(this.#daemon, id))) this.#left.add(id);
+      }),
+    );
   }
 
   /** Resolves when one more container may be started. */

@@ -65,7 +65,7 @@ export class Daemon {
       return `The Docker engine at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
     if (/no space left|disk quota/i.test(message))
       return `The disk of the Docker engine at ${this.address} is full: docker system prune (${said}).`;
-    if (/unknown or invalid runtime|runtime.*not found/i.test(message))
+    if (/unknown.*runtime|runtime.*not found/i.test(message))
       return `The Docker engine at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
     return `The Docker engine at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
   }

@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished, vi } from "vitest";
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** What an engine answers to a request, as `METHOD /path`; to what nothing is said of, nothing ever comes. */
+export type Answers = Readonly<Record<string, Answer>>;
+
+/** An engine that says what a test makes it say, at the address that `DOCKER_HOST` then names until the test is over. */
+export async function fakeEngine(answers: Answers): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+  const server = createServer((request, response) => {
+    const path = request.url?.replace(/\?.*$/, "") ?? "";
+    const answer = answers[`${request.method} ${path}`];
+    if (answer)
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+  });
+  const address = join(folder, "socket");
+  await new Promise<void>((resolve) => {
+    server.listen(address, resolve);
+  });
+  vi.stubEnv("DOCKER_HOST", `unix://${address}`);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}

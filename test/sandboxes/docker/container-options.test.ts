@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
+import { containerOptions, GUEST_COMMANDS } from "../../../src/sandboxes/docker/container-options.ts";
+
+const MIB = 1024 * 1024;
+const limits = containerLimits({ memoryBytes: 128 * MIB, frameBytes: 4 * MIB }, "javascript");
+const options = containerOptions({
+  image: "an-image",
+  runtime: "runsc",
+  command: GUEST_COMMANDS.javascript(limits),
+  limits,
+  labels: { "portcullis.host": "1:2" },
+});
+const host = options.HostConfig ?? {};
+
+test("no network, no capability, no new privilege, no swap, no log, no way to write but the scratch space", () => {
+  expect(options.NetworkDisabled).toBe(true);
+  expect(options.User).toBe("65532:65532");
+  expect(host).toMatchObject({
+    Runtime: "runsc",
+    NetworkMode: "none",
+    IpcMode: "none",
+    ReadonlyRootfs: true,
+    CapDrop: ["ALL"],
+    LogConfig: { Type: "none" },
+    Init: true,
+    Memory: 256 * MIB,
+    MemorySwap: 256 * MIB,
+    PidsLimit: 64,
+    NanoCpus: 1e9,
+  });
+  expect(host.SecurityOpt?.[0]).toBe("no-new-privileges");
+  expect(host.Tmpfs).toEqual({
+    "/tmp": `rw,noexec,nosuid,nodev,size=${16 * MIB},nr_inodes=1024,uid=65532,gid=65532,mode=0700`,
+  });
+  expect(host.Ulimits).toContainEqual({ Name: "nofile", Soft: 256, Hard: 256 });
+});
+
+test("nothing of the host is mounted: the engine's socket least of all", () => {
+  expect(host.Binds).toBeUndefined();
+  expect(host.Mounts).toBeUndefined();
+  expect(host.VolumesFrom).toBeUndefined();
+  expect(JSON.stringify(options)).not.toContain("docker.sock");
+});
+
+test("nothing of the host's environment goes in", () => {
+  expect(options.Env?.map((entry) => entry.split("=", 1)[0])).toEqual([
+    "PATH",
+    "HOME",
+    "TZ",
+    "LC_ALL",
+    "LANG",
+    "PYTHONHASHSEED",
+  ]);
+});
+
+interface Profile {
+  readonly defaultAction: string;
+  readonly syscalls: readonly {
+    readonly names: readonly string[];
+    readonly action: string;
+    readonly errnoRet?: number;
+  }[];
+}
+
+test("the system calls that may be made are listed, and the dangerous ones are not", () => {
+  const profile = JSON.parse(host.SecurityOpt?.[1]?.replace("seccomp=", "") ?? "{}") as Profile;
+  expect(profile.defaultAction).toBe("SCMP_ACT_ERRNO");
+  const allowed = new Set(profile.syscalls.flatMap(({ names, action }) => (action === "SCMP_ACT_ALLOW" ? names : [])));
+  const wanted = ["sendto", "socketpair", "clone", "execve", "mmap"];
+  expect(wanted.filter((name) => !allowed.has(name))).toEqual([]);
+  const refused =
+    "socket connect bind listen accept accept4 ptrace process_vm_readv process_vm_writev io_uring_setup io_uring_enter memfd_create memfd_secret pidfd_open pidfd_getfd vmsplice keyctl add_key bpf perf_event_open userfaultfd personality mount unshare setns chroot pivot_root open_by_handle_at execveat kexec_load init_module clone3 landlock_create_ruleset seccomp";
+  expect(refused.split(" ").filter((name) => allowed.has(name))).toEqual([]);
+  // ENOSYS: with EPERM, the C library could start no thread.
+  expect(profile.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet).toBe(38);
+});

@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
+import { needDockerEngine } from "../../docker-support/docker-engine.ts";
+import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+
+const MIB = 1024 * 1024;
+
+describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox", () => {
+  afterEach(() => removeContainersOf());
+
+  test("are removed right after their program's end, and never serve a second one", async () => {
+    await using sandbox = createDockerSandbox();
+    const seen = new Set<string>();
+    for (let run = 0; run < 2; run += 1) {
+      const guest = await openGuest(sandbox);
+      for (const id of await containersOf()) seen.add(id);
+      guest.send([startText("return 1")]);
+      await heardUntil(iterate(guest), "settled");
+      guest.release();
+      expect(await guest.exit).toEqual({ type: "released" });
+      await vi.waitFor(async () => expect(await containersOf()).toEqual([]), { timeout: 3000, interval: 20 });
+    }
+    expect(seen.size).toBe(2);
+  });
+
+  test("stand ready before they are asked for, as many as are to be warm", async () => {
+    await using sandbox = createDockerSandbox({ warm: 1 });
+    const usual = { memoryBytes: 128 * MIB, frameBytes: MIB };
+    await sandbox.warm?.();
+    const [ready] = await containersOf();
+    await using guest = await openGuest(sandbox, "a", usual);
+    expect(guest).toMatchObject({ id: ready });
+    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 2, idle: 1 }));
+  });
+
+  test("that are warm for other limits give way", async () => {
+    await using sandbox = createDockerSandbox({ warm: 1 });
+    await sandbox.warm?.();
+    const [ready] = await containersOf();
+    await using guest = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 32 * MIB });
+    expect(guest).not.toMatchObject({ id: ready });
+    await vi.waitFor(async () => expect(await containersOf()).not.toContain(ready));
+  });
+
+  test("are no more than allowed; who comes later waits, and may give up waiting", async () => {
+    await using sandbox = createDockerSandbox({ containers: 1 });
+    const first = await openGuest(sandbox);
+    const giveUp = new AbortController();
+    const second = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
+    const third = openGuest(sandbox);
+    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 2 }));
+    giveUp.abort(new Error("too slow"));
+    await expect(second).rejects.toThrow("too slow");
+    first.kill("done");
+    await using guest = await third;
+    expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
+  });
+
+  test("that nobody waits for any more are ended when they stand", async () => {
+    await using sandbox = createDockerSandbox();
+    await sandbox.warm?.();
+    const giveUp = new AbortController();
+    const opening = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
+    await vi.waitFor(() => expect(sandbox.pool.counts.containers).toBe(1));
+    giveUp.abort(new Error("too slow"));
+    await expect(opening).rejects.toThrow("too slow");
+    await vi.waitFor(() => expect(sandbox.pool.counts.containers).toBe(0), { timeout: 5000 });
+    expect(await containersOf()).toEqual([]);
+  });
+});

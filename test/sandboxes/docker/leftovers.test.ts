@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createRuntime } from "../../../src/index.ts";
+import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import { portcullis } from "../../cli/command.ts";
+import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
+import { needDockerEngine } from "../../docker-support/docker-engine.ts";
+import { engineProxy } from "../../docker-support/engine-proxy.ts";
+import { tool } from "../../support/tools.ts";
+
+const skipped = needDockerEngine() !== undefined;
+
+/** A host that was killed in the middle of a program which never ends. */
+async function killHost(): Promise<number> {
+  const script = fileURLToPath(new URL("host-in-mid-program.ts", import.meta.url));
+  const host = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(host.stdout, "data");
+  const pid = host.pid ?? 0;
+  expect(await containersOf(pid)).toHaveLength(1);
+  host.kill("SIGKILL");
+  await once(host, "exit");
+  return pid;
+}
+
+describe.skipIf(skipped)("what a host leaves behind", () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    return removeContainersOf();
+  });
+
+  test("the container of a host that was killed is removed by the next host's start", async () => {
+    const pid = await killHost();
+    expect(await containersOf(pid)).toHaveLength(1);
+    await using sandbox = createDockerSandbox();
+    await sandbox.warm?.();
+    expect(await containersOf(pid)).toEqual([]);
+  });
+
+  test("or by doctor --clean", async () => {
+    const pid = await killHost();
+    const { stdout, code } = await portcullis(["doctor", "--clean"]);
+    expect(stdout).toMatch(/✓ cleaned +\d+ engines ended, [1-9]\d* containers removed\n/);
+    expect(await containersOf(pid)).toEqual([]);
+    expect(code).toBe(0);
+  });
+
+  test("containers of hosts that live are left alone", async () => {
+    await using one = createDockerSandbox({ warm: 1 });
+    await one.warm?.();
+    await using two = createDockerSandbox();
+    await two.warm?.();
+    expect(one.pool.counts.idle).toBe(1);
+    expect(await containersOf()).toHaveLength(1);
+  });
+
+  test("a closed sandbox leaves nothing, warm containers neither", async () => {
+    const sandbox = createDockerSandbox({ warm: 2 });
+    await sandbox.warm?.();
+    expect(await containersOf()).toHaveLength(2);
+    await sandbox[Symbol.asyncDispose]();
+    expect(await containersOf()).toEqual([]);
+  });
+
+  test("an engine that is stopped in mid-program is told in a sentence", async () => {
+    const proxy = await engineProxy();
+    await using sandbox = createDockerSandbox({ callMs: 2000 });
+    const stop = tool("stop", () => proxy.stop());
+    await using runtime = await createRuntime({ tools: [stop], sandbox });
+    await expect(
+      runtime.execute("await tools.stop();\nawait new Promise(() => setInterval(() => {}, 1000));"),
+    ).rejects.toThrow(
+      /^No Docker engine answers at unix:\S+: start it \(sudo systemctl start docker\), or set DOCKER_HOST to one that runs\.$/,
+    );
+  });
+});
