@@ -2,9 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { GuestFace, Outcome } from "../../src/index.ts";
 
-const folder = fileURLToPath(new URL("../hostile/", import.meta.url));
-
-/** One file under `hostile/`. Its first lines are comments that say what it tries and how it must end. */
+/** One file under `hostile/` or `hostile-docker/`. Its first lines are comments that say what it tries and how it must end. */
 export interface Attack {
   /** The file's name without its ending; what stands before the first hyphen is its class. */
   readonly name: string;
@@ -20,20 +18,24 @@ export interface Attack {
   readonly records: readonly string[];
 }
 
-export function readAttacks(): readonly Attack[] {
+export function readAttacks(name: "hostile" | "hostile-docker" = "hostile"): readonly Attack[] {
+  const folder = fileURLToPath(new URL(`../${name}/`, import.meta.url));
   return readdirSync(folder)
-    .filter((file) => file.endsWith(".js"))
+    .filter((file) => /\.(js|py)$/.test(file))
     .map((file): Attack => {
       const path = `${folder}${file}`;
       const head = readFileSync(path, "utf8").split("\n", 8);
-      const lines = (word: string) =>
-        head.filter((line) => line.startsWith(`// ${word}: `)).map((line) => line.slice(word.length + 5));
+      const notes = head.flatMap((line) => {
+        const [, word, text] = /^(?:\/\/|#) (\w+): (.*)$/.exec(line) ?? [];
+        return word === undefined || text === undefined ? [] : [{ word, text }];
+      });
+      const lines = (wanted: string) => notes.flatMap(({ word, text }) => (word === wanted ? [text] : []));
       const [tries] = lines("Tries");
       const [ends] = lines("Ends");
       if (tries === undefined || ends === undefined)
         throw new Error(`${file} does not say what it tries and how it ends.`);
       return {
-        name: file.replace(/(\.\w+)*\.js$/, ""),
+        name: file.replace(/(\.\w+)*\.(js|py)$/, ""),
         kind: file.endsWith(".frames.js") ? "frames" : file.endsWith(".engine.js") ? "engine" : "program",
         path,
         tries,

@@ -1,0 +1,5 @@
+// Tries: to go on after it has settled, for a call to be done that nobody watches any more.
+// Ends: crashed bridge_broken | completed 1
+// Runs: write 0
+say(settled(1), call(1, "write", { id: 1 }), turnEnd(1));
+forever();

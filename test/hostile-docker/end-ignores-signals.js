@@ -1,0 +1,4 @@
+// Tries: to go on whatever it is sent.
+// Ends: stopped runningMs
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR2"]) process.on(signal, () => {});
+for (;;);

@@ -1,0 +1,3 @@
+# Tries: to stand still without using any time of its own.
+# Ends: stopped runningMs
+os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,0 +1,7 @@
+# Tries: to start threads until there can be no more, and to keep them.
+# Ends: stopped runningMs
+while True:
+    try:
+        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+    except RuntimeError:
+        time.sleep(0.001)
