@@ -12,11 +12,16 @@ interface Answer {
 /** What an engine answers to a request, as `METHOD /path`; to what nothing is said of, nothing ever comes. */
 export type Answers = Readonly<Record<string, Answer>>;
 
-/** An engine that says what a test makes it say, at the address that `DOCKER_HOST` then names until the test is over. */
-export async function fakeEngine(answers: Answers): Promise<void> {
+/**
+ * An engine that says what a test makes it say, at the address that `DOCKER_HOST` then names until the test is over. Returns what it is
+ * asked, as it is asked.
+ */
+export async function fakeEngine(answers: Answers): Promise<readonly string[]> {
+  const asked: string[] = [];
   const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
   const server = createServer((request, response) => {
     const path = request.url?.replace(/\?.*$/, "") ?? "";
+    asked.push(`${request.method} ${path}`);
     const answer = answers[`${request.method} ${path}`];
     if (answer)
       response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
@@ -32,4 +37,5 @@ export async function fakeEngine(answers: Answers): Promise<void> {
     server.close();
     rmSync(folder, { recursive: true, force: true });
   });
+  return asked;
 }

@@ -1,9 +1,10 @@
 import type { Socket } from "node:net";
-import type Docker from "dockerode";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import type { Exit, Guest, KillReason, ResourceUsage } from "../sandbox.ts";
+import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
+import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import { UnsentFrames } from "./unsent-frames.ts";
@@ -19,6 +20,7 @@ const LAST_WORDS_BYTES = 8192;
 const ENDING_MS = 2000;
 /** How long a guest may take to greet, in milliseconds. */
 const GREETING_MS = 20_000;
+const MOUNT_REFUSED = /bind source|invalid mount|mounting/i;
 /** What V8, and python, print before they end for memory. */
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit|^MemoryError/im;
 
@@ -34,9 +36,13 @@ export class ContainerGuest implements Guest {
   readonly removed: Promise<boolean>;
   readonly #daemon: Daemon;
   readonly #memoryBytes: number;
+  /** The container's standard streams: its bridge, where it has no pipes. */
   readonly #stream: Socket;
+  readonly #pipes: BridgePipes | undefined;
   readonly #decoder = new FrameDecoder(GREETING_BYTES);
-  readonly #unsent: UnsentFrames;
+  /** Where the guest spoke first, and is spoken to since. */
+  #voice: Socket | undefined;
+  #unsent: UnsentFrames | undefined;
   readonly #exited = Promise.withResolvers<Exit>();
   readonly #gone = Promise.withResolvers<boolean>();
   readonly #heard = Promise.withResolvers<void>();
@@ -45,46 +51,55 @@ export class ContainerGuest implements Guest {
   #stderrBytes = 0;
   #peakBytes = 0;
 
-  private constructor(daemon: Daemon, id: string, stream: Socket, plan: ContainerPlan) {
+  private constructor(daemon: Daemon, { id, stream, pipes, plan }: Started) {
     this.#daemon = daemon;
     this.id = id;
     this.#memoryBytes = plan.limits.heapBytes;
     this.#stream = stream;
-    this.#unsent = new UnsentFrames(stream);
+    this.#pipes = pipes;
     this.exit = this.#exited.promise;
     this.removed = this.#gone.promise;
     this.frames = new FrameQueue(UNREAD_LENGTH, (pause) => {
-      if (pause) stream.pause();
-      else stream.resume();
+      if (pause) this.#voice?.pause();
+      else this.#voice?.resume();
     });
     const attached = new AttachedStream(
-      (chunk) => this.#receive(chunk),
+      (chunk) => this.#hear(stream, stream, chunk),
       (chunk) => this.#note(chunk),
     );
     stream.on("data", (chunk: Buffer) => attached.push(chunk));
     stream.on("error", () => {});
     stream.once("close", () => void this.#die());
+    if (!pipes) return;
+    pipes.fromGuest.on("data", (chunk: Buffer) => this.#hear(pipes.fromGuest, pipes.toGuest, chunk));
+    for (const pipe of this.#pipeEnds) pipe.on("error", () => {});
   }
 
-  /** Makes and starts a container, whose guest has greeted or has ended. Rejects with what the engine said, and leaves none behind. */
+  /**
+   * Makes and starts a container, whose guest has greeted or has ended. Rejects with what the engine said, and leaves
+   * none behind.
+   */
   static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
-    const { id } = await daemon.ask((docker, abortSignal) =>
-      docker.createContainer({ ...containerOptions(plan), abortSignal }),
-    );
+    const pipes = plan.runtime === "runc" && (await daemon.sharesMachine()) ? await BridgePipes.make() : undefined;
+    let id: string | undefined;
     try {
-      const stream = await daemon.ask((docker, abortSignal) => attach(docker, id, abortSignal));
-      const guest = new ContainerGuest(daemon, id, stream, plan);
-      try {
-        await daemon.ask((docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
-      } catch (error) {
-        guest.kill("it could not be started");
-        throw error;
-      }
+      id = (
+        await daemon.ask((docker, abortSignal) =>
+          docker.createContainer({ ...containerOptions(plan, pipes?.folder), abortSignal }),
+        )
+      ).id;
+      const stream = await attach(daemon, id);
+      const guest = new ContainerGuest(daemon, { id, stream, pipes, plan });
+      await daemon.ask((docker, abortSignal) => docker.getContainer(guest.id).start({ abortSignal }));
       await guest.#greeting();
       return guest;
     } catch (error) {
-      await removeContainer(daemon, id);
-      throw error;
+      pipes?.close();
+      if (id !== undefined) await removeContainer(daemon, id);
+      // An engine may live on this machine and not see its temporary folder.
+      if (pipes === undefined || !MOUNT_REFUSED.test((error as Error).message)) throw error;
+      daemon.sharesNothing();
+      return ContainerGuest.start(daemon, plan);
     }
   }
 
@@ -100,16 +115,19 @@ export class ContainerGuest implements Guest {
 
   /** Keeps the host alive, as a running program should. */
   ref(): void {
-    this.#stream.ref();
+    for (const stream of [this.#stream, ...this.#pipeEnds]) stream.ref();
   }
 
   /** Lets the host end while this container idles. */
   unref(): void {
-    this.#stream.unref();
+    for (const stream of [this.#stream, ...this.#pipeEnds]) stream.unref();
   }
 
   send(frames: readonly string[]): void {
-    if (!this.ended) this.#unsent.push(frames);
+    if (this.ended) return;
+    this.#unsent?.push(frames);
+    // By way of the engine a reply takes longer than it is worth to stay awake for.
+    if (this.#pipes && this.#voice === this.#pipes.fromGuest) keepAwake();
   }
 
   usage(): ResourceUsage {
@@ -134,8 +152,9 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.#ending = exit;
     if (exit.type === "memory") this.#peakBytes = exit.seenBytes;
-    this.#unsent.clear();
+    this.#unsent?.clear();
     this.#stream.destroy();
+    this.#pipes?.close();
     this.frames.end();
     // Nobody waits for the end of a container whose program has had its own.
     if (exit.type === "released") this.#exited.resolve(exit);
@@ -152,9 +171,24 @@ export class ContainerGuest implements Guest {
     clearTimeout(tooLate);
   }
 
+  get #pipeEnds(): readonly Socket[] {
+    return this.#pipes ? [this.#pipes.fromGuest, this.#pipes.toGuest] : [];
+  }
+
+  /** Takes what came on one of the two ways. The first that is used is the bridge, on the other one things are merely printed. */
+  #hear(voice: Socket, ear: Socket, chunk: Buffer): void {
+    if (this.#voice === undefined) {
+      this.#voice = voice;
+      this.#unsent = new UnsentFrames(ear);
+      this.#heard.resolve();
+    }
+    if (this.#voice === voice) this.#receive(chunk);
+    else this.#note(chunk);
+  }
+
   #receive(chunk: Buffer): void {
     if (this.ended) return;
-    this.#heard.resolve();
+    stopKeepingAwake();
     this.frames.push(this.#decoder.push(chunk));
     const { oversize } = this.#decoder;
     if (oversize)
@@ -196,11 +230,19 @@ export class ContainerGuest implements Guest {
   }
 }
 
+/** What a guest is made of. */
+interface Started {
+  readonly id: string;
+  readonly stream: Socket;
+  readonly pipes: BridgePipes | undefined;
+  readonly plan: ContainerPlan;
+}
+
 /**
  * Connects to a container's standard streams. The client's own `attach` sends its options as a body, which an engine
  * may take for the guest's first input; this request has none.
  */
-function attach(docker: Docker, id: string, abortSignal: AbortSignal): Promise<Socket> {
+function attach(daemon: Daemon, id: string): Promise<Socket> {
   const request = {
     path: `/containers/${id}/attach?`,
     method: "POST",
@@ -209,14 +251,16 @@ function attach(docker: Docker, id: string, abortSignal: AbortSignal): Promise<S
     hijack: true,
     isStream: true,
     statusCodes: { 200: true, 404: "no such container", 500: "server error" },
-    abortSignal,
   };
-  return new Promise((resolve, reject) => {
-    docker.modem.dial(request, (error: unknown, socket: unknown) => {
-      if (error) reject(error);
-      else resolve(socket as Socket);
-    });
-  });
+  return daemon.ask(
+    (docker, abortSignal) =>
+      new Promise((resolve, reject) => {
+        docker.modem.dial({ ...request, abortSignal }, (error: unknown, socket: unknown) => {
+          if (error) reject(error);
+          else resolve(socket as Socket);
+        });
+      }),
+  );
 }
 
 /** Ends a container, whatever it does, and removes it. A container that stays is found by its label later. */

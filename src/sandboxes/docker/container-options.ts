@@ -15,11 +15,19 @@ export interface ContainerPlan {
 /** The user that programs are, in the image and outside of it: nobody anywhere else. */
 const USER = 65532;
 
+/** Where a container finds the pipes to its host, if it has any. */
+const BRIDGE = "/bridge";
+
 /**
- * The bridge is on descriptors 3 and 4, so that whatever is printed by chance cannot mix with it: standard output goes
- * where standard error goes, to the operator.
+ * The bridge is on descriptors 3 and 4: the pipes, or, where there are none that can be used, the standard streams. So
+ * whatever is printed by chance cannot mix with it: standard output goes where standard error goes, to the operator.
  */
-const LAUNCHER = ["/bin/sh", "-c", 'exec 3<&0 4>&1 </dev/null 1>&2; exec "$@"', "guest"];
+const LAUNCHER = [
+  "/bin/sh",
+  "-c",
+  `if [ -w ${BRIDGE}/out ]; then exec 3<${BRIDGE}/in 4>${BRIDGE}/out; else exec 3<&0 4>&1; fi; exec "$@" </dev/null 1>&2`,
+  "guest",
+];
 
 /** What runs a program of each language in the image; see `sandbox-image/`. */
 export const GUEST_COMMANDS: Record<Language, (limits: ContainerLimits) => readonly string[]> = {
@@ -68,8 +76,8 @@ function seccompProfile(): string {
   return seccomp;
 }
 
-/** Everything that a container is told at its creation; nothing is added later. */
-export function containerOptions(plan: ContainerPlan): ContainerCreateOptions {
+/** Everything that a container is told at its creation; nothing is added later. `pipes` is the folder of its bridge. */
+export function containerOptions(plan: ContainerPlan, pipes?: string): ContainerCreateOptions {
   const { image, command, labels } = plan;
   return {
     Image: image,
@@ -87,12 +95,15 @@ export function containerOptions(plan: ContainerPlan): ContainerCreateOptions {
     StdinOnce: true,
     Tty: false,
     NetworkDisabled: true,
-    HostConfig: hostConfig(plan),
+    HostConfig: hostConfig(plan, pipes),
   };
 }
 
 /** The client's types do not know `CgroupnsMode` yet. */
-function hostConfig({ runtime, limits }: ContainerPlan): HostConfig & { readonly CgroupnsMode: "private" } {
+function hostConfig(
+  { runtime, limits }: ContainerPlan,
+  pipes: string | undefined,
+): HostConfig & { readonly CgroupnsMode: "private" } {
   return {
     Runtime: runtime,
     NetworkMode: "none",
@@ -102,6 +113,8 @@ function hostConfig({ runtime, limits }: ContainerPlan): HostConfig & { readonly
     Tmpfs: {
       "/tmp": `rw,noexec,nosuid,nodev,size=${limits.scratchBytes},nr_inodes=${limits.scratchFiles},uid=${USER},gid=${USER},mode=0700`,
     },
+    // The one thing of the host's that is seen inside.
+    Mounts: pipes === undefined ? [] : [{ Type: "bind", Source: pipes, Target: BRIDGE, ReadOnly: true }],
     CapDrop: ["ALL"],
     SecurityOpt: ["no-new-privileges", `seccomp=${seccompProfile()}`],
     MaskedPaths: [...MASKED_PATHS, ...MASKED_ELSEWHERE],

@@ -1,3 +1,4 @@
+import { hostname, release } from "node:os";
 import type Docker from "dockerode";
 import { PortcullisError } from "../../errors.ts";
 
@@ -12,6 +13,7 @@ export class Daemon {
   readonly address = process.env.DOCKER_HOST ?? "unix:///var/run/docker.sock";
   readonly #callMs: number;
   #docker: Promise<Docker> | undefined;
+  #shares: Promise<boolean> | undefined;
 
   constructor(callMs = CALL_MS) {
     this.#callMs = callMs;
@@ -38,6 +40,29 @@ export class Daemon {
     } finally {
       clearTimeout(deadline);
     }
+  }
+
+  /**
+   * Whether containers can be given a folder of this machine: the engine is reached by a socket here, and has this
+   * machine's kernel and name, which one in a virtual machine has not.
+   */
+  sharesMachine(): Promise<boolean> {
+    this.#shares ??= this.#isHere().catch(() => false);
+    return this.#shares;
+  }
+
+  /** It has turned out that they cannot. */
+  sharesNothing(): void {
+    this.#shares = Promise.resolve(false);
+  }
+
+  async #isHere(): Promise<boolean> {
+    if (process.platform !== "linux" || !this.address.startsWith("unix://")) return false;
+    const info = (await this.ask((docker) => docker.info())) as {
+      readonly Name: string;
+      readonly KernelVersion: string;
+    };
+    return info.Name === hostname() && info.KernelVersion === release();
   }
 
   /** The sentence for whoever wanted a container and cannot have one. */

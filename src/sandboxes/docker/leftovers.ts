@@ -1,4 +1,5 @@
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
+import { removeLeftPipes } from "./bridge-pipes.ts";
 import { removeContainer } from "./container-guest.ts";
 import type { Daemon } from "./daemon.ts";
 
@@ -15,6 +16,7 @@ export function hostLabels(): Readonly<Record<string, string>> {
  * does not hear of it. Hosts on other machines are left alone: whether they live cannot be seen from here.
  */
 export async function removeLeftovers(daemon: Daemon): Promise<number> {
+  removeLeftPipes();
   const filters = { label: [`${MACHINE}=${hostMachine()}`] };
   const containers = await daemon.ask((docker, abortSignal) =>
     docker.listContainers({ all: true, filters, abortSignal }),

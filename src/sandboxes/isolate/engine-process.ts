@@ -8,7 +8,7 @@ import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import type { Exit, KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
-import { keepAwake, stopKeepingAwake } from "./keep-awake.ts";
+import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { MemoryGauge } from "./memory-watch.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 

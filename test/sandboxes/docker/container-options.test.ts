@@ -1,16 +1,21 @@
 import { expect, test } from "vitest";
 import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
-import { containerOptions, GUEST_COMMANDS } from "../../../src/sandboxes/docker/container-options.ts";
+import {
+  type ContainerPlan,
+  containerOptions,
+  GUEST_COMMANDS,
+} from "../../../src/sandboxes/docker/container-options.ts";
 
 const MIB = 1024 * 1024;
 const limits = containerLimits({ memoryBytes: 128 * MIB, frameBytes: 4 * MIB }, "javascript");
-const options = containerOptions({
+const plan: ContainerPlan = {
   image: "an-image",
   runtime: "runsc",
   command: GUEST_COMMANDS.javascript(limits),
   limits,
   labels: { "portcullis.host": "1:2" },
-});
+};
+const options = containerOptions(plan);
 const host = options.HostConfig ?? {};
 
 test("no network, no capability, no new privilege, no swap, no log, no way to write but the scratch space", () => {
@@ -36,9 +41,12 @@ test("no network, no capability, no new privilege, no swap, no log, no way to wr
   expect(host.Ulimits).toContainEqual({ Name: "nofile", Soft: 256, Hard: 256 });
 });
 
-test("nothing of the host is mounted: the engine's socket least of all", () => {
+test("nothing of the host is mounted but the pipes, read-only; the engine's socket least of all", () => {
   expect(host.Binds).toBeUndefined();
-  expect(host.Mounts).toBeUndefined();
+  expect(host.Mounts).toEqual([]);
+  expect(containerOptions(plan, "/tmp/pipes").HostConfig?.Mounts).toEqual([
+    { Type: "bind", Source: "/tmp/pipes", Target: "/bridge", ReadOnly: true },
+  ]);
   expect(host.VolumesFrom).toBeUndefined();
   expect(JSON.stringify(options)).not.toContain("docker.sock");
 });

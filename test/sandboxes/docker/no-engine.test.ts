@@ -1,3 +1,4 @@
+import { hostname, release } from "node:os";
 import { afterEach, expect, test, vi } from "vitest";
 import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
@@ -104,6 +105,19 @@ test("an engine that hangs in the middle is left alone, and its container asked 
     "DELETE /containers/abc": { status: 204, body: {} },
   });
   expect(await told()).toContain(" hangs, it has not answered within 300 ms");
+});
+
+test("an engine on this machine that does not see its temporary folder is asked for a container without pipes", async () => {
+  const asked = await fakeEngine({
+    ...FITTING,
+    "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } },
+    "POST /containers/create": {
+      status: 400,
+      body: { message: "invalid mount config: bind source path does not exist" },
+    },
+  });
+  expect(await told()).toContain("it answers 400: invalid mount config");
+  expect(asked.filter((request) => request === "POST /containers/create")).toHaveLength(2);
 });
 
 test("a runtime that there is not", () => {

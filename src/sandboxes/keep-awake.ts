@@ -1,4 +1,4 @@
-/** How long the host looks for an engine's reply before it sleeps, in milliseconds. */
+/** How long the host looks for a guest's reply before it sleeps, in milliseconds. */
 const SPIN_MS = 0.1;
 
 let until = 0;
