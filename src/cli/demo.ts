@@ -36,9 +36,11 @@ async function runExample(name: string, sandbox: ReturnType<typeof parseSandbox>
   process.stdout.write(program);
   const tools = await loadExampleTools(name);
   const progress = showProgress(process.stderr);
-  await using runtime = await createRuntime({ tools, sandbox, onEvent: progress.onEvent });
-  const report = await runtime.execute(program);
-  progress.end();
+  await using runtime = await createRuntime({ tools, sandbox, onEvent: progress.onEvent }).catch((error: unknown) => {
+    progress.end();
+    throw error;
+  });
+  const report = await runtime.execute(program).finally(() => progress.end());
   heading("the answer");
   process.stdout.write(`${report.output.text}\n`);
   const expected: unknown = JSON.parse(read("answer.json"));

@@ -41,7 +41,7 @@ export const GUEST_COMMANDS: Record<Language, (limits: ContainerLimits) => reado
     "/opt/portcullis/run-javascript.js",
     String(heapBytes),
   ],
-  python: () => ["/usr/bin/python3", "-s", "-B", "/opt/portcullis/guest.py"],
+  python: () => ["/usr/bin/python3", "-s", "-P", "-B", "/opt/portcullis/guest.py", "--in", "3", "--out", "4"],
 };
 
 const ENVIRONMENT = {

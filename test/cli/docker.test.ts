@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { containersOf } from "../docker-support/containers.ts";
+import { needDockerEngine } from "../docker-support/docker-engine.ts";
+import { fixtures, portcullis } from "./command.ts";
+
+const TOOLS = ["--tools", `${fixtures}tools.ts`];
+const IN_DOCKER = ["run", "-", ...TOOLS, "--sandbox", "docker"];
+const skipped = needDockerEngine() !== undefined;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights", "--sandbox", "docker"]])(
+  "without an engine, %s %s says so in a sentence and exits with 5",
+  async (...args) => {
+    vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
+    const { code, stderr } = await portcullis(args, "return 1;");
+    expect(stderr).toBe(
+      "portcullis: No Docker engine answers at unix:///nowhere: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.\n",
+    );
+    expect(code).toBe(5);
+  },
+);
+
+test("without an engine, doctor says so, and that programs can run all the same", async () => {
+  vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
+  const { code, stdout } = await portcullis(["doctor"]);
+  expect(stdout).toContain("! docker        No Docker engine answers at unix:///nowhere: ");
+  expect(code).toBe(0);
+});
+
+test("image takes one of two words", async () => {
+  const { code, stderr } = await portcullis(["image", "frobnicate"]);
+  expect(stderr).toBe('portcullis: image: expected build or check, got "frobnicate".\n');
+  expect(code).toBe(2);
+});
+
+describe.skipIf(skipped)("with an engine", () => {
+  test("run --sandbox docker gives the same result, and leaves no container", async () => {
+    const { code, stdout, stderr, pid } = await portcullis(IN_DOCKER, "return (await tools.echo({ n: 1 })).n;");
+    expect(stderr).toMatch(/^completed: 1 calls, 7 B in, 1 B out, \d+\.\d s\n$/);
+    expect(stdout).toBe("1\n");
+    expect(code).toBe(0);
+    expect(await containersOf(pid)).toEqual([]);
+  });
+
+  test("a program that never ends is stopped, and its container with it", async () => {
+    const { code, stdout, pid } = await portcullis([...IN_DOCKER, "--limit", "runningMs=200ms"], "for (;;) {}");
+    expect(stdout).toContain("The program was stopped: it ran longer than 200 ms (limit runningMs).");
+    expect(code).toBe(4);
+    expect(await containersOf(pid)).toEqual([]);
+  });
+
+  test("one that takes all memory is stopped by that, and has not crashed", async () => {
+    const { code, stderr } = await portcullis(
+      [...IN_DOCKER, "--limit", "memoryBytes=64MiB"],
+      "const kept = [];\nfor (;;) kept.push(new Array(1e6).fill(kept.length));",
+    );
+    expect(stderr).toContain("stopped by memoryBytes: ");
+    expect(code).toBe(4);
+  });
+
+  test("image check finds the image", async () => {
+    const { code, stdout } = await portcullis(["image", "check"]);
+    expect(stdout).toBe("The image portcullis-sandbox is there, and fits this version of portcullis.\n");
+    expect(code).toBe(0);
+  });
+
+  test("doctor tells of the engine, and that a program ran in it", async () => {
+    const { stdout } = await portcullis(["doctor"]);
+    expect(stdout).toMatch(/✓ docker +engine \S+, with runc.*; a program that does nothing took \d+ ms/);
+  });
+
+  test("the demo's answers are right in containers too", async () => {
+    const { code, stdout } = await portcullis(["demo", "--sandbox", "docker"]);
+    expect(stdout.match(/✓ right/g)).toHaveLength(2);
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,22 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { createRuntime } from "../../../src/runtime.ts";
+import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import { needDockerEngine } from "../../docker-support/docker-engine.ts";
+import { ORDINARY_PROGRAMS } from "../../programs/ordinary-programs.ts";
+import { broken, echo, later } from "../../support/tools.ts";
+
+// From every prefix they are replayed on the other sandboxes, which run the same guest and start it sooner.
+describe.skipIf(needDockerEngine() !== undefined)(
+  "ordinary programs complete in containers, and replay in others",
+  () => {
+    const sandbox = createDockerSandbox({ warm: 2 });
+    afterAll(() => sandbox[Symbol.asyncDispose]());
+
+    test.each(ORDINARY_PROGRAMS)("one that $does", async ({ program, returns }) => {
+      await using runtime = await createRuntime({ sandbox, tools: [echo, later, broken] });
+      const { outcome, execution } = await runtime.execute(program);
+      expect(outcome).toEqual({ type: "completed", value: returns });
+      expect((await runtime.replay(execution)).type).toBe("identical");
+    });
+  },
+);
