@@ -8,6 +8,7 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { createIsolateSandbox, createRuntime, defineTool, type Runtime } from "portcullis";
+import { dockerRows } from "./docker-rows.ts";
 import { median, medianOf, peakMemory, perSecond, timed, treeMemory } from "./measure.js";
 import { figure, markdown } from "./table.js";
 import { answers, CALLS, programs, tools as handlers } from "./workloads.js";
@@ -142,6 +143,7 @@ row(
 
 row("100 calls while another program burns a core, against alone", await fairness(), "×", undefined, "≤ 2 ×");
 await memory();
+await dockerRows(tools, run, row);
 
 async function fairness(): Promise<number> {
   const hundred = () => runtime.execute("for (let i = 0; i < 100; i += 1) await tools.ping({ i });");

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
@@ -31,6 +32,7 @@ const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocatio
 export class ContainerGuest implements Guest {
   readonly frames: FrameQueue;
   readonly exit: Promise<Exit>;
+  /** The container's name. */
   readonly id: string;
   /** Resolves once the container is gone, or with false where the engine could not be made to remove it. */
   readonly removed: Promise<boolean>;
@@ -81,13 +83,12 @@ export class ContainerGuest implements Guest {
    */
   static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
     const pipes = plan.runtime === "runc" && (await daemon.sharesMachine()) ? await BridgePipes.make() : undefined;
-    let id: string | undefined;
+    // A name of our own, so that it can be removed also where the engine's answer was lost.
+    const id = `portcullis-${randomUUID()}`;
     try {
-      id = (
-        await daemon.ask((docker, abortSignal) =>
-          docker.createContainer({ ...containerOptions(plan, pipes?.folder), abortSignal }),
-        )
-      ).id;
+      await daemon.ask((docker, abortSignal) =>
+        docker.createContainer({ ...containerOptions(plan, pipes?.folder), name: id, abortSignal }),
+      );
       const stream = await attach(daemon, id);
       const guest = new ContainerGuest(daemon, { id, stream, pipes, plan });
       await daemon.ask((docker, abortSignal) => docker.getContainer(guest.id).start({ abortSignal }));
@@ -95,7 +96,7 @@ export class ContainerGuest implements Guest {
       return guest;
     } catch (error) {
       pipes?.close();
-      if (id !== undefined) await removeContainer(daemon, id);
+      await removeContainer(daemon, id);
       // An engine may live on this machine and not see its temporary folder.
       if (pipes === undefined || !MOUNT_REFUSED.test((error as Error).message)) throw error;
       daemon.sharesNothing();
@@ -232,6 +233,7 @@ export class ContainerGuest implements Guest {
 
 /** What a guest is made of. */
 interface Started {
+  /** The container's name. */
   readonly id: string;
   readonly stream: Socket;
   readonly pipes: BridgePipes | undefined;
