@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { styleText } from "node:util";
 import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
-import { Daemon, engineFacts } from "../sandboxes/docker/daemon.ts";
+import { Daemon } from "../sandboxes/docker/daemon.ts";
 import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
 import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../sandboxes/isolate/janitor.ts";
@@ -123,7 +123,8 @@ async function dockerFinding(): Promise<Finding> {
   const sandbox = createDockerSandbox();
   try {
     await using runtime = await createRuntime({ tools: [], sandbox });
-    const { version, runtimes } = await engineFacts(new Daemon());
+    const { ServerVersion: version, Runtimes: installed } = await new Daemon().info();
+    const runtimes = ["runc", "runsc"].filter((runtime) => Object.hasOwn(installed, runtime));
     const since = performance.now();
     const { outcome } = await runtime.execute("return 1");
     const detail = `engine ${version}, with ${runtimes.join(" and ")}`;

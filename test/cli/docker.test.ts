@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
+import { fakeEngine } from "../docker-support/fake-engine.ts";
 import { fixtures, portcullis } from "./command.ts";
 
 const TOOLS = ["--tools", `${fixtures}tools.ts`];
@@ -28,6 +29,13 @@ test("without an engine, doctor says so, and that programs can run all the same"
   const { code, stdout } = await portcullis(["doctor"]);
   expect(stdout).toContain("! docker        No Docker engine answers at unix:///nowhere: ");
   expect(code).toBe(0);
+});
+
+test("an engine that hangs holds nobody up for longer than its deadline", { timeout: 60_000 }, async () => {
+  await fakeEngine({});
+  const { code, stderr } = await portcullis(["image", "check"]);
+  expect(stderr).toContain(" hangs, it has not answered within 10000 ms: ");
+  expect(code).toBe(5);
 });
 
 test("image takes one of two words", async () => {

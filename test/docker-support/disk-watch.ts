@@ -21,9 +21,7 @@ export class DiskWatch implements AsyncDisposable {
   }
 
   static async start(): Promise<DiskWatch> {
-    const { DockerRootDir: folder } = (await new Daemon().ask((docker) => docker.info())) as {
-      readonly DockerRootDir: string;
-    };
+    const { DockerRootDir: folder } = await new Daemon().info();
     const watch = new DiskWatch(folder);
     watch.#baseBytes = await watch.#read();
     return watch;

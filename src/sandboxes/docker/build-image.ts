@@ -29,9 +29,7 @@ const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x6
 export async function buildImage(daemon: Daemon, { image, network, onProgress }: BuildOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-image-"));
   try {
-    const { Architecture: processor } = (await daemon.ask((docker) => docker.info())) as {
-      readonly Architecture: string;
-    };
+    const { Architecture: processor } = await daemon.info();
     await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
     await daemon.ask(async (docker, abortSignal) => {
       const src = [

@@ -116,12 +116,12 @@ export class ContainerGuest implements Guest {
 
   /** Keeps the host alive, as a running program should. */
   ref(): void {
-    for (const stream of [this.#stream, ...this.#pipeEnds]) stream.ref();
+    for (const stream of this.#streams) stream.ref?.();
   }
 
   /** Lets the host end while this container idles. */
   unref(): void {
-    for (const stream of [this.#stream, ...this.#pipeEnds]) stream.unref();
+    for (const stream of this.#streams) stream.unref?.();
   }
 
   send(frames: readonly string[]): void {
@@ -170,6 +170,11 @@ export class ContainerGuest implements Guest {
     const tooLate = setTimeout(() => this.kill("its guest has not greeted"), GREETING_MS);
     await Promise.race([this.#heard.promise, this.exit]);
     clearTimeout(tooLate);
+  }
+
+  /** An engine that is reached by ssh has a stream that knows no `ref`. */
+  get #streams(): readonly Partial<Pick<Socket, "ref" | "unref">>[] {
+    return [this.#stream, ...this.#pipeEnds];
   }
 
   get #pipeEnds(): readonly Socket[] {
@@ -244,8 +249,8 @@ interface Started {
  * Connects to a container's standard streams. The client's own `attach` sends its options as a body, which an engine
  * may take for the guest's first input; this request has none.
  */
-function attach(daemon: Daemon, id: string): Promise<Socket> {
-  const request = {
+async function attach(daemon: Daemon, id: string): Promise<Socket> {
+  const socket = await daemon.dial({
     path: `/containers/${id}/attach?`,
     method: "POST",
     options: { stream: true, stdin: true, stdout: true, stderr: true },
@@ -253,16 +258,8 @@ function attach(daemon: Daemon, id: string): Promise<Socket> {
     hijack: true,
     isStream: true,
     statusCodes: { 200: true, 404: "no such container", 500: "server error" },
-  };
-  return daemon.ask(
-    (docker, abortSignal) =>
-      new Promise((resolve, reject) => {
-        docker.modem.dial({ ...request, abortSignal }, (error: unknown, socket: unknown) => {
-          if (error) reject(error);
-          else resolve(socket as Socket);
-        });
-      }),
-  );
+  });
+  return socket as Socket;
 }
 
 /** Ends a container, whatever it does, and removes it. A container that stays is found by its label later. */

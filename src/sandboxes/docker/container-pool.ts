@@ -29,7 +29,7 @@ export class ContainerPool {
   /** Those asked for last, the latest first. */
   #kinds: readonly string[] = [];
   /** Containers that are being started, for a program or ahead of one. */
-  #starting = 0;
+  readonly #starting = new Set<Promise<ContainerGuest>>();
   #startingAhead = 0;
   readonly #waiting: (() => void)[] = [];
   /** Containers that an engine was asked to remove, and has not. */
@@ -43,7 +43,7 @@ export class ContainerPool {
 
   /** Counts for `doctor`, tests and benchmarks. */
   get counts(): { readonly containers: number; readonly idle: number; readonly waiting: number } {
-    return { containers: this.#all.size + this.#starting, idle: this.#idle.length, waiting: this.#waiting.length };
+    return { containers: this.#all.size + this.#starting.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 
   /** Resolves when the warm containers stand. */
@@ -68,6 +68,7 @@ export class ContainerPool {
   async close(): Promise<void> {
     this.#closed = true;
     for (const go of this.#waiting.splice(0)) go();
+    await Promise.allSettled(this.#starting);
     for (const guest of this.#all) guest.kill("the sandbox was closed");
     await Promise.all([...this.#all].map((guest) => guest.removed));
     await this.#removeLeft();
@@ -79,15 +80,15 @@ export class ContainerPool {
   }
 
   async #startNow(plan: ContainerPlan, signal: AbortSignal): Promise<ContainerGuest> {
-    await this.#room(signal);
+    while (this.#isFull) await this.#turn(signal);
+    signal.throwIfAborted();
+    if (this.#closed) throw new Error("the sandbox was closed");
     const starting = this.#start(plan);
     const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
     const onAbort = () => giveUp(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const guest = await Promise.race([starting, given]);
-      if (this.#closed) guest.kill("the sandbox was closed");
-      return guest;
+      return await Promise.race([starting, given]);
     } catch (error) {
       // Where nobody waits for it any more, it is ended as soon as it stands.
       void starting.then((guest) => guest.kill("nobody waits for it any more")).catch(() => {});
@@ -102,7 +103,7 @@ export class ContainerPool {
     this.#startingAhead += 1;
     try {
       const guest = await this.#start(plan);
-      if (this.#closed) return guest.kill("the sandbox was closed");
+      if (guest.ended) return;
       guest.unref();
       this.#idle.push({ key, guest });
     } finally {
@@ -110,24 +111,34 @@ export class ContainerPool {
     }
   }
 
-  async #start(plan: ContainerPlan): Promise<ContainerGuest> {
-    this.#starting += 1;
-    try {
-      const guest = await ContainerGuest.start(this.#daemon, plan);
-      void this.#removeLeft();
-      this.#all.add(guest);
-      void guest.exit.then(() => {
-        this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
-      });
-      void guest.removed.then((removed) => {
-        this.#all.delete(guest);
-        if (!removed) this.#left.add(guest.id);
+  #start(plan: ContainerPlan): Promise<ContainerGuest> {
+    const starting = ContainerGuest.start(this.#daemon, plan);
+    this.#starting.add(starting);
+    starting.then(
+      (guest) => {
+        this.#starting.delete(starting);
+        this.#keep(guest);
+      },
+      () => {
+        this.#starting.delete(starting);
         this.#waiting.shift()?.();
-      });
-      return guest;
-    } finally {
-      this.#starting -= 1;
-    }
+      },
+    );
+    return starting;
+  }
+
+  #keep(guest: ContainerGuest): void {
+    this.#all.add(guest);
+    void this.#removeLeft();
+    void guest.exit.then(() => {
+      this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
+    });
+    void guest.removed.then((removed) => {
+      this.#all.delete(guest);
+      if (!removed) this.#left.add(guest.id);
+      this.#waiting.shift()?.();
+    });
+    if (this.#closed) guest.kill("the sandbox was closed");
   }
 
   /** Tries again, now that the engine seems to be well. */
@@ -141,18 +152,19 @@ export class ContainerPool {
     );
   }
 
-  /** Resolves when one more container may be started. */
-  async #room(signal: AbortSignal): Promise<void> {
-    while (!this.#closed && this.counts.containers >= this.#options.containers) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#idle[0]?.guest.kill("its place was needed");
-      this.#waiting.push(resolve);
-      signal.addEventListener("abort", () => resolve(), { once: true });
-      await promise;
-      const index = this.#waiting.indexOf(resolve);
-      if (index >= 0) this.#waiting.splice(index, 1);
-      signal.throwIfAborted();
-    }
-    if (this.#closed) throw new Error("the sandbox was closed");
+  get #isFull(): boolean {
+    return !this.#closed && this.counts.containers >= this.#options.containers;
+  }
+
+  /** Resolves when a container has gone. An idle one goes for it, if there is one. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle[0]?.guest.kill("its place was needed");
+    this.#waiting.push(resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    const index = this.#waiting.indexOf(resolve);
+    if (index >= 0) this.#waiting.splice(index, 1);
+    signal.throwIfAborted();
   }
 }

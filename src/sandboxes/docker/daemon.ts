@@ -5,6 +5,27 @@ import { PortcullisError } from "../../errors.ts";
 /** How long an engine may take for an answer that needs no work to speak of, in milliseconds. */
 const CALL_MS = 10_000;
 
+/** A request as the client's own transport takes it. */
+export interface DialRequest {
+  readonly path: string;
+  readonly method: "GET" | "POST";
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly statusCodes: Readonly<Record<number, true | string>>;
+  readonly file?: Buffer;
+  readonly hijack?: boolean;
+  readonly isStream?: boolean;
+}
+
+/** What an engine says of itself, as far as it matters here. */
+export interface EngineInfo {
+  readonly Name: string;
+  readonly KernelVersion: string;
+  readonly Architecture: string;
+  readonly ServerVersion: string;
+  readonly DockerRootDir: string;
+  readonly Runtimes: Readonly<Record<string, unknown>>;
+}
+
 /** An engine that has not answered in time. */
 export class DaemonSilence extends Error {}
 
@@ -42,6 +63,27 @@ export class Daemon {
     }
   }
 
+  /** Asks in the engine's own words, for what the client does not offer, or not so that it can be cut. */
+  dial(request: DialRequest): Promise<unknown> {
+    return this.ask(
+      (docker, abortSignal) =>
+        new Promise((resolve, reject) => {
+          docker.modem.dial({ ...request, abortSignal }, (error: unknown, answer: unknown) => {
+            if (error) reject(error);
+            else resolve(answer);
+          });
+        }),
+    );
+  }
+
+  async info(): Promise<EngineInfo> {
+    return (await this.dial({
+      path: "/info",
+      method: "GET",
+      statusCodes: { 200: true, 500: "server error" },
+    })) as EngineInfo;
+  }
+
   /**
    * Whether containers can be given a folder of this machine: the engine is reached by a socket here, and has this
    * machine's kernel and name, which one in a virtual machine has not.
@@ -58,10 +100,7 @@ export class Daemon {
 
   async #isHere(): Promise<boolean> {
     if (process.platform !== "linux" || !this.address.startsWith("unix://")) return false;
-    const info = (await this.ask((docker) => docker.info())) as {
-      readonly Name: string;
-      readonly KernelVersion: string;
-    };
+    const info = await this.info();
     return info.Name === hostname() && info.KernelVersion === release();
   }
 
@@ -114,20 +153,6 @@ function saidBy(message: string): string {
     .trim()
     .replace(/\.$/, "")
     .slice(0, 300);
-}
-
-/** What `doctor` tells of an engine: its version, and which of the runtimes that can be asked for it has. */
-export async function engineFacts(
-  daemon: Daemon,
-): Promise<{ readonly version: string; readonly runtimes: readonly string[] }> {
-  const info = (await daemon.ask((docker) => docker.info())) as {
-    readonly ServerVersion: string;
-    readonly Runtimes: Readonly<Record<string, unknown>>;
-  };
-  return {
-    version: info.ServerVersion,
-    runtimes: ["runc", "runsc"].filter((runtime) => Object.hasOwn(info.Runtimes, runtime)),
-  };
 }
 
 async function loadClient(): Promise<Docker> {

@@ -46,8 +46,12 @@ function stale(what: string): PortcullisError {
 
 async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
   try {
-    const found = await daemon.ask((docker) => docker.getImage(image).inspect());
-    return found.Config.Labels ?? {};
+    const found = await daemon.dial({
+      path: `/images/${image}/json`,
+      method: "GET",
+      statusCodes: { 200: true, 404: "no such image", 500: "server error" },
+    });
+    return (found as { readonly Config: { readonly Labels: Record<string, string> | null } }).Config.Labels ?? {};
   } catch (error) {
     if ((error as { readonly statusCode?: number }).statusCode === 404) return undefined;
     throw error;
