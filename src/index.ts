@@ -32,7 +32,11 @@ export type {
   ViolationRecord,
 } from "./journal/record.ts";
 
-export { createDockerSandbox, type DockerSandboxOptions } from "./sandboxes/docker/docker-sandbox.ts";
+export {
+  createDockerSandbox,
+  type DockerSandbox,
+  type DockerSandboxOptions,
+} from "./sandboxes/docker/docker-sandbox.ts";
 export { createIsolateSandbox, type IsolateSandboxOptions } from "./sandboxes/isolate/isolate-sandbox.ts";
 export { createMemorySandbox, type GuestFace, type MemorySandboxOptions } from "./sandboxes/memory.ts";
 export type {

@@ -82,7 +82,7 @@ export class ContainerGuest implements Guest {
    * none behind.
    */
   static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
-    const pipes = plan.runtime === "runc" && (await daemon.sharesMachine()) ? await BridgePipes.make() : undefined;
+    const pipes = await makePipes(daemon, plan);
     // A name of our own, so that it can be removed also where the engine's answer was lost.
     const id = `portcullis-${randomUUID()}`;
     try {
@@ -234,6 +234,12 @@ export class ContainerGuest implements Guest {
       return { type: "died", detail: `the container's bridge ended, and not the container: ${detail}` };
     }
   }
+}
+
+/** Where there can be none, the container's standard streams will do: gVisor, for one, opens no pipe of its host's. */
+async function makePipes(daemon: Daemon, { runtime }: ContainerPlan): Promise<BridgePipes | undefined> {
+  if (runtime !== "runc" || !(await daemon.sharesMachine())) return undefined;
+  return BridgePipes.make().catch(() => undefined);
 }
 
 /** What a guest is made of. */

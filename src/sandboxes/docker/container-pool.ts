@@ -1,16 +1,7 @@
 import { ContainerGuest, removeContainer } from "./container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-
-export interface PoolOptions {
-  /**
-   * Containers kept started for the next program, of each of the two kinds (language and limits) that were asked for
-   * last. One that waits takes about 35 MiB of the engine's machine: 13 to 15 in the container, the rest for what watches over it.
-   */
-  readonly warm: number;
-  /** Containers at once, idle ones included. Programs beyond that wait. */
-  readonly containers: number;
-}
+import type { PoolCounts, PoolOptions } from "./pool-options.ts";
 
 /** Kinds of containers that are kept warm at once: programs in two languages take turns without cooling each other. */
 const WARM_KINDS = 2;
@@ -41,8 +32,7 @@ export class ContainerPool {
     this.#options = options;
   }
 
-  /** Counts for `doctor`, tests and benchmarks. */
-  get counts(): { readonly containers: number; readonly idle: number; readonly waiting: number } {
+  get counts(): PoolCounts {
     return { containers: this.#all.size + this.#starting.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 

@@ -3,10 +3,11 @@ import { optionError, PortcullisError } from "../../errors.ts";
 import type { Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbox.ts";
 import { type ContainerAllowance, containerLimits, USUAL_ALLOWANCE } from "./container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
-import { ContainerPool, type PoolOptions } from "./container-pool.ts";
+import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
 import { checkImage, IMAGE } from "./image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
+import type { PoolCounts, PoolOptions } from "./pool-options.ts";
 
 export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<ContainerAllowance> {
   /** Image that `portcullis image build` has built. */
@@ -24,8 +25,12 @@ const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes
 const LANGUAGES: readonly Language[] = ["javascript", "python"];
 const RUNTIMES = ["runc", "runsc"];
 
+export interface DockerSandbox extends Sandbox {
+  readonly pool: { readonly counts: PoolCounts };
+}
+
 /** A sandbox of containers: one program in each, without network, on a read-only file system, removed afterwards. */
-export function createDockerSandbox(options: DockerSandboxOptions = {}): Sandbox & { readonly pool: ContainerPool } {
+export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerSandbox {
   const { warm = 0, containers = 32, image = IMAGE, runtime = "runc" } = options;
   const allowance = {
     cpus: options.cpus ?? USUAL_ALLOWANCE.cpus,
