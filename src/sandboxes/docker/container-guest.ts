@@ -8,6 +8,7 @@ import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
+import { readMemory } from "./memory-reading.ts";
 import { UnsentFrames } from "./unsent-frames.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
@@ -17,6 +18,8 @@ const GREETING_BYTES = 4096;
 /** What a container may print on standard error. It is read and dropped, which takes the host's time. */
 const STDERR_BYTES = 16 * 1024 * 1024;
 const LAST_WORDS_BYTES = 8192;
+/** How often it is asked what a busy container takes. A program that is sooner done has no figure. */
+const WATCH_MS = 250;
 /** How long a container whose bridge has ended may take to end itself, in milliseconds. */
 const ENDING_MS = 2000;
 /** How long a guest may take to greet, in milliseconds. */
@@ -48,6 +51,8 @@ export class ContainerGuest implements Guest {
   readonly #exited = Promise.withResolvers<Exit>();
   readonly #gone = Promise.withResolvers<boolean>();
   readonly #heard = Promise.withResolvers<void>();
+  #watch: NodeJS.Timeout | undefined;
+  #reading = false;
   #ending: Exit | undefined;
   #stderr = "";
   #stderrBytes = 0;
@@ -109,9 +114,10 @@ export class ContainerGuest implements Guest {
     return this.#ending !== undefined;
   }
 
-  /** Sets the largest frame the guest may send. */
-  allowFrames(frameBytes: number): void {
+  /** Gives the container to a program, whose largest frame this is. */
+  handOver(frameBytes: number): void {
     this.#decoder.allowed = frameBytes;
+    this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
   }
 
   /** Keeps the host alive, as a running program should. */
@@ -152,7 +158,8 @@ export class ContainerGuest implements Guest {
   #end(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
-    if (exit.type === "memory") this.#peakBytes = exit.seenBytes;
+    clearInterval(this.#watch);
+    if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
     this.#unsent?.clear();
     this.#stream.destroy();
     this.#pipes?.close();
@@ -211,6 +218,15 @@ export class ContainerGuest implements Guest {
     );
     if (this.#stderrBytes > STDERR_BYTES)
       this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
+  }
+
+  /** For the report alone: what the container may take, the kernel sees to. */
+  async #watchMemory(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    const bytes = await readMemory(this.#daemon, this.id).catch(() => 0);
+    this.#reading = false;
+    if (bytes > this.#peakBytes) this.#peakBytes = bytes;
   }
 
   async #die(): Promise<void> {

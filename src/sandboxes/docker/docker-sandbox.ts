@@ -79,7 +79,7 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
       await check();
       try {
         const guest = await pool.acquire(planFor(language, limits), signal);
-        guest.allowFrames(limits.frameBytes);
+        guest.handOver(limits.frameBytes);
         return guest;
       } catch (error) {
         signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { containersOf } from "../../docker-support/containers.ts";
@@ -20,13 +20,23 @@ describe.skipIf(needDockerEngine() !== undefined)("programs in JavaScript in con
 
   test("a container has pipes where its engine is on this machine, and only there", async () => {
     await using sandbox = createDockerSandbox();
-    await using guest = await openGuest(sandbox);
-    expect(guest.usage().peakMemoryBytes).toBe(0);
+    await openGuest(sandbox);
     const daemon = new Daemon();
     const [id = ""] = await containersOf();
     const { Mounts: mounts } = await daemon.ask((docker) => docker.getContainer(id).inspect());
     expect(
       mounts.filter(({ Type: type }) => type === "bind").map(({ Destination: path, RW: writable }) => [path, writable]),
     ).toEqual((await daemon.sharesMachine()) ? [["/bridge", false]] : []);
+  });
+
+  test("memory that a program takes for a while is seen", async () => {
+    await using sandbox = createDockerSandbox();
+    await using guest = await openGuest(sandbox);
+    guest.send([
+      startText("const kept = Array.from({ length: 1e6 }, (_, n) => ({ n }));\nawait tools.ping({});\nreturn kept;"),
+    ]);
+    await heardUntil(iterate(guest), "turn_end");
+    await vi.waitFor(() => expect(guest.usage().peakMemoryBytes).toBeGreaterThan(16 * 1024 * 1024), { timeout: 5000 });
+    expect(guest.usage().peakMemoryBytes).toBeLessThan(128 * 1024 * 1024);
   });
 });
