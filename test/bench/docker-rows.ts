@@ -1,4 +1,4 @@
-import { createDockerSandbox, createRuntime, type Runtime, type Tool } from "../../src/index.ts";
+import { createDockerSandbox, createRuntime, type Runtime, type Tool } from "portcullis";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
