@@ -6,7 +6,13 @@ import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { heardUntil, iterate, openGuest, startText } from "../../support/guests.ts";
 import { sandboxContract } from "../contract.ts";
 
-describe.skipIf(needDockerEngine() !== undefined)("programs in JavaScript in containers", () => {
+const noEngine = needDockerEngine() !== undefined;
+
+describe.skipIf(noEngine)("programs in Python in containers", () => {
+  sandboxContract(createDockerSandbox, { ends: "anything", language: "python" });
+});
+
+describe.skipIf(noEngine)("programs in JavaScript in containers", () => {
   sandboxContract(createDockerSandbox, { ends: "anything" });
 
   test("an answer of many megabytes arrives whole", async () => {

@@ -3,7 +3,13 @@ import { createRuntime } from "../../../src/runtime.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { ORDINARY_PROGRAMS } from "../../programs/ordinary-programs.ts";
+import { ORDINARY_PYTHON_PROGRAMS } from "../../programs/ordinary-python-programs.ts";
 import { broken, echo, later } from "../../support/tools.ts";
+
+const PROGRAMS = [
+  ...ORDINARY_PROGRAMS.map((one) => ({ ...one, language: "javascript" as const })),
+  ...ORDINARY_PYTHON_PROGRAMS.map((one) => ({ ...one, language: "python" as const })),
+];
 
 // From every prefix they are replayed on the other sandboxes, which run the same guest and start it sooner.
 describe.skipIf(needDockerEngine() !== undefined)(
@@ -12,9 +18,9 @@ describe.skipIf(needDockerEngine() !== undefined)(
     const sandbox = createDockerSandbox({ warm: 2 });
     afterAll(() => sandbox[Symbol.asyncDispose]());
 
-    test.each(ORDINARY_PROGRAMS)("one that $does", async ({ program, returns }) => {
+    test.each(PROGRAMS)("one in $language that $does", async ({ language, program, returns }) => {
       await using runtime = await createRuntime({ sandbox, tools: [echo, later, broken] });
-      const { outcome, execution } = await runtime.execute(program);
+      const { outcome, execution } = await runtime.execute(program, { language });
       expect(outcome).toEqual({ type: "completed", value: returns });
       expect((await runtime.replay(execution)).type).toBe("identical");
     });
