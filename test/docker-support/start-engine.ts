@@ -65,8 +65,11 @@ async function startOwn(): Promise<void> {
   mkdirSync(OWN_FOLDER, { recursive: true });
   const log = openSync(`${OWN_FOLDER}/log`, "w");
   const child = spawn(
-    "dockerd",
+    // In a mount namespace of its own it leaves no mounts behind.
+    "unshare",
     [
+      "--mount",
+      "dockerd",
       "--bridge=none",
       "--iptables=false",
       "--ip6tables=false",
