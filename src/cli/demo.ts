@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual, styleText } from "node:util";
 import { fileURLToPath } from "node:url";
-import { splitFrame } from "../../bridge/frames.ts";
+import { type Language, splitFrame } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { byteText } from "../output/sentences.ts";
 import type { Report } from "../output/report.ts";
+import type { ExecutionEvent } from "../programs/execute.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { EXIT } from "./exit-code.ts";
@@ -26,32 +27,42 @@ export async function demo(names: readonly string[], options: { readonly sandbox
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 
+/** Asks an example's question in every language that the sandbox runs. Resolves with whether all answers were right. */
 async function runExample(name: string, sandbox: ReturnType<typeof parseSandbox>): Promise<boolean> {
   const read = (file: string) => readFileSync(`${folder}${name}/${file}`, "utf8");
-  const question = /^> (.*)$/m.exec(read("README.md"))?.[1] ?? "";
-  const program = read("program.js");
   heading(`${name}: the question`);
-  process.stdout.write(`${question}\n`);
-  heading("the program, as a model might write it");
-  process.stdout.write(program);
+  process.stdout.write(`${/^> (.*)$/m.exec(read("README.md"))?.[1] ?? ""}\n`);
   const tools = await loadExampleTools(name);
-  const progress = showProgress(process.stderr);
-  await using runtime = await createRuntime({ tools, sandbox, onEvent: progress.onEvent }).catch((error: unknown) => {
-    progress.end();
-    throw error;
-  });
-  const report = await runtime.execute(program).finally(() => progress.end());
-  heading("the answer");
-  process.stdout.write(`${report.output.text}\n`);
   const expected: unknown = JSON.parse(read("answer.json"));
-  const right = report.outcome.type === "completed" && isDeepStrictEqual(report.outcome.value, expected);
+  let listen: (event: ExecutionEvent) => void = () => {};
+  await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
+  let right = true;
+  for (const language of runtime.sandbox.languages) {
+    const program = read(PROGRAMS[language]);
+    heading(`the program, as a model might write it in ${NAMES[language]}`);
+    process.stdout.write(program);
+    const progress = showProgress(process.stderr);
+    listen = progress.onEvent;
+    const report = await runtime.execute(program, { language }).finally(() => progress.end());
+    heading("the answer");
+    process.stdout.write(`${report.output.text}\n`);
+    right = judge(report, expected) && right;
+    heading("what went where");
+    process.stdout.write(`${await funnel(runtime, report)}\n`);
+  }
+  return right;
+}
+
+const PROGRAMS: Readonly<Record<Language, string>> = { javascript: "program.js", python: "program.py" };
+const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
+
+function judge({ outcome }: Report, expected: unknown): boolean {
+  const right = outcome.type === "completed" && isDeepStrictEqual(outcome.value, expected);
   process.stdout.write(
     right
       ? styleText("green", "✓ right: the same as computed by other code on the raw data\n")
       : styleText("red", `✗ wrong: expected ${JSON.stringify(expected)}\n`),
   );
-  heading("what went where");
-  process.stdout.write(`${await funnel(runtime, report)}\n`);
   return right;
 }
 
