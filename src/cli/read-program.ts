@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream, fstatSync, statSync, type Stats } from "node:fs";
-import { PROGRAM_BYTES } from "../programs/refuse-text.ts";
+import { PROGRAM_BYTES } from "../programs/prepare/refuse-text.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 

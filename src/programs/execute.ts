@@ -8,7 +8,7 @@ import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { drive, type Driven } from "./drive.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
-import { prepare } from "./prepare.ts";
+import { prepare } from "./prepare/prepare.ts";
 
 /** Where a program may run and what it may reach. */
 export interface ExecutionContext {

@@ -1,4 +1,4 @@
-import type { Fault } from "./outcome.ts";
+import type { Fault } from "../outcome.ts";
 
 /** Most bytes of a program: some 16,000 tokens. Reading the worst of them holds the host's thread for about 30 ms. */
 export const PROGRAM_BYTES = 64 * 1024;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { bodyOf } from "../../src/programs/function-body.ts";
-import { parseProgram } from "../../src/programs/parse-program.ts";
+import { bodyOf } from "../../../src/programs/prepare/function-body.ts";
+import { parseProgram } from "../../../src/programs/prepare/parse-program.ts";
 
 /** The code a text is read as, or its fault and place. */
 function read(code: string): unknown {

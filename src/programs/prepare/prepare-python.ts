@@ -1,6 +1,6 @@
 import type { Prepared } from "./prepare.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "./refuse-text.ts";
-import type { Position } from "./source-map.ts";
+import type { Position } from "../source-map.ts";
 import { FENCE_LINE, stripFence } from "./strip-fence.ts";
 
 /**

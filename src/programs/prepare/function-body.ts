@@ -1,4 +1,4 @@
-import type { Position } from "./source-map.ts";
+import type { Position } from "../source-map.ts";
 
 /*
  * A program is the body of an async function, and is parsed as one: with what makes it one put round it, on lines of

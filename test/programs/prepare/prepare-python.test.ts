@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { prepare } from "../../src/programs/prepare.ts";
+import { prepare } from "../../../src/programs/prepare/prepare.ts";
 
 function prepared(source: string): string {
   const result = prepare(source, "python");

@@ -1,10 +1,10 @@
-import type { Language } from "../../bridge/frames.ts";
+import type { Language } from "../../../bridge/frames.ts";
 import { parseProgram, type ReadProgram, type UnreadProgram } from "./parse-program.ts";
 import { preparePython } from "./prepare-python.ts";
 import { PROGRAM_EMPTY, refuseText, severalPrograms } from "./refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
-import { faultAt, type Position, type SourceMap } from "./source-map.ts";
-import type { Fault } from "./outcome.ts";
+import { faultAt, type Position, type SourceMap } from "../source-map.ts";
+import type { Fault } from "../outcome.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
 
 export type Prepared =

@@ -10,8 +10,8 @@ import {
   tokenizer,
 } from "acorn";
 import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
-import type { Fault } from "./outcome.ts";
-import type { Position } from "./source-map.ts";
+import type { Fault } from "../outcome.ts";
+import type { Position } from "../source-map.ts";
 
 export interface ReadProgram {
   /** The program as JavaScript, as it was or with its types replaced by spaces, as a function's text. */

@@ -1,4 +1,4 @@
-import type { Language } from "../../bridge/frames.ts";
+import type { Language } from "../../../bridge/frames.ts";
 
 /** What opens a block: the fence, the language, and whatever else is said of it. */
 export const FENCE_LINE = /^[ \t]*(`{3,}|~{3,})[ \t]*\{?[ \t.]*([\w+#-]*)[^`]*$/;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { beginsWithFence, stripFence } from "../../src/programs/strip-fence.ts";
+import { beginsWithFence, stripFence } from "../../../src/programs/prepare/strip-fence.ts";
 
 test.each([
   ["```\na\n```", "\na\n"],

@@ -1,9 +1,9 @@
 import { type Options, parse, type Token } from "acorn";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { prepare } from "../../src/programs/prepare.ts";
-import { PROGRAM_BYTES } from "../../src/programs/refuse-text.ts";
-import type { SourceMap } from "../../src/programs/source-map.ts";
+import { prepare } from "../../../src/programs/prepare/prepare.ts";
+import { PROGRAM_BYTES } from "../../../src/programs/prepare/refuse-text.ts";
+import type { SourceMap } from "../../../src/programs/source-map.ts";
 
 function prepared(source: string): { readonly program: string; readonly map: SourceMap } {
   const result = prepare(source);

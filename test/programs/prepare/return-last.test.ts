@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseProgram } from "../../src/programs/parse-program.ts";
-import { returnLastExpression } from "../../src/programs/return-last.ts";
+import { parseProgram } from "../../../src/programs/prepare/parse-program.ts";
+import { returnLastExpression } from "../../../src/programs/prepare/return-last.ts";
 
 function edit(code: string) {
   const parsed = parseProgram(code);

@@ -1,7 +1,7 @@
 import { parse } from "acorn";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { asFunction, bodyOf, placeInBody, placeOf } from "../../src/programs/function-body.ts";
+import { asFunction, bodyOf, placeInBody, placeOf } from "../../../src/programs/prepare/function-body.ts";
 
 const codes = fc.string({
   unit: fc.constantFrom("a", " ", "\n", "\r\n", "}", "{", "//", "/*", "`", "ü", "😀"),
