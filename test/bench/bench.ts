@@ -143,7 +143,7 @@ row(
 
 row("100 calls while another program burns a core, against alone", await fairness(), "×", undefined, "≤ 2 ×");
 await memory();
-await dockerRows(tools, run, row);
+await dockerRows(tools, row);
 
 async function fairness(): Promise<number> {
   const hundred = () => runtime.execute("for (let i = 0; i < 100; i += 1) await tools.ping({ i });");

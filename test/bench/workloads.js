@@ -25,6 +25,26 @@ export const programs = {
   compute: () => "let x = 0; for (let i = 0; i < 3e6; i += 1) x = (x * 31 + i) | 0; return x;",
 };
 
+/** The same in Python, for the sandbox that runs it. */
+export const pythonPrograms = {
+  start: () => "1 + 1",
+  awaited: () => `total = 0
+for i in range(${CALLS}):
+    total += (await tools.ping(i=i))["i"]
+return total`,
+  atOnce: () => `sum(row["i"] for row in await asyncio.gather(*(tools.ping(i=i) for i in range(${CALLS}))))`,
+  join: () => `
+by_id = {customer["id"]: customer for customer in await tools.customers()}
+regions = {}
+for order in await tools.orders():
+    if order["status"] != "paid":
+        continue
+    sums = regions.setdefault(by_id[order["customerId"]]["region"], {"orders": 0, "cents": 0})
+    sums["orders"] += 1
+    sums["cents"] += order["cents"]
+return sorted(regions.items(), key=lambda item: -item[1]["cents"])[:3]`,
+};
+
 export const answers = {
   start: 2,
   oneCall: 42,
