@@ -49,6 +49,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
 
 function print({ output, outcome, usage }: Report): void {
   process.stdout.write(`${output.text}\n`);
+  if (outcome.type === "crashed") process.stderr.write(`portcullis: ${cleanText(outcome.detail)}\n`);
   const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
   const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
   process.stderr.write(

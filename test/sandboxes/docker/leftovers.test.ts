@@ -63,15 +63,21 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     expect(await containersOf()).toEqual([]);
   });
 
-  test("an engine that is stopped in mid-program is told in a sentence", async () => {
+  test("an engine that is stopped in mid-program is told in a sentence, with what was done by then", async () => {
     const proxy = await engineProxy();
     await using sandbox = createDockerSandbox({ callMs: 2000 });
     const stop = tool("stop", () => proxy.stop());
     await using runtime = await createRuntime({ tools: [stop], sandbox });
-    await expect(
-      runtime.execute("await tools.stop();\nawait new Promise(() => setInterval(() => {}, 1000));"),
-    ).rejects.toThrow(
-      /^No Docker engine answers at unix:\S+: start it \(sudo systemctl start docker\), or set DOCKER_HOST to one that runs\.$/,
+    const { outcome, calls } = await runtime.execute(
+      "await tools.stop();\nawait new Promise(() => setInterval(() => {}, 1000));",
     );
+    expect(outcome).toEqual({
+      type: "crashed",
+      code: "engine_died",
+      detail: expect.stringMatching(
+        /^No Docker engine answers at unix:\S+: start it \(sudo systemctl start docker\), or set DOCKER_HOST to one that runs\.$/,
+      ) as string,
+    });
+    expect(calls).toMatchObject([{ tool: "stop" }]);
   });
 });
