@@ -21,6 +21,8 @@ export interface OpenOptions {
   readonly limits: SandboxLimits;
   /** Guests of two tenants never share a process. */
   readonly tenant: string;
+  /** Told of each connection that the guest has made to the world outside, once it has ended and before the guest's exit. */
+  readonly onConnection?: (connection: Connection) => void;
 }
 
 /** The limits that the wall itself holds. */
@@ -67,4 +69,20 @@ export type Exit =
 export interface ResourceUsage {
   /** Most memory seen, in bytes above what an idle guest takes; 0 where it cannot be watched. */
   readonly peakMemoryBytes: number;
+}
+
+/** A connection from a guest to the world outside, or an attempt at one, where its sandbox has such a way. */
+export interface Connection {
+  /** As the guest named it; empty where it named none that can be one. */
+  readonly host: string;
+  readonly port: number;
+  /** Where it went. Empty where it went nowhere. */
+  readonly address: string;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly ms: number;
+  /** Ended by its two sides; refused by the sandbox's rules; failed on the way; cut off by a limit or by the guest's end. */
+  readonly outcome: "done" | "refused" | "failed" | "cut";
+  /** Why it was not `done`, in a sentence. */
+  readonly detail: string;
 }

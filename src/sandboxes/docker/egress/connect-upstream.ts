@@ -1,0 +1,45 @@
+import { connect, type Socket } from "node:net";
+import { EgressRefusal } from "./egress-refusal.ts";
+import type { Target } from "./request-target.ts";
+
+/** Connects to the first of these addresses that answers. No name is looked up here. */
+export async function connectUpstream(
+  { host, port }: Target,
+  addresses: readonly string[],
+  { connectMs, signal }: { readonly connectMs: number; readonly signal: AbortSignal },
+): Promise<Socket> {
+  let why = "";
+  for (const address of addresses) {
+    try {
+      return await connectTo(address, port, connectMs, signal);
+    } catch (error) {
+      why = (error as { readonly code?: string }).code ?? (error as Error).message;
+    }
+    signal.throwIfAborted();
+  }
+  throw new EgressRefusal(504, "Host Not Reachable", `${host} cannot be reached at port ${port}: ${why}.`, "failed");
+}
+
+async function connectTo(address: string, port: number, connectMs: number, signal: AbortSignal): Promise<Socket> {
+  const { promise: connected, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+  const giveUp = (error: unknown) => {
+    socket.destroy();
+    reject(error);
+  };
+  const onAbort = () => giveUp(signal.reason);
+  const tooLate = setTimeout(() => giveUp(new Error("no answer in time")), connectMs);
+  socket.once("connect", resolve);
+  socket.on("error", giveUp);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await connected;
+    return socket;
+  } finally {
+    clearTimeout(tooLate);
+    signal.removeEventListener("abort", onAbort);
+    // Later errors close it, which is seen.
+    socket.off("error", giveUp);
+    socket.on("error", () => {});
+  }
+}

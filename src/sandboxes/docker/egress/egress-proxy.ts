@@ -1,0 +1,250 @@
+import { chmodSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Connection } from "../../sandbox.ts";
+import { isAllowed } from "./allow-list.ts";
+import { connectUpstream } from "./connect-upstream.ts";
+import { EgressConnection } from "./egress-connection.ts";
+import type { EgressPlan } from "./egress-plan.ts";
+import { EgressRefusal } from "./egress-refusal.ts";
+import { forwardRequest } from "./forward-request.ts";
+import { parseAbsoluteTarget, parseAuthority, parsePath, type Target } from "./request-target.ts";
+import { Resolver } from "./resolver.ts";
+import { carriedBy, joinTunnel } from "./tunnel.ts";
+
+const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
+/** Connections that wait to be accepted. */
+const BACKLOG = 64;
+
+/**
+ * The way out of one container: a proxy for HTTP on a socket in a folder of its own. Whoever is on the other side of
+ * that socket is taken for an attacker. One connection is one request or one tunnel, to one host of the list.
+ */
+export class EgressProxy {
+  readonly #plan: EgressPlan;
+  readonly #tell: (connection: Connection) => void;
+  readonly #server: Server;
+  readonly #resolver: Resolver;
+  readonly #open = new Map<Socket, EgressConnection>();
+  #accepted = 0;
+  #leftBytes: number;
+
+  private constructor(plan: EgressPlan, tell: (connection: Connection) => void) {
+    this.#plan = plan;
+    this.#tell = tell;
+    this.#resolver = new Resolver(plan);
+    this.#leftBytes = plan.limits.totalBytes;
+    this.#server = createServer({
+      maxHeaderSize: plan.limits.headerBytes,
+      insecureHTTPParser: false,
+      // Time is the connection's own to watch: the server's clocks start anew with each piece of a request.
+      headersTimeout: 0,
+      requestTimeout: 0,
+      keepAliveTimeout: 0,
+      connectionsCheckingInterval: plan.limits.connectionMs,
+    });
+    this.#server.maxConnections = plan.limits.connectionsAtOnce;
+    this.#server.on("connection", (client) => this.#accept(client));
+    this.#server.on("drop", () => this.#drop());
+    this.#server.on("request", (request, response) => void this.#request(request, response));
+    this.#server.on("connect", (request, client, head) => void this.#connect(request, client as Socket, head));
+    this.#server.on("clientError", (error, client) => this.#malformed(error, client as Socket));
+  }
+
+  /** Listens at `path`, for whoever may come into its folder. */
+  static async open(plan: EgressPlan, path: string, tell: (connection: Connection) => void): Promise<EgressProxy> {
+    const proxy = new EgressProxy(plan, tell);
+    await new Promise<void>((resolve, reject) => {
+      proxy.#server.once("error", reject);
+      proxy.#server.listen({ path, backlog: BACKLOG }, resolve);
+    });
+    proxy.#server.on("error", () => {});
+    chmodSync(path, 0o666);
+    return proxy;
+  }
+
+  /** Ends every connection, and tells of each before this returns. */
+  close(): void {
+    this.#server.close();
+    for (const connection of this.#open.values()) connection.cut("The guest has ended.");
+  }
+
+  ref(): void {
+    this.#server.ref();
+  }
+
+  unref(): void {
+    this.#server.unref();
+  }
+
+  // ---- connections ------------------------------------------------------------------------------------------------
+
+  #accept(client: Socket): void {
+    // A tunnel that carries plain HTTP is handed to the server a second time.
+    if (this.#open.has(client)) return;
+    this.#countAccepted();
+    const connection = new EgressConnection(client, {
+      limits: this.#plan.limits,
+      spend: (bytes) => this.#spend(bytes),
+      onEnd: (ended, told) => {
+        this.#open.delete(ended.client);
+        this.#tell(told);
+      },
+    });
+    this.#open.set(client, connection);
+  }
+
+  /** One more than may be open at once was closed unheard. */
+  #drop(): void {
+    this.#countAccepted();
+    const { connectionsAtOnce } = this.#plan.limits;
+    const detail = `${connectionsAtOnce} connections were open already.`;
+    this.#tell({ host: "", port: 0, address: "", bytesUp: 0, bytesDown: 0, ms: 0, outcome: "refused", detail });
+  }
+
+  /** After so many nobody is let in, so that they take neither the host's time nor its journal's room. */
+  #countAccepted(): void {
+    this.#accepted += 1;
+    if (this.#accepted >= this.#plan.limits.connections) this.#server.close();
+  }
+
+  #spend(bytes: number): void {
+    this.#leftBytes -= bytes;
+    if (this.#leftBytes > 0) return;
+    for (const connection of this.#open.values()) connection.cut(this.#spentSentence);
+  }
+
+  get #spentSentence(): string {
+    return `All ${this.#plan.limits.totalBytes} bytes that a program may move are spent.`;
+  }
+
+  // ---- requests ---------------------------------------------------------------------------------------------------
+
+  async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const connection = this.#ask(request.socket);
+    if (!connection) return;
+    const { upstream: tunnelled, target: tunnelTarget } = connection;
+    try {
+      const path = tunnelled ? parsePath(request.url ?? "") : undefined;
+      const target =
+        tunnelled && tunnelTarget && path !== undefined
+          ? { ...tunnelTarget, path }
+          : tunnelled
+            ? undefined
+            : parseAbsoluteTarget(request.url ?? "");
+      if (!target) throw badTarget();
+      const upstream = tunnelled ?? (await this.#reach(connection, target));
+      const { headerBytes } = this.#plan.limits;
+      await forwardRequest({ connection, request, response, target, path: target.path, upstream, headerBytes });
+    } catch (error) {
+      const { status, phrase, message, outcome } = refusalOf(error);
+      if (!connection.over.aborted && !response.headersSent) {
+        response.writeHead(status, phrase, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+        response.end(`${message}\n`);
+      }
+      connection.end(outcome, message);
+    }
+  }
+
+  async #connect(request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
+    const connection = this.#ask(client);
+    if (!connection) return;
+    const { headerBytes, headerMs } = this.#plan.limits;
+    try {
+      if (connection.upstream) throw badTarget();
+      const target = parseAuthority(request.url ?? "");
+      if (!target) throw badTarget();
+      const upstream = await this.#reach(connection, target);
+      if (head.length > 0) client.unshift(head);
+      connection.expectWithin(headerMs, "The client did not say in time what its tunnel is for.");
+      client.write(ESTABLISHED);
+      const carried = await carriedBy(client, target.host, headerBytes);
+      if (connection.over.aborted) return;
+      if (carried.type === "tls") return joinTunnel(connection, upstream, carried.hello);
+      if (carried.type === "refused") throw new EgressRefusal(0, "", carried.detail);
+      // Plain HTTP, as node's fetch sends it: read like any other request, to where the tunnel leads.
+      connection.asked = false;
+      this.#server.emit("connection", client);
+      client.resume();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      this.#answer(client, refusal);
+      connection.end(refusal.outcome, refusal.message);
+    }
+  }
+
+  /** Nothing that can be read as a request. */
+  #malformed({ code = "" }: Error & { readonly code?: string }, client: Socket): void {
+    const connection = this.#open.get(client);
+    if (!connection) return void client.destroy();
+    const refusal =
+      code === "HPE_HEADER_OVERFLOW"
+        ? new EgressRefusal(
+            431,
+            "Headers Too Large",
+            `A request's headers may have ${this.#plan.limits.headerBytes} bytes.`,
+          )
+        : new EgressRefusal(400, "Bad Request", `This is no request that can be read: ${code}.`);
+    // What came after the first request has no answer of its own.
+    if (connection.asked) client.destroy();
+    else this.#answer(client, refusal);
+    connection.end("refused", refusal.message);
+  }
+
+  /** The connection that a request came on, unless it had its one already. */
+  #ask(client: Socket): EgressConnection | undefined {
+    const connection = this.#open.get(client);
+    if (connection === undefined || connection.asked) {
+      client.destroy();
+      connection?.end("refused", "It asked for a second thing on the same connection.");
+      return undefined;
+    }
+    connection.asked = true;
+    return connection;
+  }
+
+  /** Connects to where a request wants to go, if it may. */
+  async #reach(connection: EgressConnection, target: Target): Promise<Socket> {
+    const { allowed, limits } = this.#plan;
+    connection.target = { host: target.host, port: target.port };
+    if (!isAllowed(allowed, target.host, target.port))
+      throw new EgressRefusal(
+        403,
+        "Host Not Allowed",
+        `${target.host}:${target.port} is not among the hosts that this program may reach.`,
+      );
+    if (this.#leftBytes <= 0) throw new EgressRefusal(403, "Bytes Spent", this.#spentSentence);
+    const { over } = connection;
+    connection.expectWithin(limits.connectMs, `${target.host} was not found or reached in time.`);
+    const addresses = await this.#resolver.resolve(target.host);
+    over.throwIfAborted();
+    const upstream = await connectUpstream(target, addresses, { connectMs: limits.connectMs, signal: over });
+    if (over.aborted) upstream.destroy();
+    over.throwIfAborted();
+    connection.join(upstream);
+    connection.expectWithin(limits.idleMs, `Nothing moved for ${limits.idleMs} ms.`);
+    return upstream;
+  }
+
+  #answer(client: Socket, { status, phrase, message }: EgressRefusal): void {
+    if (status === 0 || !client.writable) return void client.destroy();
+    const body = `${message}\n`;
+    client.end(
+      `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      () => client.destroy(),
+    );
+  }
+}
+
+function badTarget(): EgressRefusal {
+  return new EgressRefusal(
+    403,
+    "Host Not Allowed",
+    "This names no host, or names it by an address or in another form than its own.",
+  );
+}
+
+function refusalOf(error: unknown): EgressRefusal {
+  if (error instanceof EgressRefusal) return error;
+  return new EgressRefusal(502, "No Connection", (error as Error).message, "failed");
+}

@@ -1,0 +1,31 @@
+import { BlockList, isIP } from "node:net";
+
+/** What of IPv4 does not lead to the internet (IANA's register of special addresses). */
+const SPECIAL_IPV4 =
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4";
+/** All that leads to the internet in IPv6. Forms that hold an IPv4 address (mapped, NAT64) and local ones are outside of it. */
+const GLOBAL_IPV6 = "2000::/3";
+/** Inside of it: protocols (Teredo among them), documentation, 6to4. */
+const SPECIAL_IPV6 = "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20";
+
+const specialIpv4 = blockList(SPECIAL_IPV4, "ipv4");
+const globalIpv6 = blockList(GLOBAL_IPV6, "ipv6");
+const specialIpv6 = blockList(SPECIAL_IPV6, "ipv6");
+
+/** Whether an address is somewhere on the internet: not this machine, its networks, nor a form that may lead into them. */
+export function isPublicAddress(address: string): boolean {
+  // With a zone it is one of a network of this machine.
+  if (address.includes("%")) return false;
+  const version = isIP(address);
+  if (version === 4) return !specialIpv4.check(address, "ipv4");
+  return version === 6 && globalIpv6.check(address, "ipv6") && !specialIpv6.check(address, "ipv6");
+}
+
+function blockList(subnets: string, family: "ipv4" | "ipv6"): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets.split(" ")) {
+    const [net = "", bits] = subnet.split("/");
+    list.addSubnet(net, Number(bits), family);
+  }
+  return list;
+}

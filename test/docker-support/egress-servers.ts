@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const certificate = (name: string) =>
+  readFileSync(fileURLToPath(new URL(`egress-certificates/${name}.pem`, import.meta.url)), "utf8");
+
+/** Whoever signed the servers' certificate, as text. */
+export const AUTHORITY = certificate("authority");
+
+/** A server on this machine's loopback, for programs to reach. */
+export interface TestServer {
+  readonly port: number;
+  /** What it was asked, as `METHOD url host`. */
+  readonly asked: readonly string[];
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Says what it was asked, and the body that came. */
+const echo: Answer = (request, response) => {
+  const parts: Buffer[] = [];
+  request.on("data", (part: Buffer) => parts.push(part));
+  request.on("end", () => response.end(`${request.method} ${request.url} ${Buffer.concat(parts).toString()}`));
+};
+
+export function httpServer(answer: Answer = echo): Promise<TestServer> {
+  return listen(createServer({ insecureHTTPParser: true }), answer);
+}
+
+/** With a certificate for allowed.test, other.test and what is below below.test. */
+export function tlsServer(answer: Answer = echo): Promise<TestServer> {
+  return listen(createTlsServer({ key: certificate("server-key"), cert: certificate("server") }), answer);
+}
+
+async function listen(server: Server, answer: Answer): Promise<TestServer> {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+  });
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    asked.push(`${request.method} ${request.url} ${request.headers.host}`);
+    answer(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, asked };
+}

@@ -1,0 +1,450 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { connect as connectTls } from "node:tls";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/public-address.ts";
+import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
+import { openProxy, type OpenProxy } from "./open-proxy.ts";
+
+const get = (url: string, headers = "Host: whatever.test\r\n") => `GET ${url} HTTP/1.1\r\n${headers}\r\n`;
+const tunnelTo = (authority: string) => `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`;
+const statusOf = (answer: string) => /^HTTP\/1\.1 (\d+ [^\r]*)/.exec(answer)?.[1];
+
+/** Opens a tunnel, and resolves with its two ends once the proxy has said yes. */
+async function tunnel(proxy: OpenProxy, authority: string): Promise<Socket> {
+  const socket = proxy.connect();
+  socket.write(tunnelTo(authority));
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(answer.toString()).toBe("HTTP/1.1 200 Connection Established\r\n\r\n");
+  return socket;
+}
+
+/** Asks for `/` by TLS in a tunnel. */
+async function askByTls(socket: Socket, servername: string, host = servername): Promise<string> {
+  const secured = connectTls({ socket, servername, ca: AUTHORITY });
+  secured.write(get("/secret", `Host: ${host}\r\nConnection: close\r\n`));
+  let heard = "";
+  secured.on("data", (chunk: Buffer) => (heard += chunk.toString()));
+  await once(secured, "end");
+  secured.end();
+  return heard;
+}
+
+/** A server that speaks no protocol: what it gets, it hands over. */
+async function rawServer(onSocket: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {});
+    onSocket(socket);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+// ---- what works ------------------------------------------------------------------------------------------------
+
+test("a request is passed on, its host forced, its bytes counted", async () => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(get(`http://allowed.test:${port}/a?b`, "Host: other.test\r\n"));
+  expect(statusOf(answer)).toBe("200 OK");
+  expect(answer).toContain("GET /a?b ");
+  expect(asked).toEqual([`GET /a?b allowed.test:${port}`]);
+  const [told] = await proxy.toldOf(1);
+  expect(told).toMatchObject({ host: "allowed.test", port, address: "127.0.0.1", outcome: "done", detail: "" });
+  expect(told?.bytesUp).toBeGreaterThan(50);
+  expect(told?.bytesDown).toBeGreaterThan(100);
+});
+
+test.each([
+  ["Content-Length: 5\r\n\r\nhello", "hello"],
+  ["Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n!\r\n0\r\nTrailer: x\r\n\r\n", "hello!"],
+])("a body arrives: %j", async (rest, body) => {
+  const { port } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(`PUT http://allowed.test:${port}/ HTTP/1.1\r\nHost: x\r\n${rest}`);
+  expect(answer).toContain(`PUT / ${body}`);
+});
+
+test("a body of a request that has usually none is framed as well", async () => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+  const answer = await proxy.say(
+    get(`http://allowed.test:${port}/`, `Host: x\r\nContent-Length: ${smuggled.length}\r\n`) + smuggled,
+  );
+  expect(answer).toContain("GET / GET /smuggled");
+  expect(asked).toEqual([`GET / allowed.test:${port}`]);
+});
+
+test("TLS passes through a tunnel, to be verified by the client", async () => {
+  const { port, asked } = await tlsServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  expect(await askByTls(await tunnel(proxy, `allowed.test:${port}`), "allowed.test")).toContain("GET /secret");
+  expect(asked).toEqual(["GET /secret allowed.test"]);
+  const [told] = await proxy.toldOf(1);
+  expect(told).toMatchObject({ host: "allowed.test", port, address: "127.0.0.1", outcome: "done" });
+  expect(told?.bytesDown).toBeGreaterThan(500);
+});
+
+test("plain HTTP in a tunnel is read, and its host forced, like any other", async () => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const socket = await tunnel(proxy, `allowed.test:${port}`);
+  socket.write(get("/in-tunnel", "Host: other.test\r\n"));
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(statusOf(answer.toString())).toBe("200 OK");
+  expect(asked).toEqual([`GET /in-tunnel allowed.test:${port}`]);
+  expect(await proxy.toldOf(1)).toMatchObject([{ host: "allowed.test", outcome: "done" }]);
+});
+
+test("ten megabytes arrive whole, to a client that takes its time", async () => {
+  const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(10_000_000, "x")));
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const socket = proxy.connect();
+  socket.write(get(`http://allowed.test:${port}/`));
+  let bytes = 0;
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(bytes).toBeGreaterThan(10_000_000);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "done" }]);
+});
+
+// ---- where it may not go -----------------------------------------------------------------------------------------
+
+test.each([
+  ["evil.test:443", "evil.test:443 is not among the hosts that this program may reach."],
+  ["127.0.0.1:443", "This names no host,"],
+  ["[::1]:443", "This names no host,"],
+  ["2130706433:443", "This names no host,"],
+  ["allowed.test", "This names no host,"],
+  ["allowed.test.:443", "This names no host,"],
+  ["user@allowed.test:443", "This names no host,"],
+])("a tunnel to %s is refused in words", async (authority, words) => {
+  const proxy = await openProxy({ hosts: ["allowed.test"] });
+  const answer = await proxy.say(tunnelTo(authority));
+  expect(statusOf(answer)).toBe("403 Host Not Allowed");
+  expect(answer).toContain(words);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", address: "", bytesUp: 0, bytesDown: 0 }]);
+});
+
+test.each([
+  "http://evil.test/",
+  "http://127.0.0.1/",
+  "http://[::1]/",
+  "http://0x7f.1/",
+  "https://allowed.test/",
+  "/",
+  "*",
+])("a request for %s is refused in words", async (url) => {
+  const proxy = await openProxy({ hosts: ["allowed.test"] });
+  const answer = await proxy.say(get(url));
+  expect(statusOf(answer)).toBe("403 Host Not Allowed");
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused" }]);
+});
+
+test.each([[["127.0.0.1"]], [["8.8.8.8", "10.0.0.1"]], [["::ffff:8.8.8.8"]], [["169.254.169.254"]]])(
+  "a host at %j is not reached",
+  async (addresses) => {
+    const proxy = await openProxy({
+      hosts: ["allowed.test"],
+      lookup: async () => addresses,
+      mayReach: isPublicAddress,
+    });
+    expect(statusOf(await proxy.say(tunnelTo("allowed.test:443")))).toBe("403 Address Not Public");
+    expect(proxy.told).toMatchObject([
+      {
+        host: "allowed.test",
+        address: "",
+        outcome: "refused",
+        detail: "allowed.test is at an address that programs may not reach.",
+      },
+    ]);
+  },
+);
+
+test("a name is looked up once, so that it cannot come to mean another address", async () => {
+  const { port } = await httpServer();
+  const answers = [["127.0.0.1"], ["127.0.0.2"]];
+  const proxy = await openProxy({
+    hosts: [`allowed.test:${port}`],
+    lookup: async () => answers.shift() ?? [],
+  });
+  await proxy.say(get(`http://allowed.test:${port}/`));
+  await proxy.say(get(`http://allowed.test:${port}/`));
+  expect(proxy.told.map(({ address }) => address)).toEqual(["127.0.0.1", "127.0.0.1"]);
+  expect(answers).toHaveLength(1);
+});
+
+test("a name that is not found, and a host that does not answer, are told apart", async () => {
+  const proxy = await openProxy({
+    hosts: ["allowed.test:1", "unknown.test"],
+    lookup: async (host) => {
+      if (host === "unknown.test") throw new Error("ENOTFOUND");
+      return ["127.0.0.1"];
+    },
+  });
+  expect(statusOf(await proxy.say(tunnelTo("unknown.test:443")))).toBe("502 Host Not Found");
+  expect(statusOf(await proxy.say(tunnelTo("allowed.test:1")))).toBe("504 Host Not Reachable");
+  expect(proxy.told.map(({ outcome, detail }) => [outcome, detail])).toEqual([
+    ["failed", "unknown.test has no address."],
+    ["failed", "allowed.test cannot be reached at port 1: ECONNREFUSED."],
+  ]);
+});
+
+test("TLS for another host than the tunnel's is refused before its server hears of it", async () => {
+  let heard = 0;
+  const port = await rawServer((socket) => socket.on("data", (chunk: Buffer) => (heard += chunk.length)));
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const socket = await tunnel(proxy, `allowed.test:${port}`);
+  const secured = connectTls({ socket, servername: "other.test" });
+  await once(secured, "error");
+  expect(await proxy.toldOf(1)).toMatchObject([
+    { outcome: "refused", bytesUp: 0, detail: "The name asked for in TLS is not that of the tunnel." },
+  ]);
+  expect(heard).toBe(0);
+});
+
+test("so is TLS that names nobody", async () => {
+  const { port, asked } = await tlsServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const secured = connectTls({ socket: await tunnel(proxy, `allowed.test:${port}`) });
+  await once(secured, "error");
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", bytesUp: 0 }]);
+  expect(asked).toEqual([]);
+});
+
+// ---- clients that are no clients ---------------------------------------------------------------------------------
+
+const POST = "POST http://allowed.test/ HTTP/1.1\r\nHost: x\r\n";
+
+test.each([
+  ["two lengths", `${POST}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
+  ["two equal lengths", `${POST}Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc`],
+  ["a list of lengths", `${POST}Content-Length: 3, 3\r\n\r\nabc`],
+  ["a length and chunks", `${POST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ["chunks that are none at the end", `${POST}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+  ["a signed length", `${POST}Content-Length: +3\r\n\r\nabc`],
+  ["a space before the colon", `${POST}Content-Length : 3\r\n\r\nabc`],
+  ["lines folded", `${POST}X: a\r\n b\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`],
+  ["a bare line feed", "GET http://allowed.test/ HTTP/1.1\nHost: x\n\n"],
+  ["NUL in a header", `${POST}X: a\0b\r\n\r\n`],
+  ["two hosts", "GET http://allowed.test/ HTTP/1.1\r\nHost: a\r\nHost: b\r\nContent-Length: 3, 3\r\n\r\n"],
+  ["TLS, where HTTP belongs", Buffer.from([22, 3, 1, 0, 5, 1, 0, 0, 1, 0])],
+  ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  ["another version", "GET http://allowed.test/ HTTP/9.9\r\nHost: x\r\n\r\n"],
+  ["nothing known", "EHLO allowed.test\r\n"],
+])("%s is no request", async (_what, text) => {
+  const proxy = await openProxy({
+    hosts: ["allowed.test"],
+    lookup: async () => {
+      throw new Error("it was looked up");
+    },
+  });
+  expect(statusOf(await proxy.say(text))).toBe("400 Bad Request");
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", host: "" }]);
+});
+
+test("another transfer coding is refused", async () => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(
+    `POST http://allowed.test:${port}/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+  );
+  expect(statusOf(answer)).toBe("400 Bad Request");
+  expect(asked).toEqual([]);
+});
+
+test("headers without an end are cut off", async () => {
+  const proxy = await openProxy({ hosts: ["allowed.test"] });
+  const answer = await proxy.say(get("http://allowed.test/", `X: ${"a".repeat(20_000)}\r\n`));
+  expect(statusOf(answer)).toBe("431 Headers Too Large");
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused" }]);
+});
+
+test("a second request on the same connection ends it, whoever it is for", async () => {
+  const { port, asked } = await httpServer((_request, response) => void setImmediate(() => response.end("one")));
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const request = get(`http://allowed.test:${port}/`);
+  await proxy.say(request + request);
+  expect(asked.length).toBeLessThan(2);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused" }]);
+  expect(proxy.told).toHaveLength(1);
+});
+
+test("neither does a tunnel carry a request for elsewhere, nor a tunnel", async () => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`, "other.test"] });
+  for (const text of [get("http://other.test/"), tunnelTo("other.test:443"), "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"]) {
+    const socket = await tunnel(proxy, `allowed.test:${port}`);
+    socket.write(text);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(statusOf(answer.toString())).toBe("403 Host Not Allowed");
+  }
+  expect(asked).toEqual([]);
+});
+
+test("a host's answer that cannot be read is no answer", async () => {
+  const port = await rawServer((socket) =>
+    socket.end("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
+  );
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  expect(statusOf(await proxy.say(get(`http://allowed.test:${port}/`)))).toBe("502 No Answer");
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed" }]);
+});
+
+test("an answer that ends in the middle does not look whole", async () => {
+  const port = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab"));
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  await proxy.say(get(`http://allowed.test:${port}/`));
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed", detail: "The host ended it in the middle." }]);
+});
+
+// ---- limits --------------------------------------------------------------------------------------------------------
+
+test.each([
+  ["says nothing", ""],
+  ["says it byte by byte", "GET http://allowed.test/ HT"],
+])("a client that %s is cut off", async (_what, text) => {
+  const proxy = await openProxy({ hosts: ["allowed.test"], limits: { headerMs: 50 } });
+  const socket = proxy.connect();
+  let next = 0;
+  const drip = setInterval(() => next < text.length && socket.write(text[next++] ?? ""), 10);
+  onTestFinished(() => clearInterval(drip));
+  socket.resume();
+  expect(await proxy.toldOf(1)).toMatchObject([
+    { outcome: "cut", detail: "The client did not say in time what it wants." },
+  ]);
+});
+
+test("so is one that opens a tunnel and leaves it empty, or begins TLS and stops", async () => {
+  const { port } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { headerMs: 50 } });
+  await tunnel(proxy, `allowed.test:${port}`);
+  const socket = await tunnel(proxy, `allowed.test:${port}`);
+  socket.write(Buffer.from([22, 3, 1, 0, 200, 1]));
+  expect(await proxy.toldOf(2)).toMatchObject([{ outcome: "cut" }, { outcome: "cut" }]);
+});
+
+test("TLS that begins in many pieces, or is too long, is no beginning", async () => {
+  const { port } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const socket = await tunnel(proxy, `allowed.test:${port}`);
+  const long = Buffer.alloc(17_000);
+  long.set([22, 3, 1, 0xff, 0xff, 1]);
+  socket.write(long);
+  expect(await proxy.toldOf(1)).toMatchObject([
+    { outcome: "refused", detail: "The beginning of TLS does not say for whom it is." },
+  ]);
+});
+
+test("a host that never answers, and a client that never reads, are cut off when nothing moves", async () => {
+  const silent = await rawServer(() => {});
+  const flooding = await httpServer((_request, response) => {
+    const more = () => {
+      while (response.write(Buffer.alloc(65_536)));
+    };
+    response.on("drain", more);
+    more();
+  });
+  const proxy = await openProxy({
+    hosts: [`allowed.test:${silent}`, `allowed.test:${flooding.port}`],
+    limits: { idleMs: 100 },
+  });
+  proxy.connect().write(get(`http://allowed.test:${silent}/`));
+  const deaf = proxy.connect().pause();
+  deaf.write(get(`http://allowed.test:${flooding.port}/`));
+  const told = await proxy.toldOf(2);
+  expect(told.map(({ outcome, detail }) => [outcome, detail])).toEqual([
+    ["cut", "Nothing moved for 100 ms."],
+    ["cut", "Nothing moved for 100 ms."],
+  ]);
+});
+
+test("a connection that never ends is ended", async () => {
+  const port = await rawServer((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    const drip = setInterval(() => socket.write("x"), 5);
+    socket.on("close", () => clearInterval(drip));
+  });
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { connectionMs: 100 } });
+  await proxy.say(get(`http://allowed.test:${port}/`));
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "cut", detail: "It lasted for 100 ms." }]);
+});
+
+test("half a connection is none", async () => {
+  const { port } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const socket = proxy.connect();
+  socket.end(get(`http://allowed.test:${port}/half`));
+  socket.resume();
+  await once(socket, "close");
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed" }]);
+});
+
+test("bytes are counted over all connections, both ways, and then there are no more", async () => {
+  const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(1_000_000)));
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { totalBytes: 1_500_000 } });
+  const url = `http://allowed.test:${port}/`;
+  expect((await proxy.say(get(url))).length).toBeGreaterThan(1_000_000);
+  expect((await proxy.say(get(url))).length).toBeLessThan(1_000_000);
+  const third = await proxy.say(get(url));
+  expect(statusOf(third)).toBe("403 Bytes Spent");
+  expect(third).toContain("All 1500000 bytes that a program may move are spent.");
+  expect(proxy.told.map(({ outcome }) => outcome)).toEqual(["done", "cut", "refused"]);
+  const moved = proxy.told.reduce((sum, { bytesUp, bytesDown }) => sum + bytesUp + bytesDown, 0);
+  expect(moved).toBeLessThan(1_500_000 + 256 * 1024);
+});
+
+test("so many connections at once, and no more", async () => {
+  const port = await rawServer(() => {});
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { connectionsAtOnce: 3 } });
+  for (let count = 0; count < 3; count += 1) await tunnel(proxy, `allowed.test:${port}`);
+  await proxy.say(tunnelTo(`allowed.test:${port}`));
+  expect(proxy.told).toMatchObject([{ outcome: "refused", detail: "3 connections were open already." }]);
+});
+
+test("so many connections in all: then the way is closed, and thousands more cost nothing", async () => {
+  const proxy = await openProxy({ hosts: ["allowed.test"], limits: { connections: 50 } });
+  for (let count = 0; count < 40; count += 1)
+    await Promise.all(Array.from({ length: 50 }, () => proxy.say(tunnelTo("evil.test:443"))));
+  expect(proxy.told).toHaveLength(50);
+  expect(new Set(proxy.told.map(({ outcome }) => outcome))).toEqual(new Set(["refused"]));
+});
+
+// ---- the end -------------------------------------------------------------------------------------------------------
+
+test("closing cuts what is open, tells of it before it returns, and leaves no socket", async () => {
+  const port = await rawServer(() => {});
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  await tunnel(proxy, `allowed.test:${port}`);
+  const socket = await tunnel(proxy, `allowed.test:${port}`);
+  proxy.proxy.close();
+  expect(proxy.told.map(({ outcome, detail }) => [outcome, detail])).toEqual([
+    ["cut", "The guest has ended."],
+    ["cut", "The guest has ended."],
+  ]);
+  socket.resume();
+  await once(socket, "end");
+  expect(existsSync(proxy.path)).toBe(false);
+});
+
+test("a client that closes while its host is looked up leaves nothing behind", async () => {
+  const found = Promise.withResolvers<readonly string[]>();
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], lookup: () => found.promise });
+  const socket = proxy.connect();
+  socket.write(get(`http://allowed.test:${port}/`), () => socket.destroy());
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed" }]);
+  found.resolve(["127.0.0.1"]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(asked).toEqual([]);
+});

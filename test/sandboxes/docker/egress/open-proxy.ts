@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { parseAllowList } from "../../../../src/sandboxes/docker/egress/allow-list.ts";
+import { type EgressLimits, USUAL_EGRESS_LIMITS } from "../../../../src/sandboxes/docker/egress/egress-limits.ts";
+import { EgressProxy } from "../../../../src/sandboxes/docker/egress/egress-proxy.ts";
+import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
+
+interface ProxyOptions {
+  readonly hosts: readonly string[];
+  /** Addresses by host; a list for each time that it is asked for. Loopback by default. */
+  readonly lookup?: (host: string) => Promise<readonly string[]>;
+  readonly mayReach?: (address: string) => boolean;
+  readonly limits?: Partial<EgressLimits>;
+}
+
+export interface OpenProxy {
+  readonly proxy: EgressProxy;
+  readonly path: string;
+  /** What it told of, in order. */
+  readonly told: readonly Connection[];
+  /** Resolves once it has told of so many. */
+  toldOf(count: number): Promise<readonly Connection[]>;
+  connect(): Socket;
+  /** Sends these bytes, and resolves with all that comes back until the end. */
+  say(...texts: readonly (string | Buffer)[]): Promise<string>;
+}
+
+/** A proxy on a socket of its own, whose world is this machine's loopback. */
+export async function openProxy({ hosts, lookup, mayReach, limits }: ProxyOptions): Promise<OpenProxy> {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+  const path = join(folder, "socket");
+  const told: Connection[] = [];
+  const waiting: (() => void)[] = [];
+  const plan = {
+    allowed: parseAllowList("hosts", hosts),
+    limits: { ...USUAL_EGRESS_LIMITS, ...limits },
+    lookup: lookup ?? (async () => ["127.0.0.1"]),
+    mayReach: mayReach ?? ((address: string) => address === "127.0.0.1"),
+  };
+  const proxy = await EgressProxy.open(plan, path, (connection) => {
+    told.push(connection);
+    for (const look of waiting) look();
+  });
+  const sockets: Socket[] = [];
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const connectToProxy = () => {
+    const socket = connect({ path, allowHalfOpen: true });
+    socket.on("error", () => {});
+    sockets.push(socket);
+    return socket;
+  };
+  return {
+    proxy,
+    path,
+    told,
+    toldOf: (count) =>
+      new Promise((resolve) => {
+        const look = () => told.length >= count && resolve(told);
+        waiting.push(look);
+        look();
+      }),
+    connect: connectToProxy,
+    say: (...texts) =>
+      new Promise((resolve) => {
+        const socket = connectToProxy();
+        let heard = "";
+        socket.on("data", (chunk: Buffer) => (heard += chunk.toString("latin1")));
+        socket.once("end", () => socket.end());
+        socket.once("close", () => resolve(heard));
+        for (const text of texts) socket.write(text);
+      }),
+  };
+}
