@@ -24,6 +24,7 @@ export type { ExecutionSummary, Head, Journal } from "./journal/journal.ts";
 export { createMemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
 export type {
   CallRecord,
+  EgressRecord,
   Header,
   JournalRecord,
   OutcomeRecord,
@@ -37,9 +38,11 @@ export {
   type DockerSandbox,
   type DockerSandboxOptions,
 } from "./sandboxes/docker/docker-sandbox.ts";
+export type { EgressOptions } from "./sandboxes/docker/egress/egress-plan.ts";
 export { createIsolateSandbox, type IsolateSandboxOptions } from "./sandboxes/isolate/isolate-sandbox.ts";
 export { createMemorySandbox, type GuestFace, type MemorySandboxOptions } from "./sandboxes/memory.ts";
 export type {
+  Connection,
   Exit,
   Guest,
   KillReason,

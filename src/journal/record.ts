@@ -58,6 +58,26 @@ export interface RestartRecord {
   readonly at: number;
 }
 
+/**
+ * A connection of the program's to the world outside, or an attempt at one, once it has ended. What it brought stands in
+ * no journal: an execution that has one of these cannot be replayed.
+ */
+export interface EgressRecord {
+  readonly type: "egress";
+  /** As the program named it; empty where it named none that can be one. */
+  readonly host: string;
+  readonly port: number;
+  /** Where it went. Empty where it went nowhere. */
+  readonly address: string;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly ms: number;
+  readonly outcome: "done" | "refused" | "failed" | "cut";
+  /** Why it was not `done`. */
+  readonly detail: string;
+  readonly at: number;
+}
+
 /** The last record. */
 export interface OutcomeRecord {
   readonly type: "outcome";
@@ -67,4 +87,4 @@ export interface OutcomeRecord {
 }
 
 /** What a journal holds, in order. Records are plain JSON, and JSON in them stays text. */
-export type JournalRecord = Header | Turn | CallRecord | ViolationRecord | RestartRecord | OutcomeRecord;
+export type JournalRecord = Header | Turn | CallRecord | ViolationRecord | RestartRecord | EgressRecord | OutcomeRecord;

@@ -1,5 +1,6 @@
 import type { CallLine } from "../gate/session.ts";
 import type { Execution } from "../programs/execute.ts";
+import type { ConnectionTotals } from "../programs/drive.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
 import type { Completed, Ending } from "../programs/outcome.ts";
@@ -36,6 +37,8 @@ export interface Usage {
   readonly turns: number;
   /** Engines that died under way. */
   readonly restarts: number;
+  /** Connections to the world outside, where the sandbox has a way there: how many, refused ones included, and their bytes. */
+  readonly connections: ConnectionTotals;
 }
 
 export interface Report {
@@ -90,6 +93,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
       peakMemoryBytes: execution.peakMemoryBytes,
       turns: execution.turns,
       restarts: execution.restarts,
+      connections: execution.connections,
     },
     calls,
     logs,

@@ -5,7 +5,7 @@ import type { GateSession } from "../gate/session.ts";
 import { Slices } from "../gate/slices.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { Turn } from "../journal/record.ts";
-import type { Sandbox } from "../sandboxes/sandbox.ts";
+import type { Connection, Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { Clocks } from "./clocks.ts";
 import { areTurns, type GuestEvent, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
@@ -50,7 +50,17 @@ export interface Driven {
   readonly runningMs: number;
   readonly wallMs: number;
   readonly peakMemoryBytes: number;
+  readonly connections: ConnectionTotals;
 }
+
+/** Of the connections that a program has made to the world outside, refused ones included. */
+export interface ConnectionTotals {
+  readonly count: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+export const NO_CONNECTIONS: ConnectionTotals = { count: 0, bytesUp: 0, bytesDown: 0 };
 
 /** Drives one program from its start to its ending: hands it events, journals its turns, carries out its commands. Rejects only where the journal does, or the sandbox has no guest to give. */
 export function drive(options: DriveOptions): Promise<Driven> {
@@ -78,6 +88,7 @@ class Drive {
   /** What the program has used that another guest would not find as it was. */
   #unreplayable: UnreplayableCause | undefined;
   #peakMemoryBytes = 0;
+  #connections = NO_CONNECTIONS;
   /** The ending that is due once the program has had its last words. */
   #stopping: Ending | undefined;
   readonly #decided = Promise.withResolvers<Ending>();
@@ -118,6 +129,7 @@ class Drive {
       runningMs: this.#clocks.runningMs,
       wallMs: this.#clocks.wallMs,
       peakMemoryBytes: this.#peakMemoryBytes,
+      connections: this.#connections,
     };
   }
 
@@ -163,9 +175,10 @@ class Drive {
 
   async #attendGuest(): Promise<LinkEnd> {
     const { sandbox, open } = this.#options;
+    const onConnection = (connection: Connection) => this.#noteConnection(connection);
     let link: GuestLink;
     try {
-      link = await GuestLink.open(sandbox, open, this.#over.signal);
+      link = await GuestLink.open(sandbox, { ...open, onConnection }, this.#over.signal);
     } catch (error) {
       if (this.#turns.length === 0) throw error;
       // What was done cannot be undone, and has to be reported.
@@ -391,6 +404,18 @@ class Drive {
   #tick(): number {
     this.#now = Math.max(this.#now, Date.now());
     return this.#now;
+  }
+
+  /** Told by the sandbox, and by nobody within it. */
+  #noteConnection(connection: Connection): void {
+    const { count, bytesUp, bytesDown } = this.#connections;
+    this.#connections = {
+      count: count + 1,
+      bytesUp: bytesUp + connection.bytesUp,
+      bytesDown: bytesDown + connection.bytesDown,
+    };
+    this.#unreplayable ??= "network";
+    void this.#options.log.append({ type: "egress", ...connection, at: Date.now() });
   }
 
   #noteMemory(): void {

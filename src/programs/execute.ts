@@ -5,7 +5,7 @@ import type { CallEvent, CallLine } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import { drive, type Driven } from "./drive.ts";
+import { drive, type Driven, NO_CONNECTIONS } from "./drive.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { prepare } from "./prepare/prepare.ts";
@@ -50,6 +50,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
   runningMs: 0,
   wallMs: 0,
   peakMemoryBytes: 0,
+  connections: NO_CONNECTIONS,
 };
 
 /**

@@ -24,6 +24,7 @@ export async function replay(
   if (!header) throw invalid("expected the records of one execution, its header first");
   const turns = records.filter((record): record is Turn => record?.type === "turn");
   if (!turns.every(isTurn)) throw invalid("a turn lacks its event or its commands");
+  if (records.some((record) => record?.type === "egress")) return { type: "unreplayable", cause: "network" };
   const cause = turns.flatMap(({ commands }) => commands.map(causeIn)).find((one) => one !== undefined);
   if (cause !== undefined) return { type: "unreplayable", cause };
   const limits = resolveLimits(DEFAULT_LIMITS, header.limits, "replay(records): header.limits");

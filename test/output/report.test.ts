@@ -34,6 +34,7 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     runningMs: 20,
     wallMs: 100,
     peakMemoryBytes: 4096,
+    connections: { count: 2, bytesUp: 10, bytesDown: 20 },
     calls: [],
     resultBytes: 12,
     ...changes,
@@ -205,6 +206,7 @@ test("the usage is that of the execution, with the bytes that go back", () => {
     peakMemoryBytes: 4096,
     turns: 3,
     restarts: 1,
+    connections: { count: 2, bytesUp: 10, bytesDown: 20 },
   });
 });
 

@@ -1,14 +1,12 @@
 import { execFile } from "node:child_process";
-import { chmodSync, constants, mkdirSync, mkdtempSync, openSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { constants, openSync } from "node:fs";
 import { Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { hostProcess, isGone } from "../host-process.ts";
+import { makeMountedFolder, removeMountedFolder } from "./mounted-folder.ts";
 
 const run = promisify(execFile);
 
-const PREFIX = "portcullis-bridge-";
 /** How long it may take to make two pipes, in milliseconds. */
 const MAKING_MS = 5000;
 
@@ -28,16 +26,12 @@ export class BridgePipes {
   }
 
   static async make(): Promise<BridgePipes> {
-    // Other users of this machine may not come past the outer folder. The engine binds the inner one.
-    const outer = join(tmpdir(), `${PREFIX}${hostProcess()}`);
-    mkdirSync(outer, { recursive: true, mode: 0o700 });
-    const folder = mkdtempSync(join(outer, "c"));
+    const folder = makeMountedFolder();
     try {
-      chmodSync(folder, 0o711);
       await run("mkfifo", ["-m", "666", join(folder, "in"), join(folder, "out")], { timeout: MAKING_MS });
       return new BridgePipes(folder);
     } catch (error) {
-      rmSync(folder, { recursive: true, force: true });
+      removeMountedFolder(folder);
       throw error;
     }
   }
@@ -45,23 +39,11 @@ export class BridgePipes {
   close(): void {
     this.fromGuest.destroy();
     this.toGuest.destroy();
-    rmSync(this.folder, { recursive: true, force: true });
-    try {
-      rmdirSync(dirname(this.folder));
-    } catch {
-      // Other containers of this process still have theirs in it.
-    }
+    removeMountedFolder(this.folder);
   }
 }
 
 /** For both directions, so that it opens at once, and does not end before its other side has begun. */
 function openPipe(path: string): number {
   return openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-}
-
-/** Removes pipes of hosts that are gone. */
-export function removeLeftPipes(): void {
-  for (const name of readdirSync(tmpdir()))
-    if (name.startsWith(PREFIX) && isGone(name.slice(PREFIX.length)))
-      rmSync(join(tmpdir(), name), { recursive: true, force: true });
 }

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { PortcullisError } from "../../errors.ts";
 import type { Daemon } from "./daemon.ts";
-import { guestFiles, guestFolder, imageFolder, imageLabels } from "./image.ts";
+import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels } from "./image.ts";
 
 export interface BuildOptions {
   readonly image: string;
@@ -34,7 +34,7 @@ export async function buildImage(daemon: Daemon, { image, network, onProgress }:
     await daemon.ask(async (docker, abortSignal) => {
       const src = [
         "Dockerfile",
-        "run-javascript.js",
+        ...IMAGE_SCRIPTS,
         "node.tgz",
         "isolated-vm.tgz",
         ...guestFiles().map((name) => `guest/${name}`),
@@ -64,7 +64,7 @@ export async function buildImage(daemon: Daemon, { image, network, onProgress }:
 
 /** Puts everything that the Dockerfile names into one folder. */
 async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<void> {
-  for (const name of ["Dockerfile", "run-javascript.js"]) copyFileSync(join(imageFolder, name), join(folder, name));
+  for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder, name), join(folder, name));
   mkdirSync(join(folder, "guest"));
   for (const name of guestFiles()) copyFileSync(join(guestFolder, name), join(folder, "guest", name));
   const downloads = JSON.parse(readFileSync(join(imageFolder, "downloads.json"), "utf8")) as Record<

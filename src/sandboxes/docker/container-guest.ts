@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { FrameDecoder } from "../../../bridge/wire.ts";
+import { PortcullisError } from "../../errors.ts";
 import { FrameQueue } from "../frame-queue.ts";
-import type { Exit, Guest, KillReason, ResourceUsage } from "../sandbox.ts";
+import type { Connection, Exit, Guest, KillReason, ResourceUsage } from "../sandbox.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import { readMemory } from "./memory-reading.ts";
+import { EgressDoor } from "./egress/egress-door.ts";
 import { UnsentFrames } from "./unsent-frames.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
@@ -44,6 +46,7 @@ export class ContainerGuest implements Guest {
   /** The container's standard streams: its bridge, where it has no pipes. */
   readonly #stream: Socket;
   readonly #pipes: BridgePipes | undefined;
+  readonly #door: EgressDoor | undefined;
   readonly #decoder = new FrameDecoder(GREETING_BYTES);
   /** Where the guest spoke first, and is spoken to since. */
   #voice: Socket | undefined;
@@ -58,12 +61,13 @@ export class ContainerGuest implements Guest {
   #stderrBytes = 0;
   #peakBytes = 0;
 
-  private constructor(daemon: Daemon, { id, stream, pipes, plan }: Started) {
+  private constructor(daemon: Daemon, { id, stream, pipes, door, plan }: Started) {
     this.#daemon = daemon;
     this.id = id;
     this.#memoryBytes = plan.limits.heapBytes;
     this.#stream = stream;
     this.#pipes = pipes;
+    this.#door = door;
     this.exit = this.#exited.promise;
     this.removed = this.#gone.promise;
     this.frames = new FrameQueue(UNREAD_LENGTH, (pause) => {
@@ -87,23 +91,35 @@ export class ContainerGuest implements Guest {
    * none behind.
    */
   static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
+    const door = plan.egress && (await EgressDoor.open(plan.egress));
     const pipes = await makePipes(daemon, plan);
     // A name of our own, so that it can be removed also where the engine's answer was lost.
     const id = `portcullis-${randomUUID()}`;
     try {
       await daemon.ask((docker, abortSignal) =>
-        docker.createContainer({ ...containerOptions(plan, pipes?.folder), name: id, abortSignal }),
+        docker.createContainer({
+          ...containerOptions(plan, { pipes: pipes?.folder, egress: door?.folder }),
+          name: id,
+          abortSignal,
+        }),
       );
       const stream = await attach(daemon, id);
-      const guest = new ContainerGuest(daemon, { id, stream, pipes, plan });
+      const guest = new ContainerGuest(daemon, { id, stream, pipes, door, plan });
       await daemon.ask((docker, abortSignal) => docker.getContainer(guest.id).start({ abortSignal }));
       await guest.#greeting();
       return guest;
     } catch (error) {
       pipes?.close();
+      door?.close();
       await removeContainer(daemon, id);
       // An engine may live on this machine and not see its temporary folder.
       if (pipes === undefined || !MOUNT_REFUSED.test((error as Error).message)) throw error;
+      if (door)
+        throw new PortcullisError(
+          "sandbox_unavailable",
+          `The Docker engine at ${daemon.address} does not see the folder ${door.folder}, and egress takes a socket there: use another engine, or egress "none".`,
+          { cause: error },
+        );
       daemon.sharesNothing();
       return ContainerGuest.start(daemon, plan);
     }
@@ -120,14 +136,21 @@ export class ContainerGuest implements Guest {
     this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
   }
 
+  /** Sets who is told of connections to the world outside. */
+  tellConnections(listener: (connection: Connection) => void): void {
+    this.#door?.tellTo(listener);
+  }
+
   /** Keeps the host alive, as a running program should. */
   ref(): void {
     for (const stream of this.#streams) stream.ref?.();
+    this.#door?.ref();
   }
 
   /** Lets the host end while this container idles. */
   unref(): void {
     for (const stream of this.#streams) stream.unref?.();
+    this.#door?.unref();
   }
 
   send(frames: readonly string[]): void {
@@ -163,6 +186,7 @@ export class ContainerGuest implements Guest {
     this.#unsent?.clear();
     this.#stream.destroy();
     this.#pipes?.close();
+    this.#door?.close();
     this.frames.end();
     // Nobody waits for the end of a container whose program has had its own.
     if (exit.type === "released") this.#exited.resolve(exit);
@@ -264,6 +288,7 @@ interface Started {
   readonly id: string;
   readonly stream: Socket;
   readonly pipes: BridgePipes | undefined;
+  readonly door: EgressDoor | undefined;
   readonly plan: ContainerPlan;
 }
 

@@ -28,6 +28,9 @@ export const USUAL_ALLOWANCE: ContainerAllowance = { cpus: 1, scratchBytes: 16 *
  * does elsewhere (`MEMORY_SLACK_BYTES`) for garbage and for values on their way; python takes 15.
  */
 const OVERHEAD_BYTES: Record<Language, number> = { javascript: 128 * MIB, python: 32 * MIB };
+/** What the forwarder takes, a node of its own: memory, processes and threads. */
+const FORWARDER_BYTES = 64 * MIB;
+const FORWARDER_PROCESSES = 16;
 /** Node has a dozen threads. The rest is for programs that may start processes of their own. */
 const PROCESSES = 64;
 const OPEN_FILES = 256;
@@ -38,11 +41,12 @@ export function containerLimits(
   { memoryBytes }: SandboxLimits,
   language: Language,
   { cpus, scratchBytes }: ContainerAllowance = USUAL_ALLOWANCE,
+  egress = false,
 ): ContainerLimits {
   return {
     heapBytes: memoryBytes,
-    memoryBytes: memoryBytes + OVERHEAD_BYTES[language],
-    processes: PROCESSES,
+    memoryBytes: memoryBytes + OVERHEAD_BYTES[language] + (egress ? FORWARDER_BYTES : 0),
+    processes: PROCESSES + (egress ? FORWARDER_PROCESSES : 0),
     cpus,
     openFiles: OPEN_FILES,
     scratchBytes,

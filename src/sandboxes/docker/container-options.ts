@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { ContainerCreateOptions, HostConfig } from "dockerode";
+import type { ContainerCreateOptions, HostConfig, MountSettings } from "dockerode";
 import type { Language } from "../../../bridge/frames.ts";
 import type { ContainerLimits } from "./container-limits.ts";
+import type { EgressPlan } from "./egress/egress-plan.ts";
 
 export interface ContainerPlan {
   readonly image: string;
@@ -10,6 +11,16 @@ export interface ContainerPlan {
   readonly command: readonly string[];
   readonly limits: ContainerLimits;
   readonly labels: Readonly<Record<string, string>>;
+  /** The way out, where there is one. */
+  readonly egress?: EgressPlan | undefined;
+}
+
+/** Folders of this machine that a container gets to see. */
+export interface ContainerMounts {
+  /** With the pipes of its bridge. */
+  readonly pipes?: string | undefined;
+  /** With the socket of its way out. */
+  readonly egress?: string | undefined;
 }
 
 /** The user that programs are, in the image and outside of it: nobody anywhere else. */
@@ -17,17 +28,24 @@ const USER = 65532;
 
 /** Where a container finds the pipes to its host, if it has any. */
 const BRIDGE = "/bridge";
+/** Where it finds the socket of its way out, if it has one, and under which name there. */
+const EGRESS = "/egress";
+export const EGRESS_SOCKET = "socket";
+/** Of the forwarder, on the container's own loopback. */
+const EGRESS_PORT = 3128;
 
 /**
  * The bridge is on descriptors 3 and 4: the pipes, or, where there are none that can be used, the standard streams. So
  * whatever is printed by chance cannot mix with it: standard output goes where standard error goes, to the operator.
  */
-const LAUNCHER = [
-  "/bin/sh",
-  "-c",
-  `if [ -w ${BRIDGE}/out ]; then exec 3<${BRIDGE}/in 4>${BRIDGE}/out; else exec 3<&0 4>&1; fi; exec "$@" </dev/null 1>&2`,
-  "guest",
-];
+const BRIDGED = `if [ -w ${BRIDGE}/out ]; then exec 3<${BRIDGE}/in 4>${BRIDGE}/out; else exec 3<&0 4>&1; fi; exec "$@" </dev/null 1>&2`;
+
+/** Goes on once the forwarder listens, which says so on a descriptor and closes it, or has ended. */
+const FORWARDED = `[ "$(/usr/local/bin/node --v8-pool-size=0 --max-old-space-size=32 --no-warnings /opt/portcullis/egress-forwarder.js ${EGRESS_PORT} ${EGRESS}/${EGRESS_SOCKET} 3>&1 >/dev/null </dev/null &)" = ready ] || exit 1`;
+
+function launcher(egress: boolean): readonly string[] {
+  return ["/bin/sh", "-c", egress ? `${FORWARDED}; ${BRIDGED}` : BRIDGED, "guest"];
+}
 
 /** What runs a program of each language in the image; see `sandbox-image/`. */
 export const GUEST_COMMANDS: Record<Language, (limits: ContainerLimits) => readonly string[]> = {
@@ -54,6 +72,20 @@ const ENVIRONMENT = {
   PYTHONHASHSEED: "0",
 };
 
+/** How the usual clients learn of the way out. What a program serves on its own loopback it reaches directly. */
+const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
+const DIRECTLY = "localhost,127.0.0.1";
+const EGRESS_ENVIRONMENT = {
+  HTTP_PROXY: PROXY,
+  HTTPS_PROXY: PROXY,
+  http_proxy: PROXY,
+  https_proxy: PROXY,
+  NO_PROXY: DIRECTLY,
+  no_proxy: DIRECTLY,
+  // For node's fetch and its http module.
+  NODE_USE_ENV_PROXY: "1",
+};
+
 /** What of the machine a program would see through the kernel's files: the engine's own list, and more of the same. */
 const MASKED_PATHS = [
   ..."acpi asound bus cmdline config.gz consoles cpuinfo diskstats fs interrupts iomem ioports irq kallsyms kcore".split(
@@ -67,22 +99,35 @@ const MASKED_PATHS = [
 const MASKED_ELSEWHERE = ["/sys", "/etc/resolv.conf", "/etc/hosts"];
 const READ_ONLY_PATHS = ["/proc/sys"];
 
-let seccomp: string | undefined;
-
-function seccompProfile(): string {
-  seccomp ??= JSON.stringify(
-    JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`#sandbox-image/seccomp.json`)), "utf8")),
-  );
-  return seccomp;
+interface SeccompProfile {
+  readonly syscalls: readonly unknown[];
 }
 
-/** Everything that a container is told at its creation; nothing is added later. `pipes` is the folder of its bridge. */
-export function containerOptions(plan: ContainerPlan, pipes?: string): ContainerCreateOptions {
-  const { image, command, labels } = plan;
+const profiles = new Map<boolean, string>();
+
+/** The system calls that may be made; for the way out also those that reach it. */
+function seccompProfile(egress: boolean): string {
+  const known = profiles.get(egress);
+  if (known !== undefined) return known;
+  const profile = readProfile("seccomp.json") as SeccompProfile;
+  const more = egress ? (readProfile("seccomp-egress.json") as SeccompProfile).syscalls : [];
+  const text = JSON.stringify({ ...profile, syscalls: [...profile.syscalls, ...more] });
+  profiles.set(egress, text);
+  return text;
+}
+
+function readProfile(name: string): unknown {
+  return JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`#sandbox-image/${name}`)), "utf8"));
+}
+
+/** Everything that a container is told at its creation; nothing is added later. */
+export function containerOptions(plan: ContainerPlan, mounts: ContainerMounts = {}): ContainerCreateOptions {
+  const { image, command, labels, egress } = plan;
+  const environment = egress === undefined ? ENVIRONMENT : { ...ENVIRONMENT, ...EGRESS_ENVIRONMENT };
   return {
     Image: image,
-    Cmd: [...LAUNCHER, ...command],
-    Env: Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
+    Cmd: [...launcher(egress !== undefined), ...command],
+    Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     User: `${USER}:${USER}`,
     WorkingDir: "/tmp",
     Hostname: "sandbox",
@@ -95,14 +140,14 @@ export function containerOptions(plan: ContainerPlan, pipes?: string): Container
     StdinOnce: true,
     Tty: false,
     NetworkDisabled: true,
-    HostConfig: hostConfig(plan, pipes),
+    HostConfig: hostConfig(plan, mounts),
   };
 }
 
 /** The client's types do not know `CgroupnsMode` yet. */
 function hostConfig(
-  { runtime, limits }: ContainerPlan,
-  pipes: string | undefined,
+  { runtime, limits, egress }: ContainerPlan,
+  mounts: ContainerMounts,
 ): HostConfig & { readonly CgroupnsMode: "private" } {
   return {
     Runtime: runtime,
@@ -113,10 +158,10 @@ function hostConfig(
     Tmpfs: {
       "/tmp": `rw,noexec,nosuid,nodev,size=${limits.scratchBytes},nr_inodes=${limits.scratchFiles},uid=${USER},gid=${USER},mode=0700`,
     },
-    // The one thing of the host's that is seen inside.
-    Mounts: pipes === undefined ? [] : [{ Type: "bind", Source: pipes, Target: BRIDGE, ReadOnly: true }],
+    // The only things of the host's that are seen inside.
+    Mounts: [...bind(mounts.pipes, BRIDGE), ...bind(mounts.egress, EGRESS)],
     CapDrop: ["ALL"],
-    SecurityOpt: ["no-new-privileges", `seccomp=${seccompProfile()}`],
+    SecurityOpt: ["no-new-privileges", `seccomp=${seccompProfile(egress !== undefined)}`],
     MaskedPaths: [...MASKED_PATHS, ...MASKED_ELSEWHERE],
     ReadonlyPaths: READ_ONLY_PATHS,
     Memory: limits.memoryBytes,
@@ -132,4 +177,8 @@ function hostConfig(
     Init: true,
     RestartPolicy: { Name: "no" },
   };
+}
+
+function bind(folder: string | undefined, target: string): MountSettings[] {
+  return folder === undefined ? [] : [{ Type: "bind", Source: folder, Target: target, ReadOnly: true }];
 }

@@ -5,6 +5,7 @@ import { type ContainerAllowance, containerLimits, USUAL_ALLOWANCE } from "./con
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
+import { type EgressOptions, planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
 import { checkImage, IMAGE } from "./image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
 import type { PoolCounts, PoolOptions } from "./pool-options.ts";
@@ -14,6 +15,11 @@ export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<Cont
   readonly image?: string;
   /** Who runs the containers: `runc`, or gVisor's `runsc` where the engine has it. */
   readonly runtime?: "runc" | "runsc";
+  /**
+   * Which hosts programs may reach: `none`, or a list. It takes an engine on this machine, and `runc`. A program that
+   * has used it cannot be replayed.
+   */
+  readonly egress?: "none" | EgressOptions;
   /** How long the engine may take for one answer, in milliseconds. */
   readonly callMs?: number;
   /** Stands in for the guest's command, so that a test can run anything in a container. */
@@ -31,26 +37,40 @@ export interface DockerSandbox extends Sandbox {
 
 /** A sandbox of containers: one program in each, without network, on a read-only file system, removed afterwards. */
 export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerSandbox {
+  return createDockerSandboxWith(USUAL_WAY, options);
+}
+
+/** The same, with names and addresses as a test says: the usual way refuses every server on this machine. */
+export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
   const { warm = 0, containers = 32, image = IMAGE, runtime = "runc" } = options;
   const allowance = {
     cpus: options.cpus ?? USUAL_ALLOWANCE.cpus,
     scratchBytes: options.scratchBytes ?? USUAL_ALLOWANCE.scratchBytes,
   };
   if (!RUNTIMES.includes(runtime)) throw optionError("runtime", RUNTIMES.join(" or "), runtime);
+  const egress = planEgress(options.egress, way);
+  // gVisor lets no container connect to a socket of the host's.
+  if (egress && runtime !== "runc") throw optionError("egress", `"none" with the runtime ${runtime}`, options.egress);
   const daemon = new Daemon(options.callMs);
   const pool = new ContainerPool(daemon, { warm, containers });
   const labels = hostLabels();
   let checked: Promise<void> | undefined;
 
   function planFor(language: Language, limits: SandboxLimits): ContainerPlan {
-    const mapped = containerLimits(limits, language, allowance);
-    return { image, runtime, labels, limits: mapped, command: options.command ?? GUEST_COMMANDS[language](mapped) };
+    const mapped = containerLimits(limits, language, allowance, egress !== undefined);
+    const command = options.command ?? GUEST_COMMANDS[language](mapped);
+    return { image, runtime, labels, limits: mapped, command, egress };
   }
 
-  /** Once: whether there is an engine and the right image. What earlier hosts have left is removed. */
+  /** Once: whether there is an engine, the right image, and a way out if one is wanted. What earlier hosts have left is removed. */
   function check(): Promise<void> {
     checked ??= (async () => {
       await checkImage(daemon, image);
+      if (egress && !(await daemon.sharesMachine()))
+        throw new PortcullisError(
+          "sandbox_unavailable",
+          `The Docker engine at ${daemon.address} is not on this machine, and egress takes a socket of this machine: use an engine here, or egress "none".`,
+        );
       await removeLeftovers(daemon);
     })().catch((error: unknown) => {
       checked = undefined;
@@ -69,7 +89,7 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
         throw daemon.unavailable(error);
       });
     },
-    async open({ language, limits }: OpenOptions, signal: AbortSignal): Promise<Guest> {
+    async open({ language, limits, onConnection }: OpenOptions, signal: AbortSignal): Promise<Guest> {
       signal.throwIfAborted();
       if (!LANGUAGES.includes(language))
         throw new PortcullisError(
@@ -80,6 +100,7 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
       try {
         const guest = await pool.acquire(planFor(language, limits), signal);
         guest.handOver(limits.frameBytes);
+        if (onConnection) guest.tellConnections(onConnection);
         return guest;
       } catch (error) {
         signal.throwIfAborted();

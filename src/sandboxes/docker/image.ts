@@ -15,6 +15,9 @@ const MEND = "portcullis image build";
 export const imageFolder = dirname(fileURLToPath(import.meta.resolve(`#sandbox-image/Dockerfile`)));
 export const guestFolder = dirname(fileURLToPath(import.meta.resolve("#guest/guest.js")));
 
+/** What runs in containers besides the guests. */
+export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-forwarder.js"];
+
 /** What an image of this version of the package is labelled with. */
 export function imageLabels(): Readonly<Record<string, string>> {
   return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
@@ -65,7 +68,7 @@ function contentsDigest(): string {
   if (digest !== undefined) return digest;
   const hash = createHash("sha256");
   const add = (name: string, path: string) => hash.update(`${name}\0`).update(readFileSync(path)).update("\0");
-  for (const name of ["Dockerfile", "downloads.json", "run-javascript.js"]) add(name, `${imageFolder}/${name}`);
+  for (const name of ["Dockerfile", "downloads.json", ...IMAGE_SCRIPTS]) add(name, `${imageFolder}/${name}`);
   for (const name of guestFiles().toSorted()) add(name, `${guestFolder}/${name}`);
   digest = hash.digest("hex").slice(0, 16);
   return digest;

@@ -1,7 +1,7 @@
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
-import { removeLeftPipes } from "./bridge-pipes.ts";
 import { removeContainer } from "./container-guest.ts";
 import type { Daemon } from "./daemon.ts";
+import { removeLeftFolders } from "./mounted-folder.ts";
 
 const MACHINE = "portcullis.machine";
 const HOST = "portcullis.host";
@@ -16,7 +16,7 @@ export function hostLabels(): Readonly<Record<string, string>> {
  * does not hear of it. Hosts on other machines are left alone: whether they live cannot be seen from here.
  */
 export async function removeLeftovers(daemon: Daemon): Promise<number> {
-  removeLeftPipes();
+  removeLeftFolders();
   const filters = { label: [`${MACHINE}=${hostMachine()}`] };
   const containers = await daemon.ask((docker, abortSignal) =>
     docker.listContainers({ all: true, filters, abortSignal }),

@@ -5,6 +5,7 @@ import {
   containerOptions,
   GUEST_COMMANDS,
 } from "../../../src/sandboxes/docker/container-options.ts";
+import { planEgress } from "../../../src/sandboxes/docker/egress/egress-plan.ts";
 
 const MIB = 1024 * 1024;
 const limits = containerLimits({ memoryBytes: 128 * MIB, frameBytes: 4 * MIB }, "javascript");
@@ -41,11 +42,12 @@ test("no network, no capability, no new privilege, no swap, no log, no way to wr
   expect(host.Ulimits).toContainEqual({ Name: "nofile", Soft: 256, Hard: 256 });
 });
 
-test("nothing of the host is mounted but the pipes, read-only; the engine's socket least of all", () => {
+test("nothing of the host is mounted but the pipes, and the folder of the way out where there is one, read-only; the engine's socket least of all", () => {
   expect(host.Binds).toBeUndefined();
   expect(host.Mounts).toEqual([]);
-  expect(containerOptions(plan, "/tmp/pipes").HostConfig?.Mounts).toEqual([
+  expect(containerOptions(plan, { pipes: "/tmp/pipes", egress: "/tmp/way" }).HostConfig?.Mounts).toEqual([
     { Type: "bind", Source: "/tmp/pipes", Target: "/bridge", ReadOnly: true },
+    { Type: "bind", Source: "/tmp/way", Target: "/egress", ReadOnly: true },
   ]);
   expect(host.VolumesFrom).toBeUndefined();
   expect(JSON.stringify(options)).not.toContain("docker.sock");
@@ -68,6 +70,7 @@ interface Profile {
     readonly names: readonly string[];
     readonly action: string;
     readonly errnoRet?: number;
+    readonly args?: readonly { readonly index: number; readonly value: number; readonly op: string }[];
   }[];
 }
 
@@ -82,4 +85,35 @@ test("the system calls that may be made are listed, and the dangerous ones are n
   expect(refused.split(" ").filter((name) => allowed.has(name))).toEqual([]);
   // ENOSYS: with EPERM, the C library could start no thread.
   expect(profile.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet).toBe(38);
+});
+
+test("the way out adds streams over IPv4 and to local sockets, and no other family, kind or protocol; still no network", () => {
+  const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
+  expect(open.NetworkDisabled).toBe(true);
+  expect(open.HostConfig?.NetworkMode).toBe("none");
+  const read = (text: string | undefined) => (JSON.parse(text?.replace("seccomp=", "") ?? "{}") as Profile).syscalls;
+  const without = read(host.SecurityOpt?.[1]);
+  const added = read(open.HostConfig?.SecurityOpt?.[1]).slice(without.length);
+  expect(new Set(added.flatMap(({ names }) => names))).toEqual(
+    new Set(["socket", "accept", "accept4", "bind", "connect", "listen"]),
+  );
+  const sockets = added.filter(({ names }) => names.includes("socket"));
+  expect(sockets.map(({ args = [] }) => args.map(({ value, op }) => `${op.slice(9)} ${value}`))).toEqual([
+    ["EQ 1", "MASKED_EQ 15", "EQ 0"],
+    ["EQ 2", "MASKED_EQ 15", "EQ 0"],
+    ["EQ 2", "MASKED_EQ 15", "EQ 6"],
+  ]);
+});
+
+test("the usual clients are told of the way out, where there is one", () => {
+  const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
+  expect(open.Env?.slice(options.Env?.length)).toEqual([
+    "HTTP_PROXY=http://127.0.0.1:3128",
+    "HTTPS_PROXY=http://127.0.0.1:3128",
+    "http_proxy=http://127.0.0.1:3128",
+    "https_proxy=http://127.0.0.1:3128",
+    "NO_PROXY=localhost,127.0.0.1",
+    "no_proxy=localhost,127.0.0.1",
+    "NODE_USE_ENV_PROXY=1",
+  ]);
 });

@@ -1,0 +1,318 @@
+import { existsSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
+import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
+import { hostProcess } from "../../../../src/sandboxes/host-process.ts";
+import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
+import { containersOf } from "../../../docker-support/containers.ts";
+import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
+import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
+import { LIMITS } from "../../../support/guests.ts";
+
+/** Names resolve to this machine's loopback, which alone may be reached; one resolves to somewhere else. */
+const WAY = {
+  lookup: async (host: string) => (host === "inside.test" ? ["10.0.0.1"] : ["127.0.0.1"]),
+  mayReach: (address: string) => address === "127.0.0.1",
+};
+
+interface Ran {
+  /** What the program said, line by line. */
+  readonly said: readonly string[];
+  readonly told: readonly Connection[];
+}
+
+/** Runs a command in a container with a way out, in place of the guest. It says its lines to descriptor 4, as JSON in frames. */
+async function run(command: readonly string[], egress: EgressOptions): Promise<Ran> {
+  const sandbox = createDockerSandboxWith(WAY, { egress, command });
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
+  const told: Connection[] = [];
+  const guest = await sandbox.open(
+    { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
+    AbortSignal.timeout(20_000),
+  );
+  const said: string[] = [];
+  for await (const frames of guest.frames) said.push(...frames);
+  const exit = await guest.exit;
+  if (exit.type === "died" && !exit.detail.includes("exit code 0")) said.push(exit.detail);
+  return { said, told };
+}
+
+const python = (source: string, ...parameters: readonly unknown[]) => [
+  "/usr/bin/python3",
+  "-c",
+  `import json, os, socket, ssl, struct, urllib.request
+def say(text):
+    data = str(text).encode()
+    os.write(4, struct.pack(">I", len(data)) + data)
+def attempt(what):
+    try:
+        say(what())
+    except Exception as error:
+        say(f"{type(error).__name__}: {error}")
+parameters = json.loads(${JSON.stringify(JSON.stringify(parameters))})
+${source}`,
+];
+
+const node = (source: string, ...parameters: readonly unknown[]) => [
+  "/usr/bin/env",
+  `NODE_EXTRA_CA_CERTS=/tmp/authority.pem`,
+  "/bin/sh",
+  "-c",
+  `printf '%s' "$1" > /tmp/authority.pem; shift; exec /usr/local/bin/node --input-type=module -e "$@"`,
+  "sh",
+  AUTHORITY,
+  `import { writeSync } from "node:fs";
+const say = (text) => {
+  const data = Buffer.from(String(text));
+  const prefix = Buffer.alloc(4);
+  prefix.writeUInt32BE(data.length);
+  writeSync(4, Buffer.concat([prefix, data]));
+};
+const attempt = async (what) => {
+  try {
+    say(await what());
+  } catch (error) {
+    say(\`\${error.name}: \${error.cause?.cause?.message ?? error.cause?.message ?? error.message}\`);
+  }
+};
+const parameters = ${JSON.stringify(parameters)};
+${source}`,
+];
+
+const foldersOfThis = () => {
+  const outer = join(tmpdir(), `portcullis-mounts-${hostProcess()}`);
+  return existsSync(outer) ? readdirSync(outer) : [];
+};
+
+describe.skipIf(needDockerEngine() !== undefined)("a way out of containers", () => {
+  afterEach(async () => {
+    expect(await containersOf()).toEqual([]);
+    expect(foldersOfThis()).toEqual([]);
+  });
+
+  test("python's urllib reaches an allowed host, by http and by https", async () => {
+    const [plain, secured] = [await httpServer(), await tlsServer()];
+    const { said, told } = await run(
+      python(
+        `
+say(urllib.request.urlopen(f"http://allowed.test:{parameters[0]}/a?b", timeout=10).read().decode())
+context = ssl.create_default_context(cadata=parameters[2])
+say(urllib.request.urlopen(f"https://allowed.test:{parameters[1]}/c", data=b"body", timeout=10, context=context).read().decode())
+`,
+        plain.port,
+        secured.port,
+        AUTHORITY,
+      ),
+      { hosts: [`allowed.test:${plain.port}`, `allowed.test:${secured.port}`] },
+    );
+    expect(said).toEqual(["GET /a?b ", "POST /c body"]);
+    expect(told).toMatchObject([
+      { host: "allowed.test", port: plain.port, address: "127.0.0.1", outcome: "done" },
+      { host: "allowed.test", port: secured.port, address: "127.0.0.1", outcome: "done" },
+    ]);
+    expect(told.every(({ bytesUp, bytesDown }) => bytesUp > 0 && bytesDown > 0)).toBe(true);
+  });
+
+  test("node's fetch reaches an allowed host, by http and by https", async () => {
+    const [plain, secured] = [await httpServer(), await tlsServer()];
+    const { said, told } = await run(
+      node(
+        `
+await attempt(async () => (await fetch(\`http://allowed.test:\${parameters[0]}/a?b\`)).text());
+await attempt(async () => (await fetch(\`https://a.below.test:\${parameters[1]}/c\`, { method: "POST", body: "body" })).text());
+process.exit(0);
+`,
+        plain.port,
+        secured.port,
+      ),
+      { hosts: [`allowed.test:${plain.port}`, `*.below.test:${secured.port}`] },
+    );
+    expect(said).toEqual(["GET /a?b ", "POST /c body"]);
+    expect(told.map(({ host, outcome, bytesDown }) => [host, outcome, bytesDown > 0])).toEqual([
+      ["allowed.test", "done", true],
+      ["a.below.test", expect.stringMatching(/done|cut/), true],
+    ]);
+  });
+
+  test("whatever else it tries fails in words", async () => {
+    const { port, asked } = await httpServer();
+    const { said, told } = await run(
+      python(
+        `
+def get(url): return lambda: urllib.request.urlopen(url, timeout=10).read()
+port = parameters[0]
+attempt(get("http://evil.test/"))
+attempt(get("https://evil.test/"))
+attempt(get(f"http://allowed.test:{port + 1}/"))
+attempt(get(f"http://2130706433:{port}/"))
+attempt(get(f"http://inside.test:{port}/"))
+attempt(get(f"https://inside.test:{port}/"))
+`,
+        port,
+      ),
+      { hosts: [`allowed.test:${port}`, `inside.test:${port}`] },
+    );
+    expect(said).toEqual([
+      "HTTPError: HTTP Error 403: Host Not Allowed",
+      "URLError: <urlopen error Tunnel connection failed: 403 Host Not Allowed>",
+      "HTTPError: HTTP Error 403: Host Not Allowed",
+      "HTTPError: HTTP Error 403: Host Not Allowed",
+      "HTTPError: HTTP Error 403: Address Not Public",
+      "URLError: <urlopen error Tunnel connection failed: 403 Address Not Public>",
+    ]);
+    expect(told.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => "refused"));
+    expect(asked).toEqual([]);
+  });
+
+  test("node is told as well", async () => {
+    const { said } = await run(node(`await attempt(() => fetch("https://evil.test/")); process.exit(0);`), {
+      hosts: ["allowed.test"],
+    });
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/Error/);
+  });
+
+  test("there is no other way: no interface, no family, no kind of socket", async () => {
+    const { port } = await httpServer();
+    const { said, told } = await run(
+      python(
+        `
+def to(family, kind, address, protocol=0):
+    def connect():
+        with socket.socket(family, kind, protocol) as one:
+            one.settimeout(5)
+            one.connect(address)
+            return "connected"
+    return connect
+attempt(to(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", parameters[0])))
+attempt(to(socket.AF_INET, socket.SOCK_STREAM, ("8.8.8.8", 53)))
+attempt(to(socket.AF_INET, socket.SOCK_STREAM, ("169.254.169.254", 80)))
+attempt(to(socket.AF_INET, socket.SOCK_DGRAM, ("8.8.8.8", 53)))
+attempt(to(socket.AF_INET, socket.SOCK_RAW, ("8.8.8.8", 0), socket.IPPROTO_ICMP))
+attempt(to(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 3128), 262))
+attempt(to(socket.AF_INET6, socket.SOCK_STREAM, ("::1", 80)))
+attempt(to(socket.AF_NETLINK, socket.SOCK_RAW, (0, 0)))
+attempt(to(socket.AF_PACKET, socket.SOCK_RAW, ("lo", 0)))
+attempt(to(socket.AF_VSOCK, socket.SOCK_STREAM, (2, 80)))
+attempt(to(socket.AF_UNIX, socket.SOCK_DGRAM, "/egress/socket"))
+attempt(to(socket.AF_UNIX, socket.SOCK_STREAM, "/egress/socket"))
+attempt(lambda: sorted(name for _, name in socket.if_nameindex()))
+attempt(lambda: socket.getaddrinfo("allowed.test", 80))
+`,
+        port,
+      ),
+      { hosts: ["allowed.test"] },
+    );
+    const refused = "PermissionError: [Errno 1] Operation not permitted";
+    expect(said).toEqual([
+      "ConnectionRefusedError: [Errno 111] Connection refused",
+      "OSError: [Errno 101] Network is unreachable",
+      "OSError: [Errno 101] Network is unreachable",
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
+      "connected",
+      refused,
+      expect.stringMatching(/^gaierror: /),
+    ]);
+    expect(told).toMatchObject([{ outcome: "failed", host: "" }]);
+  });
+
+  test("what the program sees of it is one socket that it can neither replace nor remove", async () => {
+    const { said } = await run(
+      python(`
+say(sorted(os.listdir("/egress")) if os.access("/egress", os.R_OK) else "unreadable")
+attempt(lambda: os.unlink("/egress/socket"))
+attempt(lambda: os.rename("/egress/socket", "/egress/other"))
+attempt(lambda: os.symlink("/etc/passwd", "/egress/link"))
+attempt(lambda: os.chmod("/egress/socket", 0))
+attempt(lambda: open("/egress/file", "w"))
+`),
+      { hosts: ["allowed.test"] },
+    );
+    expect(said[0]).toBe("unreadable");
+    expect(said).toHaveLength(6);
+    for (const line of said.slice(1)) expect(line).toMatch(/Read-only file system|Permission denied|not permitted/);
+  });
+
+  test("thousands of connections end where they should, and the host's loop is not held", async () => {
+    let longest = 0;
+    let last = performance.now();
+    const ticking = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const { said, told } = await run(
+      python(`
+count = 0
+kept = []
+for index in range(20000):
+    one = socket.socket(socket.AF_UNIX)
+    try:
+        one.connect("/egress/socket")
+        kept = kept[-100:] + [one]
+    except OSError:
+        count += 1
+say(count > 0)
+`),
+      { hosts: ["allowed.test"] },
+    );
+    clearInterval(ticking);
+    expect(said).toEqual(["True"]);
+    expect(told.length).toBeLessThanOrEqual(1000);
+    process.stdout.write(`The longest gap was ${longest.toFixed(0)} ms, ${told.length} connections were told of.\n`);
+  });
+
+  test("what is open at the end is told of before the end, and the forwarder goes with its container", async () => {
+    const { port } = await httpServer(() => {});
+    const sandbox = createDockerSandboxWith(WAY, {
+      egress: { hosts: [`allowed.test:${port}`] },
+      command: python(
+        `
+one = socket.create_connection(("127.0.0.1", 3128))
+one.sendall(f"CONNECT allowed.test:{parameters[0]} HTTP/1.1\\r\\n\\r\\n".encode())
+say(one.recv(100).decode().split("\\r")[0])
+one.recv(1)
+`,
+        port,
+      ),
+    });
+    const told: Connection[] = [];
+    const guest = await sandbox.open(
+      { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
+      AbortSignal.timeout(20_000),
+    );
+    for await (const frames of guest.frames) {
+      expect(frames).toEqual(["HTTP/1.1 200 Connection Established"]);
+      guest.kill("enough");
+      expect(told).toMatchObject([{ host: "allowed.test", port, outcome: "cut", detail: "The guest has ended." }]);
+    }
+    expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
+    await sandbox[Symbol.asyncDispose]();
+  });
+
+  test("a container without a way out has no forwarder, no socket and no proxy", async () => {
+    const sandbox = createDockerSandboxWith(WAY, {
+      command: python(`
+say([name for name in os.environ if "proxy" in name.lower()])
+say(os.path.exists("/egress"))
+attempt(lambda: socket.socket(socket.AF_INET))
+`),
+    });
+    const guest = await sandbox.open(
+      { language: "python", limits: LIMITS, tenant: "test" },
+      AbortSignal.timeout(20_000),
+    );
+    const said: string[] = [];
+    for await (const frames of guest.frames) said.push(...frames);
+    expect(said).toEqual(["[]", "False", "PermissionError: [Errno 1] Operation not permitted"]);
+    await sandbox[Symbol.asyncDispose]();
+  });
+});

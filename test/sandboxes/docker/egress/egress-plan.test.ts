@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { createDockerSandbox } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
+import { type EgressOptions, planEgress } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
+
+test("none is the default, and can be said", () => {
+  expect(planEgress(undefined)).toBeUndefined();
+  expect(planEgress("none")).toBeUndefined();
+});
+
+test.each([
+  ["all", 'egress: expected "none", or { hosts } with the hosts that programs may reach, got "all".'],
+  [
+    ["api.example.com"],
+    'egress: expected "none", or { hosts } with the hosts that programs may reach, got ["api.example.com"].',
+  ],
+  [null, /^egress: expected "none", or \{ hosts \}/],
+  [{}, /^egress\.hosts: expected a list of 1 to 1000 host names/],
+  [{ hosts: ["10.0.0.1"] }, /^egress\.hosts\[0\]: expected a host name in ASCII/],
+  [{ hosts: ["api.example.com"], lookup: 1 }, 'egress: expected nothing but hosts and totalBytes, got {"lookup":"…"}.'],
+  [{ hosts: ["api.example.com"], totalBytes: 0 }, "egress.totalBytes: expected a whole number of bytes from 1, got 0."],
+  [
+    { hosts: ["api.example.com"], totalBytes: 1.5 },
+    "egress.totalBytes: expected a whole number of bytes from 1, got 1.5.",
+  ],
+])("%j is refused in a sentence, before anything is started", (egress, sentence) => {
+  expect(() => createDockerSandbox({ egress: egress as EgressOptions })).toThrow(sentence);
+});
+
+test("gVisor has no way out", () => {
+  expect(() => createDockerSandbox({ runtime: "runsc", egress: { hosts: ["api.example.com"] } })).toThrow(
+    /^egress: expected "none" with the runtime runsc, got /,
+  );
+});
