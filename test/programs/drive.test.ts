@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRuntime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.ts";
-import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import type { Connection, Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { enginesOf } from "../support/engines.ts";
 import { echo, tool } from "../support/tools.ts";
 
@@ -123,6 +123,49 @@ test("output that was heard before a death is not heard again", async () => {
   const first = [[output, CALL(1, "echo"), TURN_END(1)], DEATH] as const;
   const second = [[output, CALL(1, "echo"), TURN_END(1)], [SETTLED]];
   expect((await execute(scripted(first, second))).logs.text).toBe("hello\n");
+});
+
+/** A sandbox with a way out, by which each guest makes these connections before anything is heard of it. */
+function connecting({ sandbox }: ReturnType<typeof scripted>, connections: readonly Connection[]): Sandbox {
+  return {
+    ...sandbox,
+    open(options, signal) {
+      for (const connection of connections) options.onConnection?.(connection);
+      return sandbox.open(options, signal);
+    },
+  };
+}
+
+const connection: Connection = {
+  host: "allowed.test",
+  port: 443,
+  address: "192.0.2.1",
+  bytesUp: 10,
+  bytesDown: 200,
+  ms: 5,
+  outcome: "done",
+  detail: "",
+};
+
+test("connections to the world outside are journalled and counted, and nothing is replayed after one", async () => {
+  const guests = scripted([[SETTLED]]);
+  await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection, connection]) });
+  const { execution, usage } = await runtime.execute("unused");
+  expect(usage.connections).toEqual({ count: 2, bytesUp: 20, bytesDown: 400 });
+  const records = await runtime.journal.read(execution);
+  expect(records.map(({ type }) => type)).toEqual(["header", "egress", "egress", "turn", "outcome"]);
+  expect(records[1]).toEqual({ type: "egress", ...connection, at: expect.any(Number) });
+  expect(await runtime.replay(execution)).toEqual({ type: "unreplayable", cause: "network" });
+  expect(guests.opened()).toBe(1);
+});
+
+test("a guest that dies after a connection is not replaced: the world would not be as it was", async () => {
+  const guests = scripted([DEATH]);
+  await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection]) });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect((outcome as { detail: string }).detail).toContain("it was not run again");
+  expect(guests.opened()).toBe(1);
 });
 
 test("a violation ends the execution, is journalled, and reaches no handler", async () => {

@@ -1,4 +1,6 @@
-import { hostname, release } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { hostname, release, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
@@ -118,6 +120,39 @@ test("an engine on this machine that does not see its temporary folder is asked 
   });
   expect(await told()).toContain("it answers 400: invalid mount config");
   expect(asked.filter((request) => request === "POST /containers/create")).toHaveLength(2);
+});
+
+test("a way out of containers that are on another machine", async () => {
+  await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: "elsewhere", KernelVersion: release() } } });
+  expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
+    /^The Docker engine at unix:\S+ is not on this machine, and egress takes a socket of this machine: use an engine here, or egress "none"\.$/,
+  );
+});
+
+test("a way out by way of a folder that the engine does not see", async () => {
+  await fakeEngine({
+    ...FITTING,
+    "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } },
+    "POST /containers/create": {
+      status: 400,
+      body: { message: "invalid mount config: bind source path does not exist" },
+    },
+  });
+  expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
+    /^The Docker engine at unix:\S+ does not see the folder \S+, and egress takes a socket there: /,
+  );
+});
+
+test("a path that is too long for a socket", async () => {
+  await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } } });
+  const folder = join(mkdtempSync(join(tmpdir(), "portcullis-")), "a".repeat(80));
+  mkdirSync(folder);
+  vi.stubEnv("TMPDIR", folder);
+  expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
+    /^The path \S+ is too long for a socket: set TMPDIR to a shorter one\.$/,
+  );
+  expect(readdirSync(folder)).toEqual([]);
+  rmSync(dirname(folder), { recursive: true });
 });
 
 test("a runtime that there is not", () => {

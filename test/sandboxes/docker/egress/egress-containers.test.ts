@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { createRuntime } from "../../../../src/runtime.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 import { hostProcess } from "../../../../src/sandboxes/host-process.ts";
@@ -10,6 +11,7 @@ import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
 import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { LIMITS } from "../../../support/guests.ts";
+import { echo } from "../../../support/tools.ts";
 
 /** Names resolve to this machine's loopback, which alone may be reached; one resolves to somewhere else. */
 const WAY = {
@@ -272,7 +274,7 @@ say(count > 0)
 
   test("what is open at the end is told of before the end, and the forwarder goes with its container", async () => {
     const { port } = await httpServer(() => {});
-    const sandbox = createDockerSandboxWith(WAY, {
+    await using sandbox = createDockerSandboxWith(WAY, {
       egress: { hosts: [`allowed.test:${port}`] },
       command: python(
         `
@@ -295,11 +297,74 @@ one.recv(1)
       expect(told).toMatchObject([{ host: "allowed.test", port, outcome: "cut", detail: "The guest has ended." }]);
     }
     expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
-    await sandbox[Symbol.asyncDispose]();
+  });
+
+  test("an execution's journal and report hold what it did out there; it is not replayed", async () => {
+    const { port } = await httpServer();
+    const guest = python(
+      `
+def frame(text):
+    data = text.encode()
+    os.write(4, struct.pack(">I", len(data)) + data)
+frame('{"kind":"ready","protocol":1,"language":"javascript"}')
+os.read(3, 65536)
+answer = urllib.request.urlopen(f"http://allowed.test:{parameters[0]}/", timeout=10).read().decode()
+held = socket.create_connection(("127.0.0.1", 3128))
+held.sendall(f"CONNECT allowed.test:{parameters[0]} HTTP/1.1\\r\\n\\r\\n".encode())
+held.recv(100)
+frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
+`,
+      port,
+    );
+    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] }, command: guest });
+    await using runtime = await createRuntime({ tools: [], sandbox });
+    const { outcome, usage, execution } = await runtime.execute("unused");
+    expect(outcome).toEqual({ type: "completed", value: "GET / " });
+    expect(usage.connections.count).toBe(2);
+    expect(usage.connections.bytesDown).toBeGreaterThan(50);
+    const records = await runtime.journal.read(execution);
+    expect(records.filter(({ type }) => type === "egress")).toMatchObject([
+      { host: "allowed.test", port, address: "127.0.0.1", outcome: "done" },
+      // What was open when the program ended is in the journal before its outcome.
+      { host: "allowed.test", port, address: "127.0.0.1", outcome: "cut" },
+    ]);
+    expect(records.at(-1)?.type).toBe("outcome");
+    expect(await runtime.replay(execution)).toEqual({ type: "unreplayable", cause: "network" });
+  });
+
+  test("memory and processes are bounded as without it, the forwarder's beside them", async () => {
+    const { said } = await run(
+      python(`
+children = []
+try:
+    while len(children) < 500:
+        pid = os.fork()
+        if pid == 0:
+            import time
+            time.sleep(60)
+            os._exit(0)
+        children.append(pid)
+except OSError as error:
+    say(type(error).__name__)
+say(40 < len(children) < 80)
+`),
+      { hosts: ["allowed.test"] },
+    );
+    expect(said).toEqual(["BlockingIOError", "True"]);
+  });
+
+  test("ordinary programs run as they do without it, from warm containers too", async () => {
+    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] }, warm: 1 });
+    await using runtime = await createRuntime({ tools: [echo], sandbox });
+    for (const text of ["one", "two"]) {
+      const { outcome, usage } = await runtime.execute(`return (await tools.echo({ text: "${text}" })).text;`);
+      expect(outcome).toEqual({ type: "completed", value: text });
+      expect(usage.connections.count).toBe(0);
+    }
   });
 
   test("a container without a way out has no forwarder, no socket and no proxy", async () => {
-    const sandbox = createDockerSandboxWith(WAY, {
+    await using sandbox = createDockerSandboxWith(WAY, {
       command: python(`
 say([name for name in os.environ if "proxy" in name.lower()])
 say(os.path.exists("/egress"))
@@ -313,6 +378,5 @@ attempt(lambda: socket.socket(socket.AF_INET))
     const said: string[] = [];
     for await (const frames of guest.frames) said.push(...frames);
     expect(said).toEqual(["[]", "False", "PermissionError: [Errno 1] Operation not permitted"]);
-    await sandbox[Symbol.asyncDispose]();
   });
 });

@@ -104,6 +104,32 @@ test("plain HTTP in a tunnel is read, and its host forced, like any other", asyn
   expect(await proxy.toldOf(1)).toMatchObject([{ host: "allowed.test", outcome: "done" }]);
 });
 
+test("what is sent together with the wish for a tunnel goes into it", async () => {
+  const { port } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(tunnelTo(`allowed.test:${port}`) + get("/together"));
+  expect(answer).toContain("200 Connection Established");
+  expect(answer).toContain("GET /together");
+});
+
+test("headers that come twice arrive twice, those of one connection not at all", async () => {
+  const seen: string[] = [];
+  const { port } = await httpServer((request, response) => {
+    seen.push(...request.rawHeaders);
+    response.writeHead(200, "Fine", ["Set-Cookie", "a", "Set-Cookie", "b", "Keep-Alive", "timeout=9"]).end();
+  });
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(
+    get(
+      `http://allowed.test:${port}/`,
+      "Host: x\r\nAccept: a\r\nAccept: b\r\nProxy-Authorization: word\r\nUpgrade: h2c\r\nConnection: Upgrade, X-Own\r\nX-Own: 1\r\n",
+    ),
+  );
+  expect(seen).toEqual(["Host", `allowed.test:${port}`, "Accept", "a", "Accept", "b", "Connection", "close"]);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 Fine\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n/);
+  expect(answer).not.toContain("timeout=9");
+});
+
 test("ten megabytes arrive whole, to a client that takes its time", async () => {
   const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(10_000_000, "x")));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
@@ -299,6 +325,14 @@ test("a host's answer that cannot be read is no answer", async () => {
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   expect(statusOf(await proxy.say(get(`http://allowed.test:${port}/`)))).toBe("502 No Answer");
   expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed" }]);
+});
+
+test("a host that changes to another protocol gives no answer", async () => {
+  const port = await rawServer((socket) =>
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"),
+  );
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  expect(statusOf(await proxy.say(get(`http://allowed.test:${port}/`)))).toBe("502 No Answer");
 });
 
 test("an answer that ends in the middle does not look whole", async () => {
