@@ -28,9 +28,9 @@ export const USUAL_ALLOWANCE: ContainerAllowance = { cpus: 1, scratchBytes: 16 *
  * does elsewhere (`MEMORY_SLACK_BYTES`) for garbage and for values on their way; python takes 15.
  */
 const OVERHEAD_BYTES: Record<Language, number> = { javascript: 128 * MIB, python: 32 * MIB };
-/** What the forwarder takes, a node of its own: memory, processes and threads. */
+/** What the forwarder may take, a node of its own: of memory 22 MiB when it idles; processes and threads, of which it has four. */
 const FORWARDER_BYTES = 64 * MIB;
-const FORWARDER_PROCESSES = 16;
+const FORWARDER_PROCESSES = 8;
 /** Node has a dozen threads. The rest is for programs that may start processes of their own. */
 const PROCESSES = 64;
 const OPEN_FILES = 256;

@@ -117,13 +117,21 @@ say(urllib.request.urlopen(f"https://allowed.test:{parameters[1]}/c", data=b"bod
     expect(told.every(({ bytesUp, bytesDown }) => bytesUp > 0 && bytesDown > 0)).toBe(true);
   });
 
-  test("node's fetch reaches an allowed host, by http and by https", async () => {
+  test("node's fetch and its http and https modules reach an allowed host", async () => {
     const [plain, secured] = [await httpServer(), await tlsServer()];
     const { said, told } = await run(
       node(
         `
 await attempt(async () => (await fetch(\`http://allowed.test:\${parameters[0]}/a?b\`)).text());
 await attempt(async () => (await fetch(\`https://a.below.test:\${parameters[1]}/c\`, { method: "POST", body: "body" })).text());
+const { get } = await import("node:http");
+const { get: getSecured } = await import("node:https");
+const textOf = (ask, url) =>
+  new Promise((resolve, reject) => {
+    ask(url, async (response) => resolve(Buffer.concat(await response.toArray()).toString())).on("error", reject);
+  });
+await attempt(() => textOf(get, \`http://allowed.test:\${parameters[0]}/d\`));
+await attempt(() => textOf(getSecured, \`https://a.below.test:\${parameters[1]}/e\`));
 process.exit(0);
 `,
         plain.port,
@@ -131,11 +139,15 @@ process.exit(0);
       ),
       { hosts: [`allowed.test:${plain.port}`, `*.below.test:${secured.port}`] },
     );
-    expect(said).toEqual(["GET /a?b ", "POST /c body"]);
-    expect(told.map(({ host, outcome, bytesDown }) => [host, outcome, bytesDown > 0])).toEqual([
-      ["allowed.test", "done", true],
-      ["a.below.test", expect.stringMatching(/done|cut/), true],
+    expect(said).toEqual(["GET /a?b ", "POST /c body", "GET /d ", "GET /e "]);
+    // A tunnel ends when its client lets go of it, which node does in its own time.
+    expect(told.map(({ host }) => host).toSorted((a, b) => a.localeCompare(b))).toEqual([
+      "a.below.test",
+      "a.below.test",
+      "allowed.test",
+      "allowed.test",
     ]);
+    expect(told.every(({ bytesUp, bytesDown }) => bytesUp > 0 && bytesDown > 0)).toBe(true);
   });
 
   test("whatever else it tries fails in words", async () => {
