@@ -91,11 +91,12 @@ export class ContainerGuest implements Guest {
    * none behind.
    */
   static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
-    const door = plan.egress && (await EgressDoor.open(plan.egress));
     const pipes = await makePipes(daemon, plan);
     // A name of our own, so that it can be removed also where the engine's answer was lost.
     const id = `portcullis-${randomUUID()}`;
+    let door: EgressDoor | undefined;
     try {
+      if (plan.egress) door = await EgressDoor.open(plan.egress);
       await daemon.ask((docker, abortSignal) =>
         docker.createContainer({
           ...containerOptions(plan, { pipes: pipes?.folder, egress: door?.folder }),

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { EgressRefusal } from "./egress-refusal.ts";
 import type { Target } from "./request-target.ts";
 
-/** Connects to the first of these addresses that answers. No name is looked up here. */
+/** Connects to the first of these addresses that answers, within `connectMs` for all of them. No name is looked up here. */
 export async function connectUpstream(
   { host, port }: Target,
   addresses: readonly string[],
@@ -11,7 +11,7 @@ export async function connectUpstream(
   let why = "";
   for (const address of addresses) {
     try {
-      return await connectTo(address, port, connectMs, signal);
+      return await connectTo(address, port, connectMs / addresses.length, signal);
     } catch (error) {
       why = (error as { readonly code?: string }).code ?? (error as Error).message;
     }

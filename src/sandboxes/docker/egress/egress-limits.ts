@@ -9,7 +9,7 @@ export interface EgressLimits {
   readonly connectionsAtOnce: number;
   /** Of a request's or an answer's headers, and of the beginning of a TLS connection. */
   readonly headerBytes: number;
-  /** How long a client may take to say what it wants, in milliseconds; a host's name to be found, and each of its addresses to be reached. */
+  /** How long a client may take to say what it wants, in milliseconds; a host's name to be found, and the host to be reached. */
   readonly headerMs: number;
   readonly connectMs: number;
   /** How long a connection may be silent, and how long it may last. */

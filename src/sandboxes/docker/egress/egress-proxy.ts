@@ -215,9 +215,11 @@ export class EgressProxy {
       );
     if (this.#leftBytes <= 0) throw new EgressRefusal(403, "Bytes Spent", this.#spentSentence);
     const { over } = connection;
-    connection.expectWithin(limits.connectMs, `${target.host} was not found or reached in time.`);
+    connection.expectWithin(limits.connectMs, `${target.host} was not found in time.`);
     const addresses = await this.#resolver.resolve(target.host);
     over.throwIfAborted();
+    // That it is not reached in time is something that the client can be told.
+    connection.expectWithin(2 * limits.connectMs, `${target.host} was not reached in time.`);
     const upstream = await connectUpstream(target, addresses, { connectMs: limits.connectMs, signal: over });
     if (over.aborted) upstream.destroy();
     over.throwIfAborted();

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
@@ -90,8 +90,14 @@ const foldersOfThis = () => {
 
 describe.skipIf(needDockerEngine() !== undefined)("a way out of containers", () => {
   afterEach(async () => {
-    expect(await containersOf()).toEqual([]);
-    expect(foldersOfThis()).toEqual([]);
+    // A container that was being started when its sandbox was closed goes as soon as it stands.
+    await vi.waitFor(
+      async () => {
+        expect(await containersOf()).toEqual([]);
+        expect(foldersOfThis()).toEqual([]);
+      },
+      { timeout: 5000, interval: 20 },
+    );
   });
 
   test("python's urllib reaches an allowed host, by http and by https", async () => {
