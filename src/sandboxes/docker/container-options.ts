@@ -40,8 +40,11 @@ const EGRESS_PORT = 3128;
  */
 const BRIDGED = `if [ -w ${BRIDGE}/out ]; then exec 3<${BRIDGE}/in 4>${BRIDGE}/out; else exec 3<&0 4>&1; fi; exec "$@" </dev/null 1>&2`;
 
-/** Goes on once the forwarder listens, which says so on a descriptor and closes it, or has ended. */
-const FORWARDED = `[ "$(/usr/local/bin/node --v8-pool-size=0 --max-old-space-size=32 --no-warnings /opt/portcullis/egress-forwarder.js ${EGRESS_PORT} ${EGRESS}/${EGRESS_SOCKET} 3>&1 >/dev/null </dev/null &)" = ready ] || exit 1`;
+/**
+ * Goes on once the forwarder listens, which says so on a descriptor and closes it, or has ended. It shares no output with
+ * the guest: node makes what it has non-blocking, and a guest's print would fail where it should wait.
+ */
+const FORWARDED = `[ "$(/usr/local/bin/node --v8-pool-size=0 --max-old-space-size=32 --no-warnings /opt/portcullis/egress-forwarder.js ${EGRESS_PORT} ${EGRESS}/${EGRESS_SOCKET} 3>&1 </dev/null >/dev/null 2>&1 &)" = ready ] || exit 1`;
 
 function launcher(egress: boolean): readonly string[] {
   return ["/bin/sh", "-c", egress ? `${FORWARDED}; ${BRIDGED}` : BRIDGED, "guest"];

@@ -371,6 +371,20 @@ say(40 < len(children) < 80)
     expect(said).toEqual(["BlockingIOError", "True"]);
   });
 
+  test("the forwarder leaves the guest's outputs as they are: printing waits, and does not fail", async () => {
+    const { said } = await run(
+      python(`
+import fcntl
+try:
+    socket.create_connection(("127.0.0.1", 3128)).close()
+finally:
+    say([descriptor for descriptor in range(5) if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_NONBLOCK])
+`),
+      { hosts: ["allowed.test"] },
+    );
+    expect(said).toEqual(["[]"]);
+  });
+
   test("ordinary programs run as they do without it, from warm containers too", async () => {
     await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] }, warm: 1 });
     await using runtime = await createRuntime({ tools: [echo], sandbox });
