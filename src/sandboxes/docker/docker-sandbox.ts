@@ -57,9 +57,11 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
   let checked: Promise<void> | undefined;
 
   function planFor(language: Language, limits: SandboxLimits): ContainerPlan {
-    const mapped = containerLimits(limits, language, allowance, egress !== undefined);
+    // The realm of programs in JavaScript has nothing to use a way out with. Only who has broken out of it would.
+    const usedEgress = language === "javascript" && options.command === undefined ? undefined : egress;
+    const mapped = containerLimits(limits, language, allowance, usedEgress !== undefined);
     const command = options.command ?? GUEST_COMMANDS[language](mapped);
-    return { image, runtime, labels, limits: mapped, command, egress };
+    return { image, runtime, labels, limits: mapped, command, egress: usedEgress };
   }
 
   /** Once: whether there is an engine, the right image, and a way out if one is wanted. What earlier hosts have left is removed. */

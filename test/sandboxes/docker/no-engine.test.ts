@@ -138,7 +138,7 @@ test("a way out by way of a folder that the engine does not see", async () => {
       body: { message: "invalid mount config: bind source path does not exist" },
     },
   });
-  expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
+  expect(await told({ egress: { hosts: ["api.example.com"] }, command: ["anything"] })).toMatch(
     /^The Docker engine at unix:\S+ does not see the folder \S+, and egress takes a socket there: /,
   );
 });
@@ -148,7 +148,7 @@ test("a path that is too long for a socket", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "portcullis-")), "a".repeat(80));
   mkdirSync(folder);
   vi.stubEnv("TMPDIR", folder);
-  expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
+  expect(await told({ egress: { hosts: ["api.example.com"] }, command: ["anything"] })).toMatch(
     /^The path \S+ is too long for a socket: set TMPDIR to a shorter one\.$/,
   );
   expect(readdirSync(folder)).toEqual([]);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRuntime } from "../../../../src/runtime.ts";
+import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 import { hostProcess } from "../../../../src/sandboxes/host-process.ts";
@@ -10,8 +11,7 @@ import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
 import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
 import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
-import { LIMITS } from "../../../support/guests.ts";
-import { echo } from "../../../support/tools.ts";
+import { LIMITS, openGuest } from "../../../support/guests.ts";
 
 /** Names resolve to this machine's loopback, which alone may be reached; one resolves to somewhere else. */
 const WAY = {
@@ -385,13 +385,35 @@ finally:
     expect(said).toEqual(["[]"]);
   });
 
-  test("ordinary programs run as they do without it, from warm containers too", async () => {
-    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] }, warm: 1 });
-    await using runtime = await createRuntime({ tools: [echo], sandbox });
-    for (const text of ["one", "two"]) {
-      const { outcome, usage } = await runtime.execute(`return (await tools.echo({ text: "${text}" })).text;`);
-      expect(outcome).toEqual({ type: "completed", value: text });
-      expect(usage.connections.count).toBe(0);
+  test("containers of programs in JavaScript, whose realm could not use it, have no way out", async () => {
+    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] } });
+    await using guest = await openGuest(sandbox);
+    expect(guest.usage().peakMemoryBytes).toBe(0);
+    const [id = ""] = await containersOf();
+    const { Mounts: mounts, Config: config } = await new Daemon().ask((docker) => docker.getContainer(id).inspect());
+    expect(mounts.map(({ Destination: path }) => path)).not.toContain("/egress");
+    expect(config.Env.join(" ")).not.toContain("PROXY");
+  });
+
+  test("warm containers have theirs, one each", async () => {
+    const command = python(`
+say("up")
+os.read(3, 100)
+attempt(lambda: urllib.request.urlopen("http://evil.test/", timeout=10))
+`);
+    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] }, command, warm: 1 });
+    await sandbox.warm?.();
+    for (let program = 0; program < 2; program += 1) {
+      const told: Connection[] = [];
+      const guest = await sandbox.open(
+        { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
+        AbortSignal.timeout(20_000),
+      );
+      guest.send(["go"]);
+      const said: string[] = [];
+      for await (const frames of guest.frames) said.push(...frames);
+      expect(said).toEqual(["up", "HTTPError: HTTP Error 403: Host Not Allowed"]);
+      expect(told).toMatchObject([{ host: "evil.test", outcome: "refused" }]);
     }
   });
 
