@@ -262,7 +262,7 @@ attempt(lambda: open("/egress/file", "w"))
     for (const line of said.slice(1)) expect(line).toMatch(/Read-only file system|Permission denied|not permitted/);
   });
 
-  test("thousands of connections end where they should, and the host's loop is not held", async () => {
+  test("thousands of connections end where they should; how long the host stood still is printed", async () => {
     let longest = 0;
     let last = performance.now();
     const ticking = setInterval(() => {
