@@ -14,15 +14,15 @@ export interface GuestTurn {
 /** A frame, or a frame at a place, that an honest guest would not have sent. The guest is not to be heard any more. */
 export class BridgeViolation extends Error {}
 
-/** Most frames of one turn. */
-export const TURN_FRAMES = 250_000;
+/** What a command takes beside its text where it is kept, in characters' worth. */
+const COMMAND_LENGTH = 256;
 
-/** A turn of more text than its reader holds. */
-export class TurnTooLong extends Error {
+/** More commands than are kept of a guest. */
+export class TextTooLong extends Error {
   /** In characters, as far as it was read. */
   readonly length: number;
   constructor(length: number) {
-    super("The guest sent more in one turn than can be held.");
+    super("The guest sent more than can be kept.");
     this.length = length;
   }
 }
@@ -37,7 +37,7 @@ export type Closes = number | "calls" | undefined;
  */
 export class TurnReader {
   readonly #language: Language;
-  readonly #turnLength: number;
+  readonly #mostLength: number;
   #greeted = false;
   #settled = false;
   #unreplayable = false;
@@ -48,13 +48,13 @@ export class TurnReader {
   #lastId = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
-  /** Of `#texts`, in characters. */
+  /** Of all commands so far, in characters. */
   #length = 0;
 
-  /** `turnLength` is how many characters of frames one turn may have. */
-  constructor(language: Language, turnLength: number) {
+  /** `mostLength` is how many characters all commands of the guest together may have: they are all kept. */
+  constructor(language: Language, mostLength: number) {
     this.#language = language;
-    this.#turnLength = turnLength;
+    this.#mostLength = mostLength;
   }
 
   /** Events handed over whose turns have not ended. */
@@ -67,7 +67,7 @@ export class TurnReader {
     this.#events.push(closes);
   }
 
-  /** Takes the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation` or a `TurnTooLong`. */
+  /** Takes the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation` or a `TextTooLong`. */
   read(text: string): GuestTurn | undefined {
     const frame = parseGuestFrame(text);
     if (frame instanceof MalformedFrame)
@@ -83,12 +83,10 @@ export class TurnReader {
         throw new BridgeViolation(`The guest counts ${frame.open} open calls and timers, the host ${this.#open.size}.`);
       return this.#endTurn(false);
     }
-    if (this.#commands.length === TURN_FRAMES)
-      throw new BridgeViolation(`The guest sent more than ${TURN_FRAMES} frames in one turn.`);
     this.#commands.push(frame);
     this.#texts.push(text);
-    this.#length += text.length;
-    if (this.#length > this.#turnLength) throw new TurnTooLong(this.#length);
+    this.#length += text.length + COMMAND_LENGTH;
+    if (this.#length > this.#mostLength) throw new TextTooLong(this.#length);
     if (frame.kind === "settled") return this.#endTurn(true);
     return undefined;
   }
@@ -146,7 +144,6 @@ export class TurnReader {
     const turn = { commands: this.#commands, texts: this.#texts, settled };
     this.#commands = [];
     this.#texts = [];
-    this.#length = 0;
     this.#events.shift();
     this.#settled = settled;
     return turn;

@@ -27,10 +27,10 @@ export interface OversizeFrame {
  */
 export class FrameDecoder {
   #allowed: number;
-  #chunks: Buffer[] = [];
-  #buffered = 0;
-  /** Bytes that the frame under way has, its prefix included; undefined until that was read. */
-  #expected: number | undefined;
+  /** What is there of the prefix or the text under way, and how much of that is filled. */
+  #partial: Buffer | undefined;
+  #filled = 0;
+  #isPrefix = false;
   #oversize: OversizeFrame | undefined;
 
   constructor(allowed: number) {
@@ -49,34 +49,55 @@ export class FrameDecoder {
 
   /** Takes a chunk and returns the frames it completed, in order. */
   push(chunk: Buffer): string[] {
-    if (this.#oversize) return [];
-    this.#chunks.push(chunk);
-    this.#buffered += chunk.length;
     const frames: string[] = [];
-    if (this.#buffered < (this.#expected ?? PREFIX_BYTES)) return frames;
-    const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-    let start = 0;
-    while (this.#readPrefix(bytes, start) && start + (this.#expected ?? 0) <= bytes.length) {
-      const end = start + (this.#expected ?? 0);
-      frames.push(bytes.toString("utf8", start + PREFIX_BYTES, end));
-      this.#expected = undefined;
-      start = end;
+    for (let at = 0; at < chunk.length && !this.#oversize;) {
+      if (this.#partial) {
+        at += this.#fill(this.#partial, chunk, at, frames);
+        continue;
+      }
+      if (chunk.length - at < PREFIX_BYTES) {
+        this.#expect(PREFIX_BYTES, true);
+        continue;
+      }
+      const length = this.#allow(chunk.readUInt32BE(at));
+      if (length === undefined) break;
+      at += PREFIX_BYTES;
+      if (chunk.length - at < length) {
+        this.#expect(length, false);
+        continue;
+      }
+      frames.push(chunk.toString("utf8", at, at + length));
+      at += length;
     }
-    this.#chunks = this.#oversize || start === bytes.length ? [] : [bytes.subarray(start)];
-    this.#buffered = bytes.length - start;
     return frames;
   }
 
-  /** Whether the frame at `start` has a prefix, and one that is allowed now. */
-  #readPrefix(bytes: Buffer, start: number): boolean {
-    if (this.#expected !== undefined) return true;
-    if (bytes.length - start < PREFIX_BYTES) return false;
-    const length = bytes.readUInt32BE(start);
-    if (length > this.#allowed) {
-      this.#oversize = { bytes: length, allowed: this.#allowed };
-      return false;
+  /** Copies what belongs to the part under way, however small the chunks are, and returns how much that was. */
+  #fill(partial: Buffer, chunk: Buffer, at: number, frames: string[]): number {
+    const copied = chunk.copy(partial, this.#filled, at);
+    this.#filled += copied;
+    if (this.#filled < partial.length) return copied;
+    this.#partial = undefined;
+    if (!this.#isPrefix) {
+      frames.push(partial.toString("utf8"));
+      return copied;
     }
-    this.#expected = PREFIX_BYTES + length;
-    return true;
+    const length = this.#allow(partial.readUInt32BE(0));
+    if (length === 0) frames.push("");
+    else if (length !== undefined) this.#expect(length, false);
+    return copied;
+  }
+
+  #expect(length: number, isPrefix: boolean): void {
+    this.#partial = Buffer.allocUnsafeSlow(length);
+    this.#filled = 0;
+    this.#isPrefix = isPrefix;
+  }
+
+  /** The length that a prefix announces, where it is allowed. */
+  #allow(length: number): number | undefined {
+    if (length <= this.#allowed) return length;
+    this.#oversize = { bytes: length, allowed: this.#allowed };
+    return undefined;
   }
 }

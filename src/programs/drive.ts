@@ -312,7 +312,7 @@ class Drive {
         type: "stopped",
         limit: "logBytes",
         allowed: this.#options.limits.logBytes,
-        seen: text.length,
+        seen: this.#logs.length,
       });
     this.#options.onOutput(text);
   }

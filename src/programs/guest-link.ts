@@ -1,5 +1,5 @@
 import { splitFrame } from "../../bridge/frames.ts";
-import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TurnTooLong } from "../../bridge/turn-reader.ts";
+import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 import { PortcullisError } from "../errors.ts";
 import { readPlainData } from "../gate/plain-data.ts";
 import { Slices } from "../gate/slices.ts";
@@ -16,7 +16,7 @@ export interface GuestEvent {
 export type LinkEnd =
   | Exit
   | { readonly type: "violation"; readonly detail: string }
-  /** One turn held more text than may be moved in all. */
+  /** It sent more text than may be moved in all. */
   | { readonly type: "too_long"; readonly length: number };
 
 export interface LinkOptions extends OpenOptions {
@@ -73,9 +73,9 @@ export class GuestLink implements AsyncDisposable {
         if (index % FRAMES_READ === 0 && this.#slices.due) await this.#slices.yield();
       }
     } catch (error) {
-      if (!(error instanceof BridgeViolation || error instanceof TurnTooLong)) throw error;
+      if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
       this.guest.kill(error.message);
-      return error instanceof TurnTooLong
+      return error instanceof TextTooLong
         ? { type: "too_long", length: error.length }
         : { type: "violation", detail: error.message };
     }

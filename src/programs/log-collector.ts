@@ -23,16 +23,23 @@ export class LogCollector {
     this.#allowedLength = logBytes * 2 + 1024;
   }
 
+  /** What was sent, in characters. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** Whether more was sent than an honest guest sends. */
   get overflowed(): boolean {
     return this.#length > this.#allowedLength;
   }
 
   add(text: string, dropped: number): void {
-    this.#length += text.length;
+    const mark = dropped > 0 ? `… ${dropped} ${dropped === 1 ? "line" : "lines"} left out …\n` : "";
+    // Nothing printed is sent by no honest guest, and would cost nothing.
+    this.#length += mark.length + text.length || 1;
+    if (!Number.isSafeInteger(this.#lines + dropped)) this.#length = Number.MAX_SAFE_INTEGER;
     if (this.overflowed) return;
-    if (dropped > 0) this.#parts.push(`… ${dropped} ${dropped === 1 ? "line" : "lines"} left out …\n`);
-    this.#parts.push(text);
+    this.#parts.push(mark, text);
     this.#dropped += dropped;
     this.#lines += dropped + text.split("\n").length - 1;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { frameText, type GuestFrame, type Language } from "../../bridge/frames.ts";
 import { TIMERS_AT_ONCE } from "../../bridge/parse-guest-frame.ts";
-import { BridgeViolation, type Closes, TURN_FRAMES, TurnReader, TurnTooLong } from "../../bridge/turn-reader.ts";
+import { BridgeViolation, type Closes, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 
 const ready: GuestFrame = { kind: "ready", protocol: 1, language: "javascript" };
 const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "t", body: "{}" });
@@ -12,11 +12,11 @@ const output: GuestFrame = { kind: "output", stream: "stdout", dropped: 0, body:
 const unreplayable: GuestFrame = { kind: "unreplayable", cause: "files" };
 const settled: GuestFrame = { kind: "settled", ok: true, notes: [], body: "1" };
 
-const TURN_LENGTH = 20_000_000;
+const MOST_LENGTH = 20_000_000;
 
 /** A reader whose guest has greeted and was handed these events. */
 function greeted(...events: readonly Closes[]): TurnReader {
-  const reader = new TurnReader("javascript", TURN_LENGTH);
+  const reader = new TurnReader("javascript", MOST_LENGTH);
   reader.read(frameText(ready));
   for (const closes of events) reader.expect(closes);
   return reader;
@@ -75,7 +75,7 @@ test.each<[Language, GuestFrame, string]>([
   ["javascript", { ...ready, language: "python" }, "The guest runs python, not javascript."],
   ["python", ready, "The guest runs javascript, not python."],
 ])("a guest for %s that begins with %j is not spoken to", (language, frame, message) => {
-  const reader = new TurnReader(language, TURN_LENGTH);
+  const reader = new TurnReader(language, MOST_LENGTH);
   reader.expect(undefined);
   expect(violation(reader, frame)).toBe(message);
 });
@@ -166,17 +166,19 @@ test(`a guest may have ${TIMERS_AT_ONCE} timers open, and not one more`, () => {
   expect(violation(reader, timer(TIMERS_AT_ONCE + 2))).toBe("The guest has more than 10000 timers open.");
 });
 
-test(`a turn has ${TURN_FRAMES} frames and not one more, the next one as many again`, () => {
-  const reader = greeted(undefined, undefined);
-  for (let frames = 0; frames < TURN_FRAMES; frames += 1) reader.read(frameText(output));
-  reader.read(frameText(turnEnd(0)));
-  for (let frames = 0; frames < TURN_FRAMES; frames += 1) reader.read(frameText(output));
-  expect(violation(reader, output)).toBe("The guest sent more than 250000 frames in one turn.");
+test("more text than may be kept is given up before all of it is there, however many turns it came in", () => {
+  const long: GuestFrame = { ...output, body: JSON.stringify("x".repeat(MOST_LENGTH / 4)) };
+  const inOne = greeted(undefined);
+  readAll(inOne, [long, long, long]);
+  expect(() => inOne.read(frameText(long))).toThrow(TextTooLong);
+  const inMany = greeted(undefined, undefined, undefined, undefined);
+  for (let turn = 0; turn < 3; turn += 1) readAll(inMany, [long, turnEnd(0)]);
+  expect(() => inMany.read(frameText(long))).toThrow(TextTooLong);
 });
 
-test("a turn of more text than its reader holds is given up before all of it is there", () => {
+test("commands without much text are not kept without end", () => {
   const reader = greeted(undefined);
-  const long: GuestFrame = { ...output, body: JSON.stringify("x".repeat(TURN_LENGTH / 4)) };
-  readAll(reader, [long, long, long]);
-  expect(() => reader.read(frameText(long))).toThrow(TurnTooLong);
+  expect(() => {
+    for (let frames = 0; frames < MOST_LENGTH / 256; frames += 1) reader.read(frameText(output));
+  }).toThrow(TextTooLong);
 });

@@ -1,5 +1,5 @@
 // Tries: to send one turn that never ends, every frame of it right.
-// Ends: crashed bridge_broken | stopped runningMs
+// Ends: stopped totalBytes | stopped runningMs
 import { writeSync } from "node:fs";
 import { encodeFrames } from "../../bridge/wire.ts";
 import { clear, timer } from "../hostile-support/frames.ts";

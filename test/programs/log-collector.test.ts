@@ -42,3 +42,20 @@ test("one enormous text is not kept at all", () => {
   const collector = collect(256, ["x".repeat(10_000_000), 0]);
   expect([collector.overflowed, collector.logs.text]).toEqual([true, ""]);
 });
+
+test("what is said of lines left out counts like text, and so does nothing at all", () => {
+  const marks = new LogCollector(1024);
+  for (let count = 0; count < 200; count += 1) marks.add("", 1);
+  expect(marks.overflowed).toBe(true);
+  const nothing = new LogCollector(1024);
+  for (let count = 0; count < 4000; count += 1) nothing.add("", 0);
+  expect(nothing.overflowed).toBe(true);
+});
+
+test("more lines than can be counted are too many", () => {
+  const collector = new LogCollector(1024);
+  collector.add("a\n", Number.MAX_SAFE_INTEGER - 1);
+  expect(collector.overflowed).toBe(false);
+  collector.add("a\n", 2);
+  expect(collector.overflowed).toBe(true);
+});
