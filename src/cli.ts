@@ -34,7 +34,7 @@ const program = new Command("portcullis")
   .showHelpAfterError("(add --help for all options)")
   .addHelpText(
     "after",
-    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 130 cancelled.",
+    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
   );
 
 program
@@ -43,7 +43,10 @@ program
   .argument("<program>", "file with the program's source, or - for standard input")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option("--sandbox <name>", "where it runs: isolate or docker", "isolate")
-  .option("--language <name>", "its language: javascript, or python in docker", "javascript")
+  .option(
+    "--language <name>",
+    "its language: javascript, or python in docker (default: by the file's name, .py is python)",
+  )
   .option(
     "--limit <name=value>",
     `change a limit, as often as needed; values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,

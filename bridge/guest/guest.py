@@ -35,6 +35,7 @@ import ast
 import asyncio
 import builtins
 import collections
+import dataclasses
 import datetime
 import enum
 import fcntl
@@ -45,10 +46,12 @@ import io
 import itertools
 import json
 import linecache
+import logging
 import math
 import queue
 import random
 import re
+import signal
 import threading
 import time
 import types
@@ -67,6 +70,7 @@ LONGEST_TIMER_MS = 2**31 - 1
 # Bytes of a frame that are left to its header: more than the host reads of one.
 HEADER_BYTES = 16_384
 TOO_LARGE = "value_too_large"
+BUILD_DICT = "build a dict of what is needed from it."
 LARGEST_INTEGER = 2**53 - 1
 WALK_DEPTH = 10_000
 PROGRAM_FILE = "program.py"
@@ -166,8 +170,10 @@ class PlainCopy:
 
     def of(self, value):
         self.count(4)
-        if value is None or isinstance(value, bool):
+        if value is None or value is True or value is False:
             return value
+        if is_disguised(value):
+            self.refuse(f"an object of the class {type(value).__name__} that passes for another", BUILD_DICT)
         if isinstance(value, enum.Enum):
             return self.of(value.value)
         if isinstance(value, str):
@@ -266,7 +272,7 @@ class PlainCopy:
         if isinstance(value, (type, types.ModuleType)) or callable(value):
             noun = "class" if isinstance(value, type) else "module" if isinstance(value, types.ModuleType) else "function"
             self.refuse(f"a {noun}", "JSON holds data only.")
-        self.refuse(f"an object of the class {kind}", "build a dict of what is needed from it.")
+        self.refuse(f"an object of the class {kind}", BUILD_DICT)
 
     def count(self, length):
         self.size += length
@@ -290,6 +296,8 @@ class PlainCopy:
 
 def name_of(key):
     """The name of a field for a key of a dict, or None where it can have none."""
+    if is_disguised(key):
+        return None
     if isinstance(key, enum.Enum):
         return name_of(key.value)
     if isinstance(key, str):
@@ -301,6 +309,18 @@ def name_of(key):
     if isinstance(key, (datetime.date, datetime.time, uuid.UUID)):
         return str(key) if isinstance(key, uuid.UUID) else key.isoformat()
     return None
+
+
+def is_disguised(value):
+    """Whether a value says that it is of another class than it is, as mocks and proxies do. Questions about it go wrong."""
+    try:
+        return value.__class__ is not type(value)
+    except Exception:
+        return True
+
+
+def is_awaitable(value):
+    return not is_disguised(value) and inspect.isawaitable(value)
 
 
 def in_order(items):
@@ -569,7 +589,15 @@ class ToolCall(Future):
         raise TypeError(self._not_yet("holds nothing"))
 
     def __bool__(self):
-        return True
+        raise TypeError(self._not_yet("is neither true nor false"))
+
+    def __eq__(self, other):
+        # Lists of calls are searched, and asyncio searches its own: between futures it is about which one it is.
+        if isinstance(other, PlainFuture):
+            return self is other
+        raise TypeError(self._not_yet("equals nothing"))
+
+    __hash__ = Future.__hash__
 
     def __repr__(self):
         return f"<call of tools.{self._tool}, {'done' if self.done() else 'under way'}>"
@@ -579,8 +607,20 @@ async def result_of(awaitable):
     return await awaitable
 
 
+def json_default(encoder, value):
+    if isinstance(value, ToolCall):
+        raise TypeError(value._not_yet("has no form in JSON"))
+    return plain_json_default(encoder, value)
+
+
+plain_json_default = json.JSONEncoder.default
+json.JSONEncoder.default = json_default
+
+
 class Timer(asyncio.TimerHandle):
-    __slots__ = ("number",)
+    """`number` is its id while it is open, `place` where its command lies in the outbox of the turn that armed it."""
+
+    __slots__ = ("number", "place")
 
 
 class Loop(asyncio.AbstractEventLoop):
@@ -619,7 +659,7 @@ class Loop(asyncio.AbstractEventLoop):
 
     def call_at(self, when, callback, *args, context=None):
         timer = Timer(when, callback, args, self, context)
-        timer.number = None
+        timer.number = timer.place = None
         wait = (when - self.time()) * 1000
         if math.isnan(wait):
             raise ValueError("A delay has to be a number.")
@@ -662,6 +702,10 @@ class Loop(asyncio.AbstractEventLoop):
                 return
             try:
                 future.set_result(func(*args))
+            except StopIteration as error:  # No future can hold it.
+                wrapped = RuntimeError("function raised StopIteration")
+                wrapped.__cause__ = error
+                future.set_exception(wrapped)
             except Exception as error:
                 future.set_exception(error)
 
@@ -725,6 +769,14 @@ def already_running(main, **options):
     )
 
 
+class Runner:
+    def __init__(self, **options):
+        raise RuntimeError(
+            "The program is the body of an async function, and its event loop runs already: "
+            "write `await main()` where asyncio.Runner() would run it."
+        )
+
+
 def absent(name):
     def method(self, *args, **options):
         raise NotImplementedError(f"There is no {name} in a program. What is outside is reached through `tools`.")
@@ -762,6 +814,9 @@ class ToolFunction:
     def __setattr__(self, name, value):
         raise AttributeError("tools cannot be changed")
 
+    def __hash__(self):
+        return hash(self.__name__)
+
     def __repr__(self):
         return f"<tool {self.__name__}>"
 
@@ -792,6 +847,9 @@ class ToolNamespace:
 
     def __delattr__(self, name):
         raise AttributeError("tools cannot be changed")
+
+    def __hash__(self):
+        return hash(self.__path)
 
     def __contains__(self, name):
         return name in self.__tools
@@ -844,6 +902,7 @@ class Program:
                 statement.names = []
         body = [one for one in tree.body if not (isinstance(one, ast.ImportFrom) and not one.names)]
         self.entry = uncalled_function(body)
+        divert_type(tree)
         self.calls_result = len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Lambda)
         # The compiler reads some thousand levels, a sum of so many parts for example: they are walked through all.
         usual = sys.getrecursionlimit()
@@ -879,6 +938,28 @@ def without_margin(lines):
     return lines, 0
 
 
+# Names by which a program's code calls the guest where its author has written something else.
+IMPORT_ALL = "__import_all__"
+MAKE_CLASS = "__make_class__"
+
+
+def import_all(names, module, level):
+    """`from module import *` into the variables of a program."""
+    found = __import__(module, names, None, ("*",), level)
+    public = getattr(found, "__all__", None)
+    if public is None:
+        public = [name for name in vars(found) if not name.startswith("_")]
+    names.update({name: getattr(found, name) for name in public})
+
+
+def divert_type(tree):
+    """Classes that are made by calling `type` are made by the guest, as those that are written out are."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 3:
+            node.args.insert(0, node.func)
+            node.func = ast.copy_location(ast.Name(MAKE_CLASS, ast.Load()), node.func)
+
+
 class TopLevel(ast.NodeTransformer):
     """Adapts what stands outside of functions and classes: it has become the inside of an async one."""
 
@@ -894,6 +975,14 @@ class TopLevel(ast.NodeTransformer):
             return node
         value = node.value
         return ast.copy_location(ast.Pass() if value is None else ast.Assign(targets=[node.target], value=value), node)
+
+    def visit_ImportFrom(self, node):
+        """All names of a module can be had in a module only: they are put there when the program comes to this line."""
+        if node.names[0].name != "*":
+            return node
+        arguments = [ast.Constant(node.module or ""), ast.Constant(node.level)]
+        call = ast.Call(func=ast.Name(IMPORT_ALL, ast.Load()), args=arguments, keywords=[])
+        return ast.copy_location(ast.Expr(call), node)
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -960,7 +1049,9 @@ class Guest:
 
     def __init__(self, bridge):
         self._bridge = bridge
+        # What this turn will send. None stands where a command has been taken back.
         self._outbox = []
+        self._turn = 0
         self._calls = {}
         self._timers = {}
         self._last_id = 0
@@ -996,7 +1087,8 @@ class Guest:
         self._send()
 
     def _send(self):
-        frames, self._outbox = self._outbox, []
+        frames, self._outbox = [frame for frame in self._outbox if frame is not None], []
+        self._turn += 1
         if frames:
             self._bridge.send(frames)
 
@@ -1061,6 +1153,9 @@ class Guest:
         exec(self._program.code, vars(module))
         function = vars(module).pop(PROGRAM_FUNCTION)
         give_stable_objects(vars(module))
+        setattr(builtins, IMPORT_ALL, functools.partial(import_all, vars(module)))
+        # Seconds before 3.13, thousandths of millionths since.
+        logging._startTime = type(logging._startTime)(time.time_ns() if isinstance(logging._startTime, int) else time.time())
         watch(self.note_unreplayable)
         self.loop.create_task(self._drive(function, vars(module)))
 
@@ -1071,7 +1166,7 @@ class Guest:
                 value = call_with_tools(names[self._program.entry], names["tools"])
             elif self._program.calls_result:
                 value = call_with_tools(value, names["tools"])
-            while inspect.isawaitable(value):
+            while is_awaitable(value):
                 value = await value
         except SystemExit:
             raise
@@ -1171,12 +1266,20 @@ class Guest:
         self._emit({"kind": "timer", "id": number, "ms": wait})
         self._last_id = number
         timer.number = number
+        timer.place = (self._turn, len(self._outbox) - 1)
         self._timers[number] = timer
 
     def disarm(self, timer):
-        if timer.number in self._timers:
+        if timer.number not in self._timers or self.settled:
+            return
+        turn, index = timer.place
+        if turn == self._turn:  # Nobody has heard of it yet, and nobody has to.
+            self._outbox[index] = None
+            while self._outbox and self._outbox[-1] is None:
+                self._outbox.pop()
+        else:
             self._emit({"kind": "clear", "id": timer.number})
-            del self._timers[timer.number]
+        del self._timers[timer.number]
 
     # -- what would not replay
 
@@ -1216,7 +1319,23 @@ SILENT_ERRORS = {
     TimeoutError: "Time ran out.",
     AssertionError: "An assertion does not hold.",
     MemoryError: "There is not enough memory for this.",
+    StopIteration: "An iterator came to its end, and nothing caught that.",
+    StopAsyncIteration: "An asynchronous iterator came to its end, and nothing caught that.",
 }
+# What Python makes of an iterator's end that leaves a function.
+ITERATOR_ENDED = re.compile(r"(coroutine|(async )?generator|function) raised Stop(Async)?Iteration")
+ENDING_CALL = re.compile(r"(?<![\w.])(a?next)\(")
+
+
+def iterator_end(error):
+    """The end of an iterator that an error stands for, which knows the place, or the error itself."""
+    while (
+        isinstance(error, RuntimeError)
+        and isinstance(error.__cause__, (StopIteration, StopAsyncIteration))
+        and ITERATOR_ENDED.fullmatch(str(error))
+    ):
+        error = error.__cause__
+    return error
 
 
 def describe_fault(error, program):
@@ -1225,14 +1344,14 @@ def describe_fault(error, program):
         told = error
         while isinstance(told, BaseExceptionGroup):  # The first of several is told, best one that has a code.
             told = next((one for one in told.exceptions if isinstance(one, ToolError)), told.exceptions[0])
+        told = iterator_end(told)
         refused = isinstance(told, ValueRefused)
         fault["name"] = "TypeError" if refused else shorten(type(told).__name__, 128)
         message = str(told)
         message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(told, kind)), "")
         others = count_leaves(error) - 1
-        if others > 0:
-            message = f"{message} (and {others} more {'error' if others == 1 else 'errors'} at the same time)"
-        fault["message"] = shorten(ADDRESS.sub("", message), 8192)
+        more = f" (and {others} more {'error' if others == 1 else 'errors'} at the same time)" if others > 0 else ""
+        fault["message"] = shorten(ADDRESS.sub("", message + more), 8192)
         code, tool = getattr(told, "code", None), getattr(told, "tool", None)
         # That a value was too large is the guest's own word, and ends a program in another way than its errors do.
         if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(told, SystemExit):
@@ -1241,6 +1360,10 @@ def describe_fault(error, program):
             fault["tool"] = shorten(tool, 256)
         if program is not None:
             fault |= program.position(told) or program.position(error)
+        if isinstance(told, (StopIteration, StopAsyncIteration)) and "line" in fault:
+            called = ENDING_CALL.search(program.lines[fault["line"] - 1])
+            if called:
+                fault["message"] = f"{called[1]}() found nothing: give it a default, {called[1]}(..., None){more}"
     except Exception:
         fault["message"] = fault["message"] or "The program raised an error that cannot be read."
     return fault
@@ -1308,6 +1431,17 @@ def set_clock(guest):
         raise SystemExit("The Python guest cannot set the clock of this interpreter.")
 
 
+def set_records():
+    """Records of `logging` hold numbers of the machine's."""
+    fill = logging.LogRecord.__init__
+
+    def init(self, *args, **options):
+        fill(self, *args, **options)
+        self.thread, self.process = 0, 1
+
+    logging.LogRecord.__init__ = init
+
+
 def set_chance():
     """Everything that is drawn by chance is drawn from the seed."""
     real_seed = random.Random.seed
@@ -1323,45 +1457,127 @@ def set_chance():
     uuid._generate_time_safe = uuid._UuidCreate = None
 
 
-class Stable:
-    """Base of classes that a program writes: their objects have hashes and texts that do not depend on where they lie."""
-
-    __slots__ = ()
-
-    def __hash__(self):
-        own = next(one for one in after_stable(type(self)) if "__hash__" in vars(one))
-        if own is not object:
-            if own.__hash__ is None:
-                raise TypeError(f"unhashable type: '{type(self).__name__}'")
-            return own.__hash__(self)
-        key = id(self)
-        if key not in serials:
-            try:
-                serials[key] = (next_number(), weakref.ref(self, lambda _: serials.pop(key, None)))
-            except TypeError:
-                return object.__hash__(self)
-        return serials[key][0]
-
-    def __repr__(self):
-        return ADDRESS.sub("", super().__repr__())
-
-
 serials = {}
 
 
-def after_stable(cls):
-    return cls.__mro__[cls.__mro__.index(Stable) + 1 :]
+def serial_of(thing):
+    """A number for an object, the same each time the program runs. Where it can have none, it is where it lies."""
+    key = id(thing)
+    if key not in serials:
+        try:
+            serials[key] = (next_number(), weakref.ref(thing, lambda _: serials.pop(key, None)))
+        except TypeError:
+            return object.__hash__(thing)
+    return serials[key][0]
+
+
+def text_of(thing):
+    return ADDRESS.sub("", object.__repr__(thing))
+
+
+# What objects would have by where they lie, and what they are given instead.
+STABLE = {"__hash__": (object.__hash__, serial_of), "__repr__": (object.__repr__, text_of)}
+
+
+def stable_method(cls, name):
+    """What stands in a class for a method of `object`: behind the bases that a class derived from it may have besides."""
+    plain, stable = STABLE[name]
+
+    def method(self):
+        kind = type(self)
+        if kind is cls:
+            return stable(self)
+        order = kind.__mro__
+        if cls not in order:  # Taken out of its class.
+            found = getattr(kind, name)
+            return stable(self) if found is method else found(self)
+        owner = next(one for one in order[order.index(cls) + 1 :] if name in vars(one))
+        found = vars(owner)[name]
+        if found is plain:
+            return stable(self)
+        if found is None:
+            raise TypeError(f"unhashable type: '{kind.__name__}'")
+        return found.__get__(self, kind)()
+
+    method.__name__, method.__qualname__ = name, f"{cls.__qualname__}.{name}"
+    method.is_written = name in vars(cls)
+    return method
+
+
+def make_stable(cls, names=tuple(STABLE)):
+    """Gives a class hashes and texts of its objects that do not depend on where they lie."""
+    # Protocols have no objects; what is written in them, others must have.
+    if isinstance(cls, type) and not vars(cls).get("_is_protocol", False):
+        for name in names:
+            if getattr(cls, name) is STABLE[name][0]:
+                type.__setattr__(cls, name, stable_method(cls, name))
+    return cls
+
+
+class WithReferences:
+    """Makes a class that has `__slots__`, with one more: only what can be referred to weakly can be numbered."""
+
+    def __init__(self, metaclass):
+        self._metaclass = metaclass
+        self._options = {} if metaclass is None else {"metaclass": metaclass}
+
+    def __prepare__(self, name, bases, **options):
+        self._metaclass, namespace, _ = types.prepare_class(name, bases, {**self._options, **options})
+        return namespace
+
+    def __call__(self, name, bases, namespace, **options):
+        slots = namespace.get("__slots__")
+        if slots is None or not is_numbered_by_place(bases, namespace):
+            return self._metaclass(name, bases, namespace, **options)
+        given = slots if isinstance(slots, (str, tuple, list, dict)) else tuple(slots)
+        every = (given,) if isinstance(given, str) else tuple(given)
+        # An iterator has been read now.
+        namespace["__slots__"] = given if "__weakref__" in every else (*every, "__weakref__")
+        cls = self._metaclass(name, bases, namespace, **options)
+        if isinstance(cls, type) and "__slots__" in vars(cls):
+            type.__setattr__(cls, "__slots__", given)
+        return cls
+
+
+def is_numbered_by_place(bases, namespace):
+    return not {"__eq__", "__hash__"} & set(namespace) and all(
+        isinstance(one, type)
+        and one.__weakrefoffset__ == 0
+        and one.__itemsize__ == 0
+        and (one.__hash__ is object.__hash__ or hasattr(one.__hash__, "is_written"))
+        for one in bases
+    )
 
 
 def give_stable_objects(names):
-    build_class = builtins.__build_class__
+    """Sets of a program's own objects are walked in the same order each time it runs."""
+    build_class, new_class, process_class = builtins.__build_class__, types.new_class, dataclasses._process_class
 
-    def build(function, name, *bases, **options):
-        if function.__globals__ is names and bases in ((), (object,)):
-            bases = (Stable,)
-        return build_class(function, name, *bases, **options)
+    def build(function, name, *bases, metaclass=None, **options):
+        own = isinstance(function, types.FunctionType) and function.__globals__ is names
+        if own and "__slots__" in function.__code__.co_names:
+            return make_stable(build_class(function, name, *bases, metaclass=WithReferences(metaclass), **options))
+        if metaclass is not None:
+            options["metaclass"] = metaclass
+        cls = build_class(function, name, *bases, **options)
+        return make_stable(cls) if own else cls
+
+    def make(metaclass, name, bases, namespace, **options):
+        if metaclass is not type or not isinstance(bases, tuple) or not isinstance(namespace, dict):
+            return metaclass(name, bases, namespace, **options)
+        return make_stable(WithReferences(type)(name, bases, dict(namespace), **options))
+
+    def process(cls, *args, **options):
+        """A dataclass is given only those methods that its class does not have."""
+        for method in STABLE:
+            if getattr(vars(cls).get(method), "is_written", True) is False:
+                type.__delattr__(cls, method)
+        return make_stable(process_class(cls, *args, **options))
 
     builtins.__build_class__ = build
+    setattr(builtins, MAKE_CLASS, make)
+    types.new_class = lambda *args, **options: make_stable(new_class(*args, **options))
+    dataclasses._process_class = process
 
 
 def order_asyncio():
@@ -1371,10 +1587,16 @@ def order_asyncio():
     def in_given_order(fs, *, timeout=None):
         return as_completed([asyncio.ensure_future(one) for one in fs], timeout=timeout)
 
+    for cls in [one for one in vars(asyncio).values() if isinstance(one, type) and one.__module__.startswith("asyncio.")]:
+        make_stable(cls, ["__hash__"])
+    make_stable(ToolError)
     asyncio.as_completed = asyncio.tasks.as_completed = in_given_order
     asyncio.Future = asyncio.futures.Future = Future
     asyncio.tasks._GatheringFuture.__hash__ = hash_of_gathering
     asyncio.run = asyncio.runners.run = already_running
+    asyncio.Runner = asyncio.runners.Runner = Runner
+    # A loop of one's own would open sockets, to no use: there is one.
+    asyncio.new_event_loop = asyncio.events.new_event_loop = asyncio.get_running_loop
 
 
 # ---- what does not replay ----------------------------------------------------------------------------------------------
@@ -1398,7 +1620,7 @@ UNREPLAYABLE_MODULES = {
     "mmap": "files",
     "os": "files",
 }
-PROCESS_EVENTS = {"os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"}
+PROCESS_EVENTS = {"os.kill", "os.killpg", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"}
 HARMLESS_EVENTS = {"os.putenv", "os.unsetenv"}
 PATH_EVENTS = {"open", "os.listdir", "os.scandir", "sqlite3.connect"}
 
@@ -1443,14 +1665,32 @@ def watch(note):
     sys.addaudithook(hook)
 
     # Not every version of Python tells of threads by itself.
-    for module, name in ((_thread, "start_new_thread"), (_thread, "start_new"), (threading, "_start_new_thread")):
-        start = getattr(module, name)
+    starts = ["start_new_thread", "start_new", "start_joinable_thread"]
+    starts = [(_thread, name) for name in starts] + [(threading, f"_{name}") for name in starts]
+    for module, name in starts:
+        start = getattr(module, name, None)
+        if start is None:
+            continue
 
         def start_noted(*args, _start=start, **options):
             tell("threads")
             return _start(*args, **options)
 
         setattr(module, name, start_noted)
+
+    # A signal comes in the middle of whatever runs, as another thread would.
+    def noting(function, is_harmless):
+        @functools.wraps(function)
+        def noted_first(*args, **options):
+            if not is_harmless(*args, **options):
+                tell("threads")
+            return function(*args, **options)
+
+        return noted_first
+
+    for name in ("setitimer", "alarm"):
+        setattr(signal, name, noting(getattr(signal, name), lambda *args, **options: False))
+    signal.signal = noting(signal.signal, lambda *args, **options: not any(map(callable, (*args[1:], *options.values()))))
 
 
 # ---- the start ---------------------------------------------------------------------------------------------------------
@@ -1475,6 +1715,7 @@ def main():
     guest = Guest(bridge)
     set_clock(guest)
     set_chance()
+    set_records()
     order_asyncio()
     warnings.simplefilter("ignore", DeprecationWarning)
     warnings.showwarning = show_warning

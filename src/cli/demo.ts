@@ -8,6 +8,7 @@ import type { Report } from "../output/report.ts";
 import type { ExecutionEvent } from "../programs/execute.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { countTokens } from "../tools/count-tokens.ts";
+import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
@@ -22,13 +23,21 @@ export async function demo(names: readonly string[], options: { readonly sandbox
   const sandbox = parseSandbox(options.sandbox);
   const known = existsSync(folder) ? readdirSync(folder) : [];
   for (const name of names) if (!known.includes(name)) throw optionError("demo", known.join(" or "), name);
+  using cancelling = cancelOnSignal();
   let wrong = 0;
-  for (const name of names.length > 0 ? names : known) wrong += (await runExample(name, sandbox)) ? 0 : 1;
+  for (const name of names.length > 0 ? names : known) {
+    wrong += (await runExample(name, sandbox, cancelling.signal)) ? 0 : 1;
+    if (cancelling.signal.aborted) return cancelling.exitCode;
+  }
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 
 /** Asks an example's question in every language that the sandbox runs. Resolves with whether all answers were right. */
-async function runExample(name: string, sandbox: ReturnType<typeof parseSandbox>): Promise<boolean> {
+async function runExample(
+  name: string,
+  sandbox: ReturnType<typeof parseSandbox>,
+  signal: AbortSignal,
+): Promise<boolean> {
   const read = (file: string) => readFileSync(`${folder}${name}/${file}`, "utf8");
   heading(`${name}: the question`);
   process.stdout.write(`${/^> (.*)$/m.exec(read("README.md"))?.[1] ?? ""}\n`);
@@ -43,7 +52,8 @@ async function runExample(name: string, sandbox: ReturnType<typeof parseSandbox>
     process.stdout.write(program);
     const progress = showProgress(process.stderr);
     listen = progress.onEvent;
-    const report = await runtime.execute(program, { language }).finally(() => progress.end());
+    const report = await runtime.execute(program, { language, signal }).finally(() => progress.end());
+    if (signal.aborted) return false;
     heading("the answer");
     process.stdout.write(`${report.output.text}\n`);
     right = judge(report, expected) && right;

@@ -8,7 +8,9 @@ export const EXIT = {
   refused: 3,
   stopped: 4,
   environment: 5,
+  hungUp: 129,
   cancelled: 130,
+  terminated: 143,
 } as const;
 
 export function exitCodeOf(report: Report): number {

@@ -4,6 +4,7 @@ import type { Report } from "../output/report.ts";
 import { byteText } from "../output/sentences.ts";
 import type { Limits } from "../programs/limits.ts";
 import { createRuntime } from "../runtime.ts";
+import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
@@ -13,7 +14,8 @@ import { readProgram } from "./read-program.ts";
 export interface RunOptions {
   readonly tools: string;
   readonly sandbox: string;
-  readonly language: string;
+  /** By the ending of the program's file, where it is not said. */
+  readonly language?: string;
   readonly limit: Partial<Limits>;
   readonly tenant?: string;
   readonly json?: boolean;
@@ -25,9 +27,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
   const progress = options.json ? undefined : showProgress(process.stderr);
-  const cancel = new AbortController();
-  const onInterrupt = () => cancel.abort();
-  process.once("SIGINT", onInterrupt);
+  using cancelling = cancelOnSignal();
   try {
     await using runtime = await createRuntime({
       tools,
@@ -36,15 +36,20 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
-    const report = await runtime.execute(program, { language: options.language as Language, signal: cancel.signal });
+    const language = (options.language ?? languageOf(file)) as Language;
+    const report = await runtime.execute(program, { language, signal: cancelling.signal });
     progress?.end();
     if (options.json) process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
     else print(report);
-    return exitCodeOf(report);
+    return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);
   } finally {
     progress?.end();
-    process.off("SIGINT", onInterrupt);
   }
+}
+
+/** The language that a program's file is in by its name. */
+function languageOf(file: string): Language {
+  return file.endsWith(".py") ? "python" : "javascript";
 }
 
 function print({ output, outcome, usage }: Report): void {

@@ -37,6 +37,10 @@ const MODULES =
 /** Packages of Python by which programs would reach outside. */
 const NETWORK_PACKAGES = /^(requests|httpx|aiohttp|urllib3|websockets|boto3|openai|anthropic)\b/;
 
+/** What Python says of those who use what an async function returns as if it were its result. */
+const NO_RESULT_YET =
+  /'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/;
+
 /** What the author of a program can do about a fault, where that can be told. */
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
@@ -75,8 +79,9 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
     return NETWORK_PACKAGES.test(missingModule)
       ? "Everything outside is reached through `tools`. Python's standard library is there, and no other package."
       : "Python's standard library is there, and no other package. Write what is needed into the program.";
-  if (/'(coroutine|Task|async_generator)' object (is not|has no|does not)/.test(message))
+  if (NO_RESULT_YET.test(message))
     return "An async function returns before its result is there: await it before using what it returns.";
+  if (/\bToolCall\b/.test(message)) return "A call returns before its result is there: await it before using it.";
   return undefined;
 }
 

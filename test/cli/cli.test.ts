@@ -256,7 +256,11 @@ test("what a terminal would obey or hide leaves as an escape in JSON, with the s
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { fault: { message: said } }, logs: { text: `${said}\n` } });
 });
 
-test("an interrupt cancels the program, exits with 130, and leaves no engine", async () => {
+test.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const)("%s cancels the program, exits with %d, and leaves no engine", async (signal, exitCode) => {
   const { child, finished } = start(["run", "-", ...TOOLS]);
   const ended = finished();
   const called = new Promise<void>((resolve) =>
@@ -264,11 +268,20 @@ test("an interrupt cancels the program, exits with 130, and leaves no engine", a
   );
   child.stdin.end("await tools.deaf();");
   await called;
-  child.kill("SIGINT");
+  child.kill(signal);
   const { code, stdout, pid } = await ended;
   expect(stdout).toBe("The execution was cancelled.\n");
-  expect(code).toBe(130);
+  expect(code).toBe(exitCode);
   expect(enginesOf(pid)).toEqual([]);
+});
+
+test("a file is in the language that its name says, where no other is named", async () => {
+  const file = scratch("program.py", "return 1");
+  const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
+  expect(stderr).toBe('portcullis: language: expected one that the isolate sandbox runs (javascript), got "python".\n');
+  expect(code).toBe(2);
+  const named = await portcullis(["run", file, ...TOOLS, "--language", "javascript"]);
+  expect(named.stdout).toBe("1\n");
 });
 
 test("the end of the program is the end of the process, whatever its tools still hold", async () => {

@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { fakeEngine } from "../docker-support/fake-engine.ts";
-import { fixtures, portcullis } from "./command.ts";
+import { fixtures, portcullis, start } from "./command.ts";
 
 const TOOLS = ["--tools", `${fixtures}tools.ts`];
 const IN_DOCKER = ["run", "-", ...TOOLS, "--sandbox", "docker"];
@@ -58,6 +61,36 @@ describe.skipIf(skipped)("with an engine", () => {
     expect(stdout).toContain("The program was stopped: it ran longer than 200 ms (limit runningMs).");
     expect(code).toBe(4);
     expect(await containersOf(pid)).toEqual([]);
+  });
+
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s in mid-program cancels it, exits with %d, and leaves no container", async (signal, exitCode) => {
+    const { child, finished } = start(IN_DOCKER);
+    const ended = finished();
+    const called = new Promise<void>((resolve) =>
+      child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
+    );
+    child.stdin.end("void tools.announce();\nawait tools.echo({});\nfor (;;) {}");
+    await called;
+    expect(await containersOf(child.pid)).toHaveLength(1);
+    child.kill(signal);
+    const { code, stdout, pid } = await ended;
+    expect(stdout).toBe("The execution was cancelled.\n");
+    expect(code).toBe(exitCode);
+    expect(await containersOf(pid)).toEqual([]);
+  });
+
+  test("a file whose name ends in .py is a program in python", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+    const file = join(folder, "program.py");
+    writeFileSync(file, "return sum(range(4))");
+    const { code, stdout } = await portcullis(["run", file, ...TOOLS, "--sandbox", "docker"]);
+    rmSync(folder, { recursive: true });
+    expect(stdout).toBe("6\n");
+    expect(code).toBe(0);
   });
 
   test("one that takes all memory is stopped by that, and has not crashed", async () => {

@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
+import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 
 export interface EngineProxy {
   /** As if the engine were stopped: every connection ends, and none is made any more. */
@@ -11,7 +12,7 @@ export interface EngineProxy {
 
 /** Stands between this process and its engine, for a test to cut them apart. Only for engines on a socket of this machine. */
 export async function engineProxy(): Promise<EngineProxy> {
-  const engine = process.env.DOCKER_HOST?.replace("unix://", "") ?? "/var/run/docker.sock";
+  const engine = new Daemon().address.replace("unix://", "");
   const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

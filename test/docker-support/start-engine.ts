@@ -54,7 +54,7 @@ async function isStale(daemon: Daemon): Promise<boolean> {
 }
 
 async function startOwn(): Promise<void> {
-  if (process.env.DOCKER_HOST !== undefined && process.env.DOCKER_HOST !== OWN_ADDRESS)
+  if (process.env.DOCKER_HOST && process.env.DOCKER_HOST !== OWN_ADDRESS)
     throw new NoEngine(`no engine answers at DOCKER_HOST, ${process.env.DOCKER_HOST}`);
   process.env.DOCKER_HOST = OWN_ADDRESS;
   const daemon = new Daemon();

@@ -120,13 +120,28 @@ test.each([
     "'coroutine' object is not iterable",
     "An async function returns before its result is there: await it before using what it returns.",
   ],
+  ...[
+    "unsupported operand type(s) for +: 'int' and 'coroutine'",
+    "'<' not supported between instances of 'Task' and 'int'",
+    "Object of type coroutine is not JSON serializable",
+  ].map((message) => [
+    message,
+    "An async function returns before its result is there: await it before using what it returns.",
+  ]),
+  ...[
+    "unsupported operand type(s) for +: 'ToolCall' and 'int'",
+    "int() argument must be a string, a bytes-like object or a real number, not 'ToolCall'",
+    "unsupported format string passed to ToolCall.__format__",
+  ].map((message) => [message, "A call returns before its result is there: await it before using it."]),
 ])("the words of Python have hints of their own: %s", (message, expected) => {
   expect(hint(message)).toBe(expected);
 });
 
-test.each(["name 'total' is not defined", "'int' object is not iterable", "crm has no tool 'listPeople'"])(
-  "nothing is said about %j",
-  (message) => {
-    expect(hint(message)).toBeUndefined();
-  },
-);
+test.each([
+  "name 'total' is not defined",
+  "'int' object is not iterable",
+  "'int' and 'str'",
+  "crm has no tool 'listPeople'",
+])("nothing is said about %j", (message) => {
+  expect(hint(message)).toBeUndefined();
+});

@@ -63,6 +63,20 @@ export function executePythonSuite(sandbox: Sandbox): void {
     ["if True:\nreturn 1", { name: "IndentationError", code: "syntax", line: 2, column: 1, excerpt: "return 1" }],
     ["rows = {}\nreturn rows['x']", { name: "KeyError", message: "'x'", line: 2, column: 8 }],
     ["def f(row):\n    return row.id\nf(3)", { name: "AttributeError", line: 2, column: 12, excerpt: "return row.id" }],
+    [
+      "rows = [1]\nx = next(r for r in rows if r > 5)",
+      {
+        name: "StopIteration",
+        message: "next() found nothing: give it a default, next(..., None)",
+        line: 2,
+        column: 5,
+        excerpt: "x = next(r for r in rows if r > 5)",
+      },
+    ],
+    [
+      "async def main():\n    return next(iter([]))\n\nasyncio.run(main())",
+      { name: "StopIteration", line: 2, column: 12, excerpt: "return next(iter([]))" },
+    ],
     ["return tools.broken()", { name: "ToolError", code: "handler_failed", line: 1, column: 8 }],
     ["return {1, print}", { name: "TypeError", code: "value_not_json" }],
   ])("the fault of %j is told", async (program, fault) => {
@@ -77,6 +91,18 @@ export function executePythonSuite(sandbox: Sandbox): void {
       "AttributeError at line 1, column 14: tools has no tool 'ecko'\n  1 | rows = await tools.ecko(n=1)\nDid you mean tools.echo?",
     );
   });
+
+  test.each(["if tools.echo():\n    pass", "import json\njson.dumps(tools.echo())", "tools.echo() == {}"])(
+    "who takes a call for its result is told to await it: %j",
+    async (program) => {
+      await using runtime = await start();
+      const { outcome } = await runtime.execute(program, python);
+      expect(outcome).toMatchObject({
+        type: "failed",
+        fault: { name: "TypeError", message: expect.stringMatching(/^tools\.echo\(\.\.\.\) is .*: await it first$/) },
+      });
+    },
+  );
 
   test("a program that waits for what cannot happen fails at once", async () => {
     await using runtime = await start();

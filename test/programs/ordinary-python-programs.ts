@@ -107,6 +107,18 @@ export const ORDINARY_PYTHON_PROGRAMS: readonly {
     returns: 5,
   },
   {
+    does: "walks through sets of objects of classes with bases, with slots, and made by type()",
+    program:
+      "import abc\nfrom typing import Generic, TypeVar\n\nclass Shape(abc.ABC):\n    pass\n\nclass Box(Generic[TypeVar('T')]):\n    pass\n\nclass Failed(Exception):\n    pass\n\nclass Point:\n    __slots__ = ('n',)\n\norders = []\nfor cls in (Shape, Box, Failed, Point, type('Made', (Shape,), {}), asyncio.Event):\n    objects = {cls(): n for n in range(200)}\n    orders.append([objects[one] for one in set(objects)])\nback = await tools.echo(orders=orders)\nreturn back['orders'] == orders",
+    returns: true,
+  },
+  {
+    does: "takes 140,000 rows from a queue with a timeout for each",
+    program:
+      "queue = asyncio.Queue()\nfor n in range(140_000):\n    queue.put_nowait(n)\ntotal = 0\nwhile not queue.empty():\n    async with asyncio.timeout(5):\n        total += await queue.get()\nreturn total",
+    returns: 9_799_930_000,
+  },
+  {
     does: "walks through the set of 1,500 tasks that are done",
     program:
       "tasks = [asyncio.create_task(asyncio.sleep(0, n)) for n in range(1500)]\ndone, _ = await asyncio.wait(tasks)\norder = [one.result() for one in done]\nback = await tools.echo(order=order)\nreturn back['order'] == order and len(order)",

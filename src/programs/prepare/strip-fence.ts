@@ -3,13 +3,6 @@ import type { Language } from "../../../bridge/frames.ts";
 /** What opens a block: the fence, the language, and whatever else is said of it. */
 export const FENCE_LINE = /^[ \t]*(`{3,}|~{3,})[ \t]*\{?[ \t.]*([\w+#-]*)[^`]*$/;
 
-/**
- * Strings and comments of Python, and the lines of prose that are read as such: an apostrophe begins a string that
- * ends with its line. Only what stands between three quotation marks has more than one line.
- */
-export const PYTHON_STRING_OR_COMMENT =
-  /("""|''')(?:\\[^]|(?!\1)[^])*(?:\1|$)|"(?:\\[^]|[^"\\\n])*(?:"|\n|$)|'(?:\\[^]|[^'\\\n])*(?:'|\n|$)|#.*/g;
-
 /** What blocks with programs of a language are marked with; a block may be marked with nothing. */
 const MARKS: Readonly<Record<Language, ReadonlySet<string>>> = {
   javascript: new Set(["", "js", "javascript", "mjs", "jsx", "node", "ts", "typescript", "mts", "tsx"]),
@@ -38,7 +31,7 @@ export function stripFence(source: string, language: Language): Stripped {
   const lines = source.split("\n");
   const blocks = blocksOf(lines, language);
   const programs = blocks.filter(({ mark }) => MARKS[language].has(mark.toLowerCase()));
-  const written = programs.filter((block) => inside(lines, block).some((line) => line.trim() !== ""));
+  const written = programs.filter(({ open, close }) => lines.slice(open + 1, close).some((line) => line.trim() !== ""));
   if (written.length > 1) return { type: "several", count: written.length };
   const block = written[0] ?? programs[0] ?? blocks[0];
   if (!block) return { type: "none" };
@@ -58,43 +51,59 @@ export function beginsWithFence(source: string): boolean {
 
 function blocksOf(lines: readonly string[], language: Language): Block[] {
   const blocks: Block[] = [];
-  // Once a block has turned out to be no Python, so do the others: each is looked through no more than once.
+  // Not any more once a string has turned out to have no end: to look for that in each block would take long.
   let readsStrings = language === "python";
   for (let open = 0; open < lines.length; open += 1) {
     const [, fence, mark = ""] = FENCE_LINE.exec(lines[open] ?? "") ?? [];
     if (fence === undefined) continue;
-    const ofProgram = readsStrings && MARKS.python.has(mark.toLowerCase());
-    const outsideStrings = ofProgram ? closeOutsideStrings(lines, open + 1, fence) : undefined;
-    if (ofProgram && outsideStrings === undefined) readsStrings = false;
-    const close = outsideStrings ?? closeAnywhere(lines, open + 1, fence) ?? lines.length;
+    const from = open + 1;
+    let close: number | undefined;
+    if (readsStrings && MARKS.python.has(mark.toLowerCase())) {
+      close = closeOf(lines, from, { fence, readsStrings });
+      readsStrings = close !== undefined;
+    }
+    close ??= closeOf(lines, from, { fence, readsStrings: false }) ?? lines.length;
     blocks.push({ mark, open, close });
     open = close;
   }
   return blocks;
 }
 
-function closeAnywhere(lines: readonly string[], from: number, fence: string): number | undefined {
-  const index = lines.findIndex((line, at) => at >= from && closes(line.trim(), fence));
-  return index < 0 ? undefined : index;
-}
-
-/** Where a block of Python is closed: its program may be writing Markdown, in strings of many lines. */
-function closeOutsideStrings(lines: readonly string[], from: number, fence: string): number | undefined {
-  let inString: string | undefined;
+/** Where a block is closed. A program in Python may be writing Markdown, in a string of many lines: none of that closes it. */
+function closeOf(
+  lines: readonly string[],
+  from: number,
+  { fence, readsStrings }: { readonly fence: string; readonly readsStrings: boolean },
+): number | undefined {
+  let string: string | undefined;
   for (let index = from; index < lines.length; index += 1) {
     const line = lines[index] ?? "";
-    if (inString === undefined && closes(line.trim(), fence)) return index;
-    inString = stringBehind(line, inString);
+    if (string === undefined && closes(line.trim(), fence)) return index;
+    if (readsStrings) string = stringBehind(line, string);
   }
   return undefined;
 }
 
-/** The quotation marks of the string that goes on in the next line; undefined where none does. */
+/** The quotation marks of the string of Python that goes on behind a line, if one does; `before` it there was this one. */
 function stringBehind(line: string, before: string | undefined): string | undefined {
-  let inString = before;
-  for (const [token] of line.matchAll(/\\[^]|"""|'''|["'#]|\\$/g)) {
+  let string = before;
+  let at = 0;
+  while (at < line.length) {
+    if (string === undefined) {
+      if (line[at] === "#") return undefined;
+      string = ['"""', "'''", '"', "'"].find((marks) => line.startsWith(marks, at));
+      at += string?.length ?? 1;
+    } else if (line[at] === "\\") {
+      at += 2;
+    } else if (line.startsWith(string, at)) {
+      at += string.length;
+      string = undefined;
+    } else {
+      at += 1;
+    }
   }
-  return inString;
+  // One between single marks goes on only behind a backslash.
+  return string?.length === 1 && at === line.length ? undefined : string;
 }
 
 function inside(lines: readonly string[], { open, close }: Block): string[] {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
+import type { Language } from "../../../bridge/frames.ts";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { PortcullisError } from "../../errors.ts";
 import { FrameQueue } from "../frame-queue.ts";
@@ -27,8 +28,8 @@ const ENDING_MS = 2000;
 /** How long a guest may take to greet, in milliseconds. */
 const GREETING_MS = 20_000;
 const MOUNT_REFUSED = /bind source|invalid mount|mounting/i;
-/** What V8, and python, print before they end for memory. */
-const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit|^MemoryError/im;
+/** What V8 prints before it ends for memory, and `run-javascript.js` where only the isolate has ended. */
+const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 /**
  * One container and the guest in it: made, started, listened to, and removed at its end, whatever that was. A
@@ -43,6 +44,7 @@ export class ContainerGuest implements Guest {
   readonly removed: Promise<boolean>;
   readonly #daemon: Daemon;
   readonly #memoryBytes: number;
+  readonly #language: Language;
   /** The container's standard streams: its bridge, where it has no pipes. */
   readonly #stream: Socket;
   readonly #pipes: BridgePipes | undefined;
@@ -65,6 +67,7 @@ export class ContainerGuest implements Guest {
     this.#daemon = daemon;
     this.id = id;
     this.#memoryBytes = plan.limits.heapBytes;
+    this.#language = plan.language;
     this.#stream = stream;
     this.#pipes = pipes;
     this.#door = door;
@@ -258,23 +261,40 @@ export class ContainerGuest implements Guest {
     if (!this.ended) this.#end(await this.#causeOfDeath());
   }
 
+  /**
+   * Whether V8 has ended it because its heap was full: the kernel has not, so there is only V8's word, on standard error.
+   * A program in JavaScript has none, unless it has broken out, and then the memory is there for it to take. Python's
+   * programs and their children write what they like there, so of theirs nothing is believed.
+   */
+  #endedByHeap(exitCode: number): boolean {
+    // With 1 `run-javascript.js` ends; V8 by a signal.
+    return this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(this.#stderr);
+  }
+
   async #causeOfDeath(): Promise<Exit> {
     const lastWords = this.#stderr.trim().slice(-500);
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
-      const { State: state } = await this.#daemon.ask((docker, abortSignal) =>
-        docker.getContainer(this.id).inspect({ abortSignal }),
-      );
-      if (state.OOMKilled || MEMORY_ABORT.test(this.#stderr)) return { type: "memory", seenBytes: this.#memoryBytes };
+      const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
+      if (oomKilled || this.#endedByHeap(exitCode)) return { type: "memory", seenBytes: this.#memoryBytes };
       return {
         type: "died",
-        detail: `the container ended with exit code ${state.ExitCode}${lastWords === "" ? "" : `: ${lastWords}`}`,
+        detail: `the container ended with exit code ${exitCode}${lastWords === "" ? "" : `: ${lastWords}`}`,
       };
     } catch (error) {
       const detail = error instanceof Error ? error.message.trim() : String(error);
       return { type: "died", detail: `the container's bridge ended, and not the container: ${detail}` };
     }
   }
+}
+
+/** How a container has ended, by the engine's word. */
+async function inspectState(daemon: Daemon, id: string) {
+  const found: { readonly State?: { readonly OOMKilled?: unknown; readonly ExitCode?: unknown } | null } =
+    await daemon.ask((docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
+  const { OOMKilled: oomKilled, ExitCode: exitCode } = found.State ?? {};
+  if (typeof exitCode !== "number") throw daemon.strange("how a container has ended");
+  return { oomKilled: oomKilled === true, exitCode };
 }
 
 /** Where there can be none, the container's standard streams will do: gVisor, for one, opens no pipe of its host's. */

@@ -9,6 +9,7 @@ export interface ContainerPlan {
   readonly image: string;
   readonly runtime: "runc" | "runsc";
   readonly command: readonly string[];
+  readonly language: Language;
   readonly limits: ContainerLimits;
   readonly labels: Readonly<Record<string, string>>;
   /** The way out, where there is one. */
@@ -34,11 +35,32 @@ export const EGRESS_SOCKET = "socket";
 /** Of the forwarder, on the container's own loopback. */
 const EGRESS_PORT = 3128;
 
+/** Ends whatever runs here, a busy guest too, but the first process, which ends by itself then. */
+const END_ALL = "kill -s KILL -- -1";
+
 /**
  * The bridge is on descriptors 3 and 4: the pipes, or, where there are none that can be used, the standard streams. So
  * whatever is printed by chance cannot mix with it: standard output goes where standard error goes, to the operator.
+ *
+ * The container's standard input ends with its host. A process of its own waits for that, for a busy guest does not:
+ * beside the pipes it reads what is empty, without them it hands on what it reads. It is nobody's child but the first
+ * process's, so that no program waits for it. A program may end it, and then runs on after its host's end.
  */
-const BRIDGED = `if [ -w ${BRIDGE}/out ]; then exec 3<${BRIDGE}/in 4>${BRIDGE}/out; else exec 3<&0 4>&1; fi; exec "$@" </dev/null 1>&2`;
+const BRIDGED = `if [ -w ${BRIDGE}/out ]
+then
+  exec 5<&0
+  ( { while read -r _; do :; done; ${END_ALL}; } <&5 5<&- >/dev/null 2>&1 & )
+  exec 5<&- 3<${BRIDGE}/in 4>${BRIDGE}/out </dev/null 1>&2
+  exec "$@"
+fi
+exec /bin/bash -c 'exec 4>&1 5<&0
+  exec 3< <({ cat || cat >/dev/null; ${END_ALL}; } <&5 4>&- 5<&- 2>/dev/null &)
+  wait $!
+  exec 5<&- </dev/null 1>&2
+  exec "$@"' guest "$@"`;
+
+/** In gVisor, which has no pipes, nobody waits: each process there takes threads outside, where they are counted and few. */
+const BRIDGED_IN_GVISOR = `exec 3<&0 4>&1; exec "$@" </dev/null 1>&2`;
 
 /**
  * Goes on once the forwarder listens, which says so on a descriptor and closes it, or has ended. It shares no output with
@@ -46,8 +68,9 @@ const BRIDGED = `if [ -w ${BRIDGE}/out ]; then exec 3<${BRIDGE}/in 4>${BRIDGE}/o
  */
 const FORWARDED = `[ "$(/usr/local/bin/node --v8-pool-size=0 --max-old-space-size=32 --no-warnings /opt/portcullis/egress-forwarder.js ${EGRESS_PORT} ${EGRESS}/${EGRESS_SOCKET} 3>&1 </dev/null >/dev/null 2>&1 &)" = ready ] || exit 1`;
 
-function launcher(egress: boolean): readonly string[] {
-  return ["/bin/sh", "-c", egress ? `${FORWARDED}; ${BRIDGED}` : BRIDGED, "guest"];
+function launcher({ runtime, egress }: ContainerPlan): readonly string[] {
+  const bridged = runtime === "runsc" ? BRIDGED_IN_GVISOR : BRIDGED;
+  return ["/bin/sh", "-c", egress ? `${FORWARDED}; ${bridged}` : bridged, "guest"];
 }
 
 /** What runs a program of each language in the image; see `sandbox-image/`. */
@@ -129,7 +152,7 @@ export function containerOptions(plan: ContainerPlan, mounts: ContainerMounts = 
   const environment = egress === undefined ? ENVIRONMENT : { ...ENVIRONMENT, ...EGRESS_ENVIRONMENT };
   return {
     Image: image,
-    Cmd: [...launcher(egress !== undefined), ...command],
+    Cmd: [...launcher(plan), ...command],
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     User: `${USER}:${USER}`,
     WorkingDir: "/tmp",

@@ -16,7 +16,7 @@ export interface DialRequest {
   readonly isStream?: boolean;
 }
 
-/** What an engine says of itself, as far as it matters here. */
+/** What an engine says of itself, as far as it matters here; empty where it does not say. */
 export interface EngineInfo {
   readonly Name: string;
   readonly KernelVersion: string;
@@ -26,12 +26,14 @@ export interface EngineInfo {
   readonly Runtimes: Readonly<Record<string, unknown>>;
 }
 
+const NOTHING_SAID = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
+
 /** An engine that has not answered in time. */
 export class DaemonSilence extends Error {}
 
 /** The Docker engine that `DOCKER_HOST` names, this machine's by default. No call waits for it for longer than its deadline. */
 export class Daemon {
-  readonly address = process.env.DOCKER_HOST ?? "unix:///var/run/docker.sock";
+  readonly address = namedAddress() ?? "unix:///var/run/docker.sock";
   readonly #callMs: number;
   #docker: Promise<Docker> | undefined;
   #shares: Promise<boolean> | undefined;
@@ -77,11 +79,25 @@ export class Daemon {
   }
 
   async info(): Promise<EngineInfo> {
-    return (await this.dial({
+    const said = await this.dial({
       path: "/info",
       method: "GET",
       statusCodes: { 200: true, 500: "server error" },
-    })) as EngineInfo;
+    });
+    if (!isObject(said) || typeof said.Name !== "string") throw this.strange("what it is");
+    const texts = Object.entries(NOTHING_SAID).map(([name, text]) => [
+      name,
+      typeof said[name] === "string" ? said[name] : text,
+    ]);
+    return { ...NOTHING_SAID, ...Object.fromEntries(texts), Runtimes: isObject(said.Runtimes) ? said.Runtimes : {} };
+  }
+
+  /** The sentence for an answer that no engine gives: something else listens at its address. */
+  strange(asked: string): PortcullisError {
+    return new PortcullisError(
+      "sandbox_unavailable",
+      `What answers at ${this.address} is no Docker engine, by what it says when asked ${asked}: set DOCKER_HOST to one.`,
+    );
   }
 
   /**
@@ -114,10 +130,13 @@ export class Daemon {
     const {
       code,
       statusCode,
+      json,
       message = String(cause),
     } = cause as {
       readonly code?: string;
       readonly statusCode?: number;
+      /** What came with the status code. */
+      readonly json?: unknown;
       readonly message?: string;
     };
     const said = saidBy(message);
@@ -125,6 +144,8 @@ export class Daemon {
       return `This user may not use the Docker engine at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
     if (code !== undefined && NOBODY_THERE.has(code))
       return `No Docker engine answers at ${this.address}: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.`;
+    if (code?.startsWith("HPE_") || (statusCode !== undefined && !isRefusal(json)))
+      return `What answers at ${this.address} does not answer as a Docker engine does: set DOCKER_HOST to one${said === "" ? "" : ` (${said})`}.`;
     if (cause instanceof DaemonSilence)
       return `The Docker engine at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
     if (/no space left|disk quota/i.test(message))
@@ -155,10 +176,38 @@ function saidBy(message: string): string {
     .slice(0, 300);
 }
 
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
+}
+
+/** Whether an engine says no like this. */
+export function isRefusal(json: unknown): boolean {
+  return isObject(json) && typeof json.message === "string";
+}
+
+/** What `DOCKER_HOST` names. An empty one names nothing, for the engine's own clients too. */
+function namedAddress(): string | undefined {
+  const { DOCKER_HOST: named } = process.env;
+  return named === "" ? undefined : named;
+}
+
 async function loadClient(): Promise<Docker> {
+  const Client = await importClient();
+  try {
+    const docker = new Client();
+    const { host, socketPath } = docker.modem as { readonly host?: string; readonly socketPath?: unknown };
+    // With neither it would ask whoever serves the web on this machine.
+    if (!host && socketPath === undefined) throw new Error("it names no host");
+    return docker;
+  } catch (cause) {
+    throw new PortcullisError("sandbox_unavailable", clientSentence(cause), { cause });
+  }
+}
+
+async function importClient(): Promise<typeof Docker> {
   try {
     const { default: Client } = await import("dockerode");
-    return new Client();
+    return Client;
   } catch (cause) {
     throw new PortcullisError(
       "sandbox_unavailable",
@@ -166,4 +215,12 @@ async function loadClient(): Promise<Docker> {
       { cause },
     );
   }
+}
+
+/** Why there can be no client: all that it reads by then is what the environment says. */
+function clientSentence(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code !== undefined && code !== "ERR_INVALID_URL")
+    return `The certificates in DOCKER_CERT_PATH, ${process.env.DOCKER_CERT_PATH}, cannot be read: ${message}.`;
+  return `DOCKER_HOST is ${JSON.stringify(namedAddress())}, and no address of a Docker engine: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`;
 }

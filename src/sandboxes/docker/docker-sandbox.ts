@@ -61,7 +61,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
     const usedEgress = language === "javascript" && options.command === undefined ? undefined : egress;
     const mapped = containerLimits(limits, language, allowance, usedEgress !== undefined);
     const command = options.command ?? GUEST_COMMANDS[language](mapped);
-    return { image, runtime, labels, limits: mapped, command, egress: usedEgress };
+    return { image, runtime, labels, language, limits: mapped, command, egress: usedEgress };
   }
 
   /** Once: whether there is an engine, the right image, and a way out if one is wanted. What earlier hosts have left is removed. */

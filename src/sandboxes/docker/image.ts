@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
 import { PortcullisError } from "../../errors.ts";
-import type { Daemon } from "./daemon.ts";
+import { type Daemon, isObject, isRefusal } from "./daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";
 
@@ -54,9 +54,13 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<
       method: "GET",
       statusCodes: { 200: true, 404: "no such image", 500: "server error" },
     });
-    return (found as { readonly Config: { readonly Labels: Record<string, string> | null } }).Config.Labels ?? {};
+    const config = isObject(found) ? found.Config : undefined;
+    if (!isObject(config)) throw daemon.strange("for an image");
+    const labels = Object.entries(isObject(config.Labels) ? config.Labels : {});
+    return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
   } catch (error) {
-    if ((error as { readonly statusCode?: number }).statusCode === 404) return undefined;
+    const { statusCode, json } = error as { readonly statusCode?: number; readonly json?: unknown };
+    if (statusCode === 404 && isRefusal(json)) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
 import { removeContainer } from "./container-guest.ts";
-import type { Daemon } from "./daemon.ts";
+import { type Daemon, isObject } from "./daemon.ts";
 import { removeLeftFolders } from "./mounted-folder.ts";
 
 const MACHINE = "portcullis.machine";
@@ -18,10 +18,15 @@ export function hostLabels(): Readonly<Record<string, string>> {
 export async function removeLeftovers(daemon: Daemon): Promise<number> {
   removeLeftFolders();
   const filters = { label: [`${MACHINE}=${hostMachine()}`] };
-  const containers = await daemon.ask((docker, abortSignal) =>
+  const containers: unknown = await daemon.ask((docker, abortSignal) =>
     docker.listContainers({ all: true, filters, abortSignal }),
   );
-  const left = containers.filter(({ Labels: labels }) => isGone(labels[HOST] ?? ""));
-  const removed = await Promise.all(left.map(({ Id: id }) => removeContainer(daemon, id)));
+  if (!Array.isArray(containers)) throw daemon.strange("for its containers");
+  const left = containers.flatMap((container: unknown) => {
+    const { Id: id, Labels: labels } = isObject(container) ? container : {};
+    const host = isObject(labels) ? labels[HOST] : undefined;
+    return typeof id === "string" && typeof host === "string" && isGone(host) ? [id] : [];
+  });
+  const removed = await Promise.all(left.map((id) => removeContainer(daemon, id)));
   return removed.filter(Boolean).length;
 }

@@ -17,6 +17,14 @@ test.each([
   ["return 1\n```", "return 1\n"],
   ['x = """text"""\n```python\nreturn 2\n```', "\n\nreturn 2\n"],
   ["```python\r\nreturn 1\r\n```\r\n", "\nreturn 1\r\n\n"],
+  ['```python\na = """\n```js\nb\n```\n"""\nreturn a\n```', '\na = """\n```js\nb\n```\n"""\nreturn a\n'],
+  [
+    "```\na = '''it\\'''s \"\n```\n''' # don't\nreturn a\n```\nDone.",
+    "\na = '''it\\'''s \"\n```\n''' # don't\nreturn a\n\n",
+  ],
+  ["```py\na = 'b\\\n```\n'\nreturn a\n```", "\na = 'b\\\n```\n'\nreturn a\n"],
+  // A string that never ends is a fault of the program's, and holds no fence.
+  ['```python\na = """b\nreturn a\n```\nDone.', '\na = """b\nreturn a\n\n'],
 ])("the Markdown round %j goes, and every line stays where it was: %j", (source, program) => {
   expect(prepared(source)).toBe(program);
 });
@@ -35,6 +43,13 @@ test.each([
 
 test.each(["", " \n", "```python\n```", "```\n\n```\n"])("an empty program is refused (program %#)", (source) => {
   expect(prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "program_empty" } });
+});
+
+test("blocks whose strings never end do not hold the host's thread", () => {
+  const source = '```\n\\"""\n```\n'.repeat(5000);
+  const since = performance.now();
+  expect(prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "programs_several" } });
+  expect(performance.now() - since).toBeLessThan(100);
 });
 
 test("what is no text is refused in the same words as in any language", () => {

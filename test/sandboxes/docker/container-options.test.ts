@@ -13,6 +13,7 @@ const plan: ContainerPlan = {
   image: "an-image",
   runtime: "runsc",
   command: GUEST_COMMANDS.javascript(limits),
+  language: "javascript",
   limits,
   labels: { "portcullis.host": "1:2" },
 };
@@ -51,6 +52,12 @@ test("nothing of the host is mounted but the pipes, and the folder of the way ou
   ]);
   expect(host.VolumesFrom).toBeUndefined();
   expect(JSON.stringify(options)).not.toContain("docker.sock");
+});
+
+test("in gVisor nobody but the guest runs beside the first process", () => {
+  const script = (runtime: "runc" | "runsc") => containerOptions({ ...plan, runtime }).Cmd?.[2] ?? "";
+  expect(script("runsc")).not.toContain("kill");
+  expect(script("runc")).toContain("kill");
 });
 
 test("nothing of the host's environment goes in", () => {

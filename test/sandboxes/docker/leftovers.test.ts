@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
+import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { portcullis } from "../../cli/command.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
@@ -13,9 +15,9 @@ import { tool } from "../../support/tools.ts";
 const skipped = needDockerEngine() !== undefined;
 
 /** A host that was killed in the middle of a program which never ends. */
-async function killHost(): Promise<number> {
+async function killHost(...args: readonly string[]): Promise<number> {
   const script = fileURLToPath(new URL("host-in-mid-program.ts", import.meta.url));
-  const host = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  const host = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   await once(host.stdout, "data");
   const pid = host.pid ?? 0;
   expect(await containersOf(pid)).toHaveLength(1);
@@ -24,10 +26,39 @@ async function killHost(): Promise<number> {
   return pid;
 }
 
+/** States of a host's containers: running, or exited. */
+async function statesOf(hostPid: number): Promise<readonly string[]> {
+  const ids = await containersOf(hostPid);
+  const found = await Promise.all(
+    ids.map((id) => new Daemon().ask((docker) => docker.getContainer(id).inspect()).catch(() => undefined)),
+  );
+  return found.flatMap((one) => (one ? [one.State.Status] : []));
+}
+
 describe.skipIf(skipped)("what a host leaves behind", () => {
   afterEach(() => {
     vi.unstubAllEnvs();
     return removeContainersOf();
+  });
+
+  test.each([
+    ["javascript", "pipes"],
+    ["python", "pipes"],
+    ["javascript", "streams"],
+    ["python", "streams"],
+  ])("a busy container, with a program in %s and its bridge by %s, ends with its host", async (language, way) => {
+    const pid = await killHost(language, way);
+    await vi.waitFor(async () => expect(await statesOf(pid)).toEqual(["exited"]), { timeout: 3000, interval: 50 });
+    await removeContainersOf(pid);
+  });
+
+  test("but not one whose program has ended who waits for that: it is left for the next host", async () => {
+    const pid = await killHost("hostile");
+    await delay(500);
+    expect(await statesOf(pid)).toEqual(["running"]);
+    await using sandbox = createDockerSandbox();
+    await sandbox.warm?.();
+    expect(await containersOf(pid)).toEqual([]);
   });
 
   test("the container of a host that was killed is removed by the next host's start", async () => {

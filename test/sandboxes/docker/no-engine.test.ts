@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { hostname, release, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -6,6 +7,8 @@ import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox, type DockerSandboxOptions } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { imageLabels } from "../../../src/sandboxes/docker/image.ts";
+import { removeLeftovers } from "../../../src/sandboxes/docker/leftovers.ts";
+import { readMemory } from "../../../src/sandboxes/docker/memory-reading.ts";
 import { type Answers, fakeEngine } from "../../docker-support/fake-engine.ts";
 
 afterEach(() => {
@@ -41,6 +44,104 @@ test("no engine", async () => {
 test("no engine at a port", async () => {
   vi.stubEnv("DOCKER_HOST", "tcp://127.0.0.1:1");
   expect(await told()).toContain("No Docker engine answers at tcp://127.0.0.1:1: ");
+});
+
+test.each(["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock"])(
+  "DOCKER_HOST is %j, where no engine can be",
+  async (address) => {
+    vi.stubEnv("DOCKER_HOST", address);
+    expect(await told()).toBe(
+      `DOCKER_HOST is ${JSON.stringify(address)}, and no address of a Docker engine: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`,
+    );
+  },
+);
+
+test("certificates that are not there", async () => {
+  vi.stubEnv("DOCKER_HOST", "tcp://127.0.0.1:1");
+  vi.stubEnv("DOCKER_CERT_PATH", "/nowhere");
+  expect(await told()).toMatch(/^The certificates in DOCKER_CERT_PATH, \/nowhere, cannot be read: ENOENT: [^\n]*\.$/);
+});
+
+test("an empty DOCKER_HOST is none", () => {
+  vi.stubEnv("DOCKER_HOST", "");
+  expect(new Daemon().address).toBe("unix:///var/run/docker.sock");
+});
+
+test.each([
+  ["GET /images/portcullis-sandbox/json", {}, "for an image"],
+  ["GET /images/portcullis-sandbox/json", "It works!", "for an image"],
+  ["GET /images/portcullis-sandbox/json", { Config: null }, "for an image"],
+  ["GET /containers/json", {}, "for its containers"],
+])("something else that answers %s with %j", async (request, body, asked) => {
+  await fakeEngine({ ...FITTING, [request]: { status: 200, body } });
+  expect(await told()).toMatch(
+    new RegExp(
+      `^What answers at unix:\\S+ is no Docker engine, by what it says when asked ${asked}: set DOCKER_HOST to one\\.$`,
+    ),
+  );
+});
+
+test.each([null, [null, 1, {}, { Id: "a", Labels: null }, { Labels: { "portcullis.host": "1:1" } }]])(
+  "containers and labels that an engine should not have: %j",
+  async (containers) => {
+    await fakeEngine({
+      "GET /images/portcullis-sandbox/json": { status: 200, body: { Config: { Labels: null } } },
+      "GET /containers/json": { status: 200, body: containers },
+    });
+    expect(await told()).toBe("The image portcullis-sandbox is none of portcullis: portcullis image build");
+    const removed = removeLeftovers(new Daemon(300));
+    if (containers) expect(await removed).toBe(0);
+    else await expect(removed).rejects.toThrow("is no Docker engine, by what it says when asked for its containers");
+  },
+);
+
+test.each([
+  ["HTTP/1.1 404 Not Found\r\ncontent-length: 14\r\n\r\n<h1>Nope</h1>\n", "<h1>Nope</h1>"],
+  ['HTTP/1.1 404 Not Found\r\ncontent-length: 16\r\n\r\n{"error":"none"}', "none"],
+  ["HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n", ""],
+  ["SSH-2.0-OpenSSH_9.2\r\n", "Parse Error: Expected HTTP/"],
+])("a server of another kind, which answers %j", async (bytes, said) => {
+  const server = createServer((socket) => socket.on("error", () => {}).end(bytes));
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  vi.stubEnv("DOCKER_HOST", address);
+  const sentence = await told().finally(() => server.close());
+  expect(sentence).toMatch(
+    new RegExp(
+      `^What answers at ${address} does not answer as a Docker engine does: set DOCKER_HOST to one( \\(.+\\))?\\.$`,
+    ),
+  );
+  expect(sentence).toContain(said);
+  expect(sentence).not.toContain("\n");
+});
+
+test.each([{}, "engine", { Name: 1 }])("an engine that says of itself no more than %j", async (body) => {
+  await fakeEngine({ ...FITTING, "GET /info": { status: 200, body } });
+  await expect(new Daemon().info()).rejects.toThrow(" is no Docker engine, by what it says when asked what it is: ");
+});
+
+test("what an engine does not say of itself is empty", async () => {
+  await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: "a", Runtimes: null, Architecture: 7 } } });
+  expect(await new Daemon().info()).toEqual({
+    Name: "a",
+    KernelVersion: "",
+    Architecture: "",
+    ServerVersion: "",
+    DockerRootDir: "",
+    Runtimes: {},
+  });
+});
+
+test.each([
+  [{ memory_stats: { usage: 100 * 1024 * 1024, stats: { inactive_file: 8 * 1024 * 1024 } } }, 80 * 1024 * 1024],
+  [{}, 0],
+  ["none", 0],
+  [{ memory_stats: { usage: "much", stats: null } }, 0],
+])("of a container whose statistics are %j the memory is %d", async (body, bytes) => {
+  await fakeEngine({ "GET /containers/abc/stats": { status: 200, body } });
+  expect(await readMemory(new Daemon(), "abc")).toBe(bytes);
 });
 
 test("an engine that this user may not use", () => {
