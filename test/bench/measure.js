@@ -12,13 +12,18 @@ export async function timed(run) {
   return performance.now() - since;
 }
 
-/** Median milliseconds of `count` runs, after `warmUp` that do not count. `before` runs before each and is not timed. */
-export async function medianOf(run, { count, warmUp, before = async () => {} }) {
+/**
+ * Median milliseconds of `count` runs, after `warmUp` that do not count; of fewer, and at least one, where `withinMs` is
+ * over before that. `before` runs before each and is not timed.
+ */
+export async function medianOf(run, { count, warmUp, withinMs = Infinity, before = async () => {} }) {
   const figures = [];
+  const end = performance.now() + withinMs;
   for (let index = 0; index < count + warmUp; index += 1) {
+    if (performance.now() > end && figures.length > 0) break;
     await before();
     const ms = await timed(run);
-    if (index >= warmUp) figures.push(ms);
+    if (index >= warmUp || performance.now() > end) figures.push(ms);
   }
   return median(figures);
 }
