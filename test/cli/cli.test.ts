@@ -214,9 +214,9 @@ test.each([
   [
     "a binary of 5 MB",
     scratch("binary", Buffer.alloc(5_000_000, 0xff)),
-    "binary has 5000000 bytes, at most 65536 are allowed.",
+    "binary has 5000000 bytes, at most 32768 are allowed.",
   ],
-  ["a file without end", "/dev/zero", "/dev/zero has more than 65536 bytes, at most 65536 are allowed."],
+  ["a file without end", "/dev/zero", "/dev/zero has more than 32768 bytes, at most 32768 are allowed."],
 ])("%s is refused as a program in a sentence, and not read further than needed", async (_what, file, sentence) => {
   const { code, stdout, stderr } = await portcullis(["run", file, ...TOOLS]);
   expect(stderr).toContain(sentence);
@@ -227,13 +227,13 @@ test.each([
 test("standard input is read no further than a program can be long", async () => {
   const { code, stderr } = await portcullis(["run", "-", ...TOOLS], "x".repeat(5_000_000));
   expect(stderr).toBe(
-    "portcullis: The program on standard input has more than 65536 bytes, at most 65536 are allowed.\n",
+    "portcullis: The program on standard input has more than 32768 bytes, at most 32768 are allowed.\n",
   );
   expect(code).toBe(3);
 });
 
 test("the longest program there can be runs", async () => {
-  const { stdout } = await portcullis(["run", "-", ...TOOLS], "return 1;".padEnd(65536, " "));
+  const { stdout } = await portcullis(["run", "-", ...TOOLS], "return 1;".padEnd(32768, " "));
   expect(stdout).toBe("1\n");
 });
 

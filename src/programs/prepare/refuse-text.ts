@@ -1,7 +1,7 @@
 import type { Fault } from "../outcome.ts";
 
-/** Most bytes of a program: some 16,000 tokens. Reading the worst of them holds the host's thread for about 30 ms. */
-export const PROGRAM_BYTES = 64 * 1024;
+/** Most bytes of a program: some 8,000 tokens. Reading the worst of them holds the host's thread for about 20 ms. */
+export const PROGRAM_BYTES = 32 * 1024;
 
 export const PROGRAM_EMPTY: Fault = {
   name: "ProgramError",

@@ -52,7 +52,7 @@ function measure(driver, workload) {
     let reported = {};
     let complaint = "";
     const peak = peakMemory(child);
-    const patience = setTimeout(() => child.kill("SIGKILL"), 120_000);
+    const patience = setTimeout(() => child.kill("SIGKILL"), 30_000);
     child.stderr.on("data", (chunk) => {
       complaint = (complaint + chunk).slice(-300);
     });

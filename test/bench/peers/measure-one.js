@@ -44,6 +44,8 @@ async function heldUp() {
   const ended = limited.execute("for (;;) {}").catch(() => "stopped");
   const patience = new Promise((resolve) => setTimeout(() => resolve("never ended"), 10_000));
   if ((await Promise.race([ended, patience])) !== "stopped") throw new Error("it was not stopped");
+  // The gap that has just ended is told by the next tick only.
+  await new Promise((resolve) => setTimeout(resolve, 20));
   clearInterval(ticker);
   await limited.close?.();
   return Math.max(...gaps);
