@@ -14,15 +14,34 @@ export interface Overdraft {
   readonly seen: number;
 }
 
-/** What an execution has used of what it may. */
+/**
+ * What an execution has used of what it may. One that was begun by a call of another counts its calls and its tokens
+ * against that one's budget too; its bytes are its own, for they are bounded for the sake of its own journal.
+ */
 export class Budget {
   readonly #limits: GateLimits;
+  readonly #above: Budget | undefined;
+  readonly #tokensAllowed: number;
+  #tokens = 0;
   #calls = 0;
   #inputBytes = 0;
   #resultBytes = 0;
 
-  constructor(limits: GateLimits) {
+  constructor(limits: GateLimits, above?: Budget, tokensAllowed = Number.POSITIVE_INFINITY) {
     this.#limits = limits;
+    this.#above = above;
+    this.#tokensAllowed = tokensAllowed;
+  }
+
+  /** Tokens that models may still use, here and in everything that this stands under. */
+  get tokensLeft(): number {
+    return Math.min(this.#tokensAllowed - this.#tokens, this.#above?.tokensLeft ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Counts what a model has used, whatever was left. */
+  takeTokens(tokens: number): void {
+    this.#tokens += tokens;
+    this.#above?.takeTokens(tokens);
   }
 
   get calls(): number {
@@ -36,12 +55,14 @@ export class Budget {
   /** Counts a call that has arrived, whatever will become of it. */
   arrive(): void {
     this.#calls += 1;
+    this.#above?.arrive();
   }
 
   /** Takes what a call's input needs, or says which limit is in the way. */
   takeInput(bytes: number): Overdraft | undefined {
-    const { calls, inputBytes } = this.#limits;
-    if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };
+    const { inputBytes } = this.#limits;
+    const spent = this.#overCalls();
+    if (spent) return spent;
     if (bytes > inputBytes) return { limit: "inputBytes", allowed: inputBytes, seen: bytes };
     const overdraft = this.#overTotal(bytes);
     if (!overdraft) this.#inputBytes += bytes;
@@ -53,6 +74,12 @@ export class Budget {
     const overdraft = this.#overTotal(bytes);
     if (!overdraft) this.#resultBytes += bytes;
     return overdraft;
+  }
+
+  #overCalls(): Overdraft | undefined {
+    const { calls } = this.#limits;
+    if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };
+    return this.#above === undefined ? undefined : this.#above.#overCalls();
   }
 
   #overTotal(bytes: number): Overdraft | undefined {

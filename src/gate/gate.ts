@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
 import { PortcullisError } from "../errors.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { Approve } from "./approval.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
@@ -11,10 +12,11 @@ import { GateSession, type SessionOptions, type SharedRules } from "./session.ts
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
-  readonly #queues = new Map<string, PQueue>();
+  readonly #queues: Map<Tool, PQueue>;
 
   /** Throws `option_invalid` where a tool may need approval and nobody is there to ask. */
-  constructor(tools: ToolSet, approve: Approve | undefined) {
+  constructor(tools: ToolSet, approve: Approve | undefined, queues = new Map<Tool, PQueue>()) {
+    this.#queues = queues;
     this.tools = tools;
     this.approve = approve;
     for (const tool of tools.all) {
@@ -23,8 +25,14 @@ export class Gate implements SharedRules {
           "option_invalid",
           `Tool "${tool.name}" may need approval, but the runtime has no \`approve\`: pass one to createRuntime, or define the tool with approval: "never".`,
         );
-      if (Number.isFinite(tool.concurrency)) this.#queues.set(tool.name, new PQueue({ concurrency: tool.concurrency }));
+      if (Number.isFinite(tool.concurrency) && !queues.has(tool))
+        queues.set(tool, new PQueue({ concurrency: tool.concurrency }));
     }
+  }
+
+  /** A gate for other tools. A tool that stands behind both has its room once. */
+  beside(tools: ToolSet, approve: Approve | undefined): Gate {
+    return new Gate(tools, approve, this.#queues);
   }
 
   open(options: SessionOptions): GateSession {
@@ -32,7 +40,7 @@ export class Gate implements SharedRules {
   }
 
   /** Runs a handler when its tool has room for one more call. */
-  whenFree<Value>(tool: string, run: () => Promise<Value>): Promise<Value> {
+  whenFree<Value>(tool: Tool, run: () => Promise<Value>): Promise<Value> {
     return this.#queues.get(tool)?.add(run) ?? run();
   }
 }

@@ -1,4 +1,5 @@
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
+import type { Budget } from "./budget.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -55,9 +56,20 @@ export class OpenCall {
   }
 
   /** What the handler is told beside its input. */
-  contextIn(execution: string): CallContext {
-    return new HandlerContext(this, execution);
+  contextIn(execution: string, origin?: Origin): CallContext {
+    return new HandlerContext(this, execution, origin);
   }
+}
+
+/** What a call's session was opened with, for a tool that is itself an agent. */
+export interface Origin {
+  readonly budget: Budget;
+  readonly opener: unknown;
+}
+
+/** Where a handler's call came from; undefined for a context that no gate has made. */
+export function originOf(context: CallContext): Origin | undefined {
+  return context instanceof HandlerContext ? HandlerContext.originOf(context) : undefined;
 }
 
 /** A class, because an object literal with a getter takes ten times as long to make. */
@@ -66,12 +78,18 @@ class HandlerContext implements CallContext {
   readonly callId: string;
   readonly caller: Caller;
   readonly #call: OpenCall;
+  readonly #origin: Origin | undefined;
 
-  constructor(call: OpenCall, execution: string) {
+  constructor(call: OpenCall, execution: string, origin: Origin | undefined) {
     this.#call = call;
+    this.#origin = origin;
     this.execution = execution;
     this.callId = call.request.callId;
     this.caller = call.request.caller;
+  }
+
+  static originOf(context: HandlerContext): Origin | undefined {
+    return context.#origin;
   }
 
   get idempotencyKey(): string {

@@ -16,14 +16,23 @@ export interface SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
   /** Runs something when a tool has room for one more call. */
-  whenFree<Value>(tool: string, run: () => Promise<Value>): Promise<Value>;
+  whenFree<Value>(tool: Tool, run: () => Promise<Value>): Promise<Value>;
 }
 
 export interface SessionOptions {
   readonly execution: string;
-  /** As whom calls may be made in this session; tools for none of them do not exist here. */
+  /** As whom calls may be made in this session. */
   readonly callers: readonly Caller[];
+  /**
+   * Whose tools are known in this session, if they are more than those who call in it: a model that writes programs
+   * for us knows what they may call. Tools for none of them do not exist here.
+   */
+  readonly knows?: readonly Caller[];
   readonly limits: GateLimits;
+  /** What it may use, where that is counted beyond this session too. */
+  readonly budget?: Budget;
+  /** What a tool needs that is itself an agent: passed on to handlers, and not looked at. */
+  readonly opener?: unknown;
   /** Journals; an `allowed` is awaited before its handler runs. */
   readonly record: (record: CallRecord) => Promise<void>;
   readonly onEvent: (event: CallEvent) => void;
@@ -61,22 +70,27 @@ export interface CallLine {
 export class GateSession {
   readonly lines: CallLine[] = [];
   readonly #gate: SharedRules;
+  readonly budget: Budget;
   readonly #options: SessionOptions;
-  readonly #budget: Budget;
   readonly #queue: PQueue;
   readonly #open = new Map<string, OpenCall>();
+  readonly #givenUp = new Set<string>();
   #closed = false;
   #overdraft: Overdraft | undefined;
 
   constructor(gate: SharedRules, options: SessionOptions) {
     this.#gate = gate;
     this.#options = options;
-    this.#budget = new Budget(options.limits);
+    this.budget = options.budget ?? new Budget(options.limits);
     this.#queue = new PQueue({ concurrency: options.limits.callsAtOnce });
   }
 
+  get opener(): unknown {
+    return this.#options.opener;
+  }
+
   get usage(): { readonly calls: number; readonly open: number; readonly resultBytes: number } {
-    return { calls: this.#budget.calls, open: this.#open.size, resultBytes: this.#budget.resultBytes };
+    return { calls: this.budget.calls, open: this.#open.size, resultBytes: this.budget.resultBytes };
   }
 
   /** The limit that was last in a call's way, if any was. */
@@ -89,36 +103,48 @@ export class GateSession {
    * one. Rejects only where the journal does.
    */
   async call(request: CallRequest): Promise<Answer | undefined> {
-    const { callers } = this.#options;
+    const { callers, knows = callers } = this.#options;
     const tool = this.#gate.tools.get(request.tool);
-    this.#budget.arrive();
-    if (!tool || !callers.includes(request.caller) || !isVisible(tool, callers))
+    this.budget.arrive();
+    if (!tool || !callers.includes(request.caller) || !isVisible(tool, knows))
       return this.#refuse(request, this.#toolUnknown(request));
     if (!tool.allowedCallers.includes(request.caller)) return this.#refuse(request, sentences.callerNotAllowed(tool));
     if (this.#closed) return this.#drop(request);
 
-    const overdraft = this.#budget.takeInput(Buffer.byteLength(request.inputText));
+    const overdraft = this.budget.takeInput(Buffer.byteLength(request.inputText));
     if (overdraft) return this.#refuse(request, this.#budgetSpent(tool, overdraft));
 
     const reading = readInput(tool.input, request.inputText);
     const input = reading instanceof Promise ? await reading : reading;
-    if (this.#closed) return this.#drop(request);
+    if (this.#closed || this.#givenUp.has(request.callId)) return this.#drop(request);
     if (!input.ok) return this.#refuse(request, sentences.inputInvalid(tool, input.reason));
 
     const call = new OpenCall(tool, request, hash("sha256", request.inputText));
     this.#open.set(request.callId, call);
     const approved = !tool.approvable || (await call.orOver(() => this.#isApproved(call, input.value)));
     if (this.#closed) return this.#drop(request);
-    if (approved !== true) {
+    if (approved === OVER) return undefined;
+    if (!approved) {
       this.#open.delete(request.callId);
       return this.#refuse(request, sentences.approvalDenied(tool.name));
     }
 
     await this.#journal(request, { decision: "allowed", inputDigest: call.inputDigest });
     const answer = await call.orOver(() =>
-      this.#queue.add(() => this.#gate.whenFree(tool.name, () => this.#run(call, input.value))),
+      this.#queue.add(() => this.#gate.whenFree(tool, () => this.#run(call, input.value))),
     );
     return answer === OVER ? undefined : answer;
+  }
+
+  /** Answers that come from now on are of no use: a call without one is aborted, and what its handler still does is dropped. */
+  async giveUp(callId: string, reason: string): Promise<void> {
+    const call = this.#open.get(callId);
+    this.#givenUp.add(callId);
+    if (!call) return;
+    this.#open.delete(callId);
+    call.end(reason);
+    await this.#drop(call.request);
+    this.#report(call.request, { since: call.since, bytes: 0, result: "aborted", ok: false, started: call.started });
   }
 
   /** Ends the session: what runs is aborted, nothing starts any more, later answers are dropped. */
@@ -135,18 +161,18 @@ export class GateSession {
 
   /** From here on the world may change. */
   async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
-    if (this.#closed) return undefined;
     const { request, tool, since } = call;
+    if (this.#closed || !this.#open.has(request.callId)) return undefined;
     const { execution, limits, onEvent } = this.#options;
     onEvent({ type: "call_started", execution, callId: request.callId, tool: tool.name, caller: request.caller });
     const {
       answer: handled,
       result,
       error,
-    } = await runHandler(call, input, call.contextIn(execution), limits.resultBytes);
-    if (this.#closed) return undefined;
+    } = await runHandler(call, input, call.contextIn(execution, this), limits.resultBytes);
+    if (this.#closed || !this.#open.has(request.callId)) return undefined;
     this.#open.delete(request.callId);
-    const overdraft = handled.ok ? this.#budget.takeResult(handled.bytes) : undefined;
+    const overdraft = handled.ok ? this.budget.takeResult(handled.bytes) : undefined;
     const answer = overdraft ? this.#budgetSpent(tool, overdraft) : handled;
     const line = answer.ok ? { bytes: answer.bytes, result, ok: true } : { bytes: 0, result: answer.code, ok: false };
     this.#report(request, { since, ...line, started: true }, error);

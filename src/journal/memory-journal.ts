@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, Head, Journal } from "./journal.ts";
-import type { Header, JournalRecord } from "./record.ts";
+import type { ConversationHeader, Header, JournalRecord } from "./record.ts";
 
 export interface MemoryJournalOptions {
   /** Text of ended executions kept, in UTF-16 code units; the earliest go first. 16 Mi by default. */
@@ -8,7 +8,7 @@ export interface MemoryJournalOptions {
 }
 
 interface Entry {
-  readonly header: Header;
+  readonly header: Header | ConversationHeader;
   readonly records: JournalRecord[];
   length: number;
   ended: boolean;
@@ -48,7 +48,7 @@ export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJou
       entries.set(header.execution, {
         header,
         records: [header],
-        length: header.source.length + header.program.length,
+        length: header.type === "header" ? header.source.length + header.program.length : header.task.length,
         ended: false,
       });
       return 1;
@@ -92,5 +92,6 @@ export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJou
 function lengthOf(record: JournalRecord): number {
   if (record.type === "turn")
     return record.event.length + record.commands.reduce((sum, command) => sum + command.length, 0);
+  if (record.type === "message") return record.message.length;
   return record.type === "outcome" ? record.outcome.length : 128;
 }

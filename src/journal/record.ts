@@ -20,6 +20,29 @@ export interface Header {
   readonly fingerprint: Readonly<Record<string, string>>;
 }
 
+/** What is known of a model's conversation before its first turn. Its calls are decided at the gate like a program's. */
+export interface ConversationHeader {
+  readonly type: "conversation";
+  readonly format: 1;
+  readonly execution: string;
+  readonly tenant: string;
+  readonly startedAt: number;
+  /** Provider and model. */
+  readonly model: string;
+  readonly task: string;
+  readonly tools: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+/** One turn of a model, or what it was answered, without what only its provider can read. It is appended before anything of it is carried out. */
+export interface MessageRecord {
+  readonly type: "message";
+  readonly from: "model" | "host";
+  /** JSON text. */
+  readonly message: string;
+  readonly at: number;
+}
+
 /**
  * One turn of the guest: the event it was handed and the commands it handed back, as the text that crossed the
  * bridge. It is appended before any of those commands is carried out.
@@ -87,4 +110,13 @@ export interface OutcomeRecord {
 }
 
 /** What a journal holds, in order. Records are plain JSON, and JSON in them stays text. */
-export type JournalRecord = Header | Turn | CallRecord | ViolationRecord | RestartRecord | EgressRecord | OutcomeRecord;
+export type JournalRecord =
+  | Header
+  | ConversationHeader
+  | MessageRecord
+  | Turn
+  | CallRecord
+  | ViolationRecord
+  | RestartRecord
+  | EgressRecord
+  | OutcomeRecord;

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
+import { Budget } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { CallEvent, CallLine } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
@@ -16,6 +17,10 @@ export interface ExecutionContext {
   readonly gate: Gate;
   readonly journal: Journal;
   readonly onEvent: (event: ExecutionEvent) => void;
+  /** The budget of the conversation that the program belongs to. */
+  readonly above?: Budget | undefined;
+  /** What a tool needs that is itself an agent. */
+  readonly opener?: unknown;
 }
 
 export interface ExecutionRequest {
@@ -89,6 +94,8 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     execution,
     callers: ["programmatic"],
     limits,
+    budget: new Budget(limits, context.above),
+    opener: context.opener,
     record: (record) => log.append(record),
     onEvent,
   });

@@ -21,6 +21,8 @@ export async function replay(
   from = 0,
 ): Promise<Replayed> {
   const header = Array.isArray(records) ? records.find(isHeader) : undefined;
+  if (!header && Array.isArray(records) && records.some((record: JournalRecord) => record?.type === "conversation"))
+    throw invalid("this is a model's conversation, not a program; its transcript is replayed by replayTranscript");
   if (!header) throw invalid("expected the records of one execution, its header first");
   const turns = records.filter((record): record is Turn => record?.type === "turn");
   if (!turns.every(isTurn)) throw invalid("a turn lacks its event or its commands");
