@@ -1,5 +1,43 @@
 export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from "./runtime.ts";
 
+export { type AgentReport } from "./agent/agent.ts";
+export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
+export type { AgentOptions } from "./agent/agent-options.ts";
+export type { AgentEnding } from "./agent/ending.ts";
+export type { AgentEvent } from "./agent/event.ts";
+export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
+export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
+
+export type {
+  CallResult,
+  Conversation,
+  HostedProgramNews,
+  Model,
+  ModelCall,
+  ModelTurn,
+  ModelUsage,
+  Opening,
+  ProgramCall,
+  ProgramDeclaration,
+  Provenance,
+  ProviderFailure,
+  ProviderFailureCode,
+  ToolCall,
+  ToolDeclaration,
+  TurnEnd,
+  TurnReply,
+  TurnRequest,
+} from "./models/model.ts";
+export {
+  type ScriptedCall,
+  type ScriptedModel,
+  scriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedMoment,
+  type ScriptedStep,
+  type ScriptedTurn,
+} from "./models/scripted.ts";
+
 export { countTokens } from "./tools/count-tokens.ts";
 export { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 export { defineTool, type ToolOptions } from "./tools/define-tool.ts";
@@ -24,9 +62,11 @@ export type { ExecutionSummary, Head, Journal } from "./journal/journal.ts";
 export { createMemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
 export type {
   CallRecord,
+  ConversationHeader,
   EgressRecord,
   Header,
   JournalRecord,
+  MessageRecord,
   OutcomeRecord,
   RestartRecord,
   Turn,

@@ -1,3 +1,14 @@
+import { type AgentReport, runAgent } from "./agent/agent.ts";
+import type { AgentHost } from "./agent/agent-as-tool.ts";
+import {
+  AGENT_OPTIONS,
+  type AgentOptions,
+  checkAgentOptions,
+  DEFAULT_TOKENS,
+  DEFAULT_TURNS,
+  programsFor,
+} from "./agent/agent-options.ts";
+import type { AgentEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
@@ -5,7 +16,7 @@ import { Gate } from "./gate/gate.ts";
 import type { Journal } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import { type Report, reportOf } from "./output/report.ts";
-import { execute, type ExecutionEvent } from "./programs/execute.ts";
+import { execute, type ExecutionEvent, type ExecutionRequest } from "./programs/execute.ts";
 import { DEFAULT_LIMITS, type Limits, resolveLimits } from "./programs/limits.ts";
 import { replay } from "./programs/replay.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
@@ -102,37 +113,32 @@ export class Runtime implements AsyncDisposable {
   async execute(program: string, options: ExecuteOptions = {}): Promise<Report> {
     checkOptions("execute", options, EXECUTE_OPTIONS);
     if (typeof program !== "string") throw optionError("program", "source text", program);
-    const { language = "javascript", tenant = this.#parts.tenant ?? TENANT, signal } = options;
-    if (!this.sandbox.languages.includes(language))
-      throw optionError(
-        "language",
-        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
-        language,
-      );
-    checkTenant("tenant", tenant);
-    if (signal !== undefined && !(signal instanceof AbortSignal)) throw optionError("signal", "an AbortSignal", signal);
-    const limits = resolveLimits(this.limits, options.limits);
-    if (this.#closing.signal.aborted)
-      throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
-    const context = {
-      sandbox: this.sandbox,
-      gate: this.#gate,
-      journal: this.journal,
-      onEvent: (event: ExecutionEvent) => this.#tell(event),
+    const circumstances = this.#circumstances(options);
+    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#tell(event);
+    const host = this.#host(onEvent, circumstances);
+    const running = execute({ ...host, gate: this.#gate, opener: host }, { source: program, ...circumstances });
+    return reportOf(await this.#untilEnded(running), circumstances.limits, this.tools);
+  }
+
+  /**
+   * Gives a model a task and lets it work with the tools to an ending, and resolves with the report, however it
+   * ended. Rejects with a `PortcullisError` only where an option is wrong, the model cannot be asked at all, the
+   * runtime is closed, the sandbox cannot run or the journal cannot be written.
+   */
+  async agent(options: AgentOptions): Promise<AgentReport> {
+    checkOptions("agent", options, AGENT_OPTIONS);
+    checkAgentOptions(options);
+    const { model, task, maxTurns = DEFAULT_TURNS, maxTokens = DEFAULT_TOKENS } = options;
+    const circumstances = this.#circumstances(options);
+    const gate = this.#gateFor(options);
+    const onEvent = (event: AgentEvent) => {
+      tell(options.onEvent, event);
+      if (isExecutionEvent(event)) this.#tell(event);
     };
-    const running = execute(context, {
-      source: program,
-      language,
-      limits,
-      tenant,
-      signal: signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal,
-    });
-    this.#running.add(running);
-    try {
-      return reportOf(await running, limits, this.tools);
-    } finally {
-      this.#running.delete(running);
-    }
+    const host = this.#host(onEvent, circumstances);
+    const programs = programsFor(options.programs, gate.tools);
+    const request = { model, task, programs, maxTurns, maxTokens, ...circumstances };
+    return this.#untilEnded(runAgent({ ...host, gate, opener: host }, request));
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */
@@ -152,13 +158,68 @@ export class Runtime implements AsyncDisposable {
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
 
-  #tell(event: ExecutionEvent): void {
-    // A listener that fails, now or later, must not end a program.
-    try {
-      const told: unknown = this.#parts.onEvent?.(event);
-      if (told instanceof Promise) told.catch(() => {});
-    } catch {}
+  /** What is said about one piece of work, checked. */
+  #circumstances(options: ExecuteOptions): Circumstances {
+    const { language = "javascript", tenant = this.#parts.tenant ?? TENANT, signal } = options;
+    if (!this.sandbox.languages.includes(language))
+      throw optionError(
+        "language",
+        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
+        language,
+      );
+    checkTenant("tenant", tenant);
+    if (signal !== undefined && !(signal instanceof AbortSignal)) throw optionError("signal", "an AbortSignal", signal);
+    const limits = resolveLimits(this.limits, options.limits);
+    if (this.#closing.signal.aborted)
+      throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+    const ending = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+    return { language, limits, tenant, signal: ending };
   }
+
+  #gateFor({ tools, approve }: AgentOptions): Gate {
+    if (tools === undefined && approve === undefined) return this.#gate;
+    return this.#gate.beside(tools === undefined ? this.tools : new ToolSet(tools), approve ?? this.#gate.approve);
+  }
+
+  /** What an agent stands on, be it a tool of one. */
+  #host(onEvent: AgentHost["onEvent"], { language, limits, tenant }: Circumstances): AgentHost {
+    return { sandbox: this.sandbox, gate: this.#gate, journal: this.journal, onEvent, language, limits, tenant };
+  }
+
+  async #untilEnded<Value>(running: Promise<Value>): Promise<Value> {
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #tell(event: ExecutionEvent): void {
+    tell(this.#parts.onEvent, event);
+  }
+}
+
+type Circumstances = Omit<ExecutionRequest, "source">;
+
+/** A listener that fails, now or later, must not end a program. */
+function tell<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
+  try {
+    const told: unknown = listener?.(event);
+    if (told instanceof Promise) told.catch(() => {});
+  } catch {}
+}
+
+const EXECUTION_EVENTS: readonly string[] = [
+  "execution_started",
+  "output",
+  "execution_ended",
+  "call_started",
+  "call_ended",
+] satisfies readonly ExecutionEvent["type"][];
+
+function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
+  return EXECUTION_EVENTS.includes(event.type);
 }
 
 function sandboxOf(sandbox: "isolate" | "docker" | Sandbox): Sandbox {

@@ -1,0 +1,116 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import type { Gate } from "../gate/gate.ts";
+import { originOf } from "../gate/open-call.ts";
+import type { Model } from "../models/model.ts";
+import type { ExecutionRequest } from "../programs/execute.ts";
+import { defineTool } from "../tools/define-tool.ts";
+import { jsonSchema } from "../tools/schema.ts";
+import type { CallContext, Caller, Tool } from "../tools/tool.ts";
+import { ToolSet } from "../tools/tool-set.ts";
+import { type AgentContext, runAgent } from "./agent.ts";
+import { checkCount, DEFAULT_TOKENS, DEFAULT_TURNS, isModel, programsFor } from "./agent-options.ts";
+import { agentEndingText } from "./ending.ts";
+import type { ProgramsOption } from "./transcript.ts";
+
+/** What an agent stands on that was begun by a call: the same sandbox, journal and rules as whoever called. */
+export interface AgentHost
+  extends Omit<AgentContext, "above" | "opener">, Pick<ExecutionRequest, "language" | "limits" | "tenant"> {
+  readonly gate: Gate;
+}
+
+export interface AgentToolOptions {
+  readonly name: string;
+  /** For the model that calls it: what it can be asked. */
+  readonly description: string;
+  readonly model: Model;
+  /** Its tools, and no others. */
+  readonly tools: readonly Tool[];
+  readonly allowedCallers: readonly Caller[];
+  readonly programs?: ProgramsOption;
+  /** Turns that one call may take; 20 by default. */
+  readonly maxTurns?: number;
+  /** Tokens that one call may take; a million by default, and never more than whoever calls has left. */
+  readonly maxTokens?: number;
+  /** Calls at once, over all executions of a runtime; 4 by default. */
+  readonly concurrency?: number;
+  /** Time that one call may take, in milliseconds; ten minutes by default. */
+  readonly timeoutMs?: number;
+}
+
+const OPTIONS: readonly string[] = [
+  "name",
+  "description",
+  "model",
+  "tools",
+  "allowedCallers",
+  "programs",
+  "maxTurns",
+  "maxTokens",
+  "concurrency",
+  "timeoutMs",
+];
+const CONCURRENCY = 4;
+const TIMEOUT_MS = 600_000;
+
+/**
+ * A model with tools of its own as a tool: it is given a task and returns its answer. What it uses counts against
+ * the budget of whoever called it too, and its calls stop at the same gate, as direct calls and calls of programs.
+ */
+export function agentAsTool(options: AgentToolOptions): Tool {
+  const { name, description, model, allowedCallers, programs, maxTurns, maxTokens } = options;
+  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
+  if (unknown !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `agentAsTool: there is no option ${JSON.stringify(unknown)}. The options are ${OPTIONS.join(", ")}.`,
+    );
+  if (!isModel(model)) throw optionError("agentAsTool({ model })", "a model", model);
+  checkCount("agentAsTool({ maxTurns })", maxTurns, 10_000);
+  checkCount("agentAsTool({ maxTokens })", maxTokens, Number.MAX_SAFE_INTEGER);
+  const tools = new ToolSet(options.tools);
+  const ask = async (task: string, context: CallContext) => {
+    const origin = originOf(context);
+    const host = origin?.opener as AgentHost | undefined;
+    if (!origin || !host)
+      throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
+    const gate = host.gate.beside(tools, host.gate.approve);
+    return runAgent(
+      { ...host, gate, above: origin.budget, opener: host },
+      {
+        model,
+        task,
+        programs: programsFor(programs, tools),
+        maxTurns: maxTurns ?? DEFAULT_TURNS,
+        maxTokens: maxTokens ?? DEFAULT_TOKENS,
+        language: host.language,
+        limits: host.limits,
+        tenant: host.tenant,
+        signal: context.signal,
+      },
+    );
+  };
+  return defineTool({
+    name,
+    description,
+    input: jsonSchema<{ readonly task: string }>(INPUT),
+    output: jsonSchema<string>({ type: "string" }),
+    allowedCallers,
+    effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
+    concurrency: options.concurrency ?? CONCURRENCY,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    async handler({ task }, context) {
+      const { ending } = await ask(task, context);
+      if (ending.type === "answered") return ending.answer;
+      // What a provider says of a key or an account is for the operator.
+      const why = ending.type === "provider_failed" ? "Its model could not be reached." : agentEndingText(ending);
+      throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
+    },
+  });
+}
+
+const INPUT = {
+  type: "object",
+  properties: { task: { type: "string", minLength: 1, description: "what to do, with all that is needed to do it" } },
+  required: ["task"],
+  additionalProperties: false,
+};

@@ -1,0 +1,268 @@
+import { randomUUID } from "node:crypto";
+import { Budget } from "../gate/budget.ts";
+import type { CallLine, GateSession } from "../gate/session.ts";
+import { ExecutionLog } from "../journal/execution-log.ts";
+import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
+import { type Report, reportOf } from "../output/report.ts";
+import { execute, type ExecutionContext, type ExecutionRequest } from "../programs/execute.ts";
+import type { Caller } from "../tools/tool.ts";
+import { CallAnswerer } from "./answer-calls.ts";
+import { refusal } from "./call-result.ts";
+import type { AgentEnding } from "./ending.ts";
+import type { AgentEvent } from "./event.ts";
+import { openingFor } from "./opening.ts";
+import { RUN_PROGRAM } from "./run-program.ts";
+import {
+  addUsage,
+  type AgentUsage,
+  NO_TOKENS,
+  type ProgramsOption,
+  type Transcript,
+  type TranscriptTurn,
+} from "./transcript.ts";
+
+/** Where a conversation takes place: its tools stand behind the gate, its programs run in the sandbox. */
+export interface AgentContext extends Omit<ExecutionContext, "onEvent"> {
+  readonly onEvent: (event: AgentEvent) => void;
+}
+
+export interface AgentRequest extends Omit<ExecutionRequest, "source"> {
+  readonly model: Model;
+  readonly task: string;
+  readonly programs: ProgramsOption;
+  readonly maxTurns: number;
+  readonly maxTokens: number;
+}
+
+/** A conversation, ended. */
+export interface AgentReport {
+  /** Id under which the journal holds it. */
+  readonly execution: string;
+  readonly ending: AgentEnding;
+  /** Undefined unless the ending is `answered`. */
+  readonly answer: string | undefined;
+  /** Calls of the model itself, and of its provider's programs; those of programs that ran here are in their results. */
+  readonly calls: readonly CallLine[];
+  readonly usage: AgentUsage;
+  readonly transcript: Transcript;
+}
+
+/**
+ * Gives a model a task and lets it work: a turn, its calls answered, the next turn, until it answers or may not go on.
+ * Whatever the model or its provider does is an ending. Rejects only for what the model cannot be asked at all, and
+ * where the journal refuses to be written or the sandbox has no guest to give.
+ */
+export async function runAgent(context: AgentContext, request: AgentRequest): Promise<AgentReport> {
+  const { model, task, programs, signal } = request;
+  const conversation = await model.converse(openingFor(model, context.gate.tools, programs, request.language));
+  const talk = await Talk.begin(context, request, conversation);
+  const onAbort = () => talk.session.close();
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    conversation.say(task);
+    return await talk.end(await talk.untilEnding());
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    talk.session.close();
+  }
+}
+
+/** As whom a model's conversation calls, and whose tools it knows of. */
+const ROLES: Readonly<
+  Record<ProgramsOption, { readonly callers: readonly Caller[]; readonly knows: readonly Caller[] }>
+> = {
+  none: { callers: ["direct"], knows: ["direct"] },
+  local: { callers: ["direct"], knows: ["direct", "programmatic"] },
+  hosted: { callers: ["direct", "programmatic"], knows: ["direct", "programmatic"] },
+};
+
+class Talk {
+  readonly session: GateSession;
+  readonly #execution: string;
+  readonly #context: AgentContext;
+  readonly #request: AgentRequest;
+  readonly #conversation: Conversation;
+  readonly #log: ExecutionLog;
+  readonly #answerer: CallAnswerer;
+  readonly #turns: TranscriptTurn[] = [];
+  #usage = NO_TOKENS;
+
+  private constructor(
+    execution: string,
+    context: AgentContext,
+    request: AgentRequest,
+    conversation: Conversation,
+    log: ExecutionLog,
+  ) {
+    this.#execution = execution;
+    this.#context = context;
+    this.#request = request;
+    this.#conversation = conversation;
+    this.#log = log;
+    const { limits, programs, maxTokens } = request;
+    const { gate, above, opener, onEvent } = context;
+    this.session = gate.open({
+      execution,
+      ...ROLES[programs],
+      limits,
+      budget: new Budget(limits, above, maxTokens),
+      opener,
+      record: (record) => log.append(record),
+      onEvent,
+    });
+    this.#answerer = new CallAnswerer({
+      session: this.session,
+      tools: gate.tools,
+      outputBytes: limits.outputBytes,
+      runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
+      recordRefused: ({ id: call, tool, caller }) =>
+        log.append({
+          type: "call",
+          call,
+          tool,
+          caller,
+          decision: "refused",
+          code: "caller_not_allowed",
+          at: Date.now(),
+        }),
+    });
+  }
+
+  static async begin(context: AgentContext, request: AgentRequest, conversation: Conversation): Promise<Talk> {
+    const execution = randomUUID();
+    const { model, task, tenant, limits } = request;
+    const log = await ExecutionLog.create(context.journal, {
+      type: "conversation",
+      format: 1,
+      execution,
+      tenant,
+      startedAt: Date.now(),
+      model: model.name,
+      task,
+      tools: context.gate.tools.all.map(({ name }) => name),
+      limits,
+    });
+    context.onEvent({ type: "conversation_started", execution, model: model.name });
+    return new Talk(execution, context, request, conversation, log);
+  }
+
+  /** The loop. */
+  async untilEnding(): Promise<AgentEnding> {
+    for (;;) {
+      const reply = await this.#ask();
+      if (reply.type === "aborted" || this.#request.signal.aborted) return { type: "cancelled" };
+      if (reply.type === "failed") return { type: "provider_failed", failure: reply.failure };
+
+      await this.#journal("model", reply);
+      const ending = this.#endingOf(reply);
+      const results = ending ? notDone(reply.calls, ending) : await this.#answerer.answerAll(reply.calls);
+      this.#turns.push({ turn: reply, results });
+      if (ending) return ending;
+
+      await this.#journal("host", results);
+      if (this.#request.signal.aborted) return { type: "cancelled" };
+      if (reply.calls.length > 0) this.#conversation.answer(results);
+    }
+  }
+
+  async #ask(): Promise<TurnReply> {
+    const { signal } = this.#request;
+    if (signal.aborted) return { type: "aborted" };
+    const { budget } = this.session;
+    const reply = await this.#conversation.turn({
+      signal,
+      mostTokens: budget.tokensLeft,
+      onText: (text) => this.#tell({ type: "text", execution: this.#execution, text }),
+    });
+    if (reply.type === "aborted") return reply;
+    const usage = reply.usage ?? NO_TOKENS;
+    this.#usage = addUsage(this.#usage, usage);
+    budget.takeTokens(usage.inputTokens + usage.outputTokens);
+    this.#tell({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
+    if (reply.type === "turn") this.#tellHosted(reply);
+    return reply;
+  }
+
+  /** Why the conversation ends with this turn, if it does. What a model would call in the last turn it may have, nobody would read. */
+  #endingOf({ end, text }: ModelTurn): AgentEnding | undefined {
+    const { maxTurns, maxTokens } = this.#request;
+    switch (end.type) {
+      case "answered":
+        return { type: "answered", answer: text };
+      case "refused":
+      case "cut_off":
+        return end;
+      case "called":
+      case "unfinished": {
+        const { tokensLeft } = this.session.budget;
+        if (tokensLeft <= 0) return { type: "tokens_spent", allowed: maxTokens, seen: total(this.#usage) };
+        return this.#turns.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
+      }
+    }
+  }
+
+  async #runProgram(call: ProgramCall, source: string): Promise<Report> {
+    const execution = this.#execution;
+    this.#tell({ type: "program_started", execution, callId: call.id, source, hosted: false });
+    const { language, limits, tenant, signal } = this.#request;
+    const ran = await execute(
+      { ...this.#context, above: this.session.budget },
+      { source, language, limits, tenant, signal },
+    );
+    const report = reportOf(ran, limits, this.#context.gate.tools);
+    const { outcome, output } = report;
+    this.#tell({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
+    return report;
+  }
+
+  #tellHosted({ hosted }: ModelTurn): void {
+    for (const news of hosted) {
+      const about = { execution: this.#execution, callId: news.program, hosted: true };
+      if (news.type === "hosted_program_started")
+        this.#tell({ type: "program_started", ...about, source: news.source });
+      else this.#tell({ type: "program_ended", ...about, isError: news.isError });
+    }
+  }
+
+  async end(ending: AgentEnding): Promise<AgentReport> {
+    await this.#log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+    this.#tell({ type: "conversation_ended", execution: this.#execution, ending });
+    const { model, task, programs } = this.#request;
+    return {
+      execution: this.#execution,
+      ending,
+      answer: ending.type === "answered" ? ending.answer : undefined,
+      calls: this.session.lines,
+      usage: { ...this.#usage, turns: this.#turns.length, calls: this.session.usage.calls },
+      transcript: {
+        format: 1,
+        model: model.name,
+        task,
+        programs,
+        tools: this.#context.gate.tools.all.map(({ name }) => name),
+        turns: this.#turns,
+        ending,
+      },
+    };
+  }
+
+  #journal(from: "model" | "host", message: unknown): Promise<void> {
+    return this.#log.append({ type: "message", from, message: JSON.stringify(message), at: Date.now() });
+  }
+
+  #tell(event: AgentEvent): void {
+    this.#context.onEvent(event);
+  }
+}
+
+function notDone(calls: readonly ModelCall[], ending: AgentEnding): CallResult[] {
+  const tool = (call: ModelCall) => (call.type === "tool_call" ? call.tool : RUN_PROGRAM);
+  return calls.map((call) =>
+    refusal(call, `It was not done, because the conversation had ended (${ending.type}).`, tool(call)),
+  );
+}
+
+function total({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }): number {
+  return inputTokens + outputTokens;
+}

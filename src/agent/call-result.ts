@@ -1,0 +1,45 @@
+import type { Answer } from "../gate/answer.ts";
+import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
+import { cleanText } from "../output/clean-text.ts";
+import type { Report } from "../output/report.ts";
+import { stubOf } from "../output/stub.ts";
+import { readHead } from "../programs/value-head.ts";
+
+const ADVICE =
+  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
+
+/** What the gate answered to a call, as it goes back. */
+export function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes: number): CallResult {
+  if (!answer.ok) return refusal(call, cleanText(answer.message));
+  // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
+  if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
+  const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
+  if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
+  const head = readHead(answer.text, outputBytes) ?? { value: answer.text.slice(0, outputBytes), counts: new Map() };
+  const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, ADVICE);
+  return valueResult(call, cleanText(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
+}
+
+/** What a program that ran here came to, as it goes back. */
+export function resultOfReport(call: ModelCall, tool: string, { output }: Report): CallResult {
+  const { text, isError, cut } = output;
+  const left = [
+    ...(cut?.valueBytes === undefined
+      ? []
+      : [`a value of ${cut.valueBytes} bytes of which only the beginning is shown`]),
+    ...(cut?.logLines === undefined ? [] : [`${cut.logLines} printed lines left out`]),
+  ].join(", ");
+  const provenance = { tool, bytes: Buffer.byteLength(text), ...(left === "" ? {} : { cut: left }) };
+  return { callId: call.id, text, isJson: false, isError, provenance };
+}
+
+/** Why a call got no value, in a sentence. */
+export function refusal(call: ModelCall, text: string, tool = call.type === "tool_call" ? call.tool : ""): CallResult {
+  const provenance = { tool: cleanText(tool), bytes: Buffer.byteLength(text) };
+  return { callId: call.id, text, isJson: false, isError: true, provenance };
+}
+
+function valueResult(call: ToolCall, text: string, bytes: number, cut?: string): CallResult {
+  const provenance = { tool: call.tool, bytes, ...(cut === undefined ? {} : { cut }) };
+  return { callId: call.id, text, isJson: true, isError: false, provenance };
+}

@@ -1,0 +1,52 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import type { Model, Opening, ToolDeclaration } from "../models/model.ts";
+import type { ProgramLanguage } from "../tools/declarations.ts";
+import { jsonSchemaOf } from "../tools/define-tool.ts";
+import type { Tool } from "../tools/tool.ts";
+import { isVisible, type ToolSet } from "../tools/tool-set.ts";
+import { instructionsFor } from "./instructions.ts";
+import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
+import type { ProgramsOption } from "./transcript.ts";
+
+/** What a model is told of its tools. Throws `option_invalid` for what it cannot do. */
+export function openingFor(model: Model, tools: ToolSet, programs: ProgramsOption, language: ProgramLanguage): Opening {
+  if (programs === "hosted" && !model.hostsPrograms)
+    throw optionError(
+      "programs",
+      `"local" or "none", for ${model.name} runs no programs that could call tools`,
+      programs,
+    );
+  if (programs === "local" && tools.get(RUN_PROGRAM))
+    throw new PortcullisError(
+      "tools_conflict",
+      `A tool is called "${RUN_PROGRAM}", which is how the model hands over programs: rename it, or choose programs: "none".`,
+    );
+  // With hosted programs the provider is told of all tools, and of each who may call it.
+  const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
+  return {
+    instructions: instructionsFor(programs),
+    tools: told.map((tool) => declare(tool, programs)),
+    ...(programs === "local" ? { runProgram: declareRunProgram(tools, language) } : {}),
+    hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
+  };
+}
+
+function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
+  const output = tool.output === undefined ? {} : { output: schemaOf(tool, "output") };
+  return {
+    name: tool.name,
+    description: tool.description,
+    input: schemaOf(tool, "input"),
+    ...output,
+    callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
+  };
+}
+
+function schemaOf(tool: Tool, side: "input" | "output") {
+  const { $schema: _, ...schema } = jsonSchemaOf(
+    tool.name,
+    side,
+    side === "input" ? tool.input : (tool.output ?? tool.input),
+  );
+  return schema;
+}

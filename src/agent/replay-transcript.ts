@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from "node:util";
+import { optionError, PortcullisError } from "../errors.ts";
+import type { CallResult, ModelCall, ModelTurn } from "../models/model.ts";
+import type { AgentEnding } from "./ending.ts";
+import type { Transcript, TranscriptTurn } from "./transcript.ts";
+
+export type ReplayedTranscript =
+  | { readonly type: "consistent"; readonly ending: AgentEnding }
+  /** `turn` is counted from 1. */
+  | { readonly type: "inconsistent"; readonly turn: number; readonly detail: string };
+
+/** What a replay shows of each turn. */
+export interface TranscriptViewer {
+  readonly onTurn?: (turn: ModelTurn) => void;
+  readonly onResult?: (call: ModelCall, result: CallResult) => void;
+}
+
+/**
+ * Goes through a saved conversation once more, without its provider, its tools or a key, and says whether it is one
+ * that can have been: every call answered once by its own id, and an ending that follows from the last turn. Throws
+ * `option_invalid` for what is no transcript, which may come from a file that anybody has written.
+ */
+export function replayTranscript(transcript: Transcript, viewer: TranscriptViewer = {}): ReplayedTranscript {
+  check(transcript);
+  const seen = new Set<string>();
+  for (const [index, { turn, results }] of transcript.turns.entries()) {
+    viewer.onTurn?.(turn);
+    const detail = faultIn({ turn, results }, seen);
+    if (detail !== undefined) return { type: "inconsistent", turn: index + 1, detail };
+    for (const [place, call] of turn.calls.entries()) viewer.onResult?.(call, results[place] as CallResult);
+    if (index + 1 < transcript.turns.length && !goesOn(turn))
+      return {
+        type: "inconsistent",
+        turn: index + 1,
+        detail: `It ended the conversation (${turn.end.type}), and another follows.`,
+      };
+  }
+  const { ending, turns } = transcript;
+  const last = turns.at(-1)?.turn;
+  if (!endsWith(last, ending))
+    return { type: "inconsistent", turn: turns.length, detail: `The ending ${ending.type} does not follow from it.` };
+  return { type: "consistent", ending };
+}
+
+function faultIn({ turn, results }: TranscriptTurn, seen: Set<string>): string | undefined {
+  for (const { id } of turn.calls) {
+    if (seen.has(id)) return `The call ${id} is there twice.`;
+    seen.add(id);
+  }
+  const asked = turn.calls.map(({ id }) => id);
+  const answered = results.map(({ callId }) => callId);
+  return isDeepStrictEqual(asked, answered) ? undefined : "Its calls and their results are not the same.";
+}
+
+function goesOn({ end }: ModelTurn): boolean {
+  return end.type === "called" || end.type === "unfinished";
+}
+
+/** Whether a conversation can have ended like this after its last turn. */
+function endsWith(last: ModelTurn | undefined, ending: AgentEnding): boolean {
+  switch (ending.type) {
+    case "answered":
+      return last?.end.type === "answered" && last.text === ending.answer;
+    case "refused":
+    case "cut_off":
+      return last?.end.type === ending.type;
+    case "turns_spent":
+    case "tokens_spent":
+      return last !== undefined && goesOn(last);
+    case "provider_failed":
+    case "cancelled":
+      return last === undefined || goesOn(last);
+  }
+}
+
+const ENDINGS: ReadonlySet<unknown> = new Set<AgentEnding["type"]>([
+  "answered",
+  "turns_spent",
+  "tokens_spent",
+  "refused",
+  "cut_off",
+  "provider_failed",
+  "cancelled",
+]);
+
+function check(transcript: Transcript): void {
+  const whole = "a transcript, as runtime.agent gives it";
+  if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
+    throw optionError("replayTranscript(transcript)", whole, transcript);
+  const { turns, ending } = transcript;
+  if (!Array.isArray(turns) || !ENDINGS.has(ending?.type))
+    throw optionError("replayTranscript(transcript)", whole, transcript);
+  for (const [index, one] of turns.entries()) {
+    const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
+    if (!Array.isArray(turn?.calls) || !Array.isArray(results) || typeof turn.end?.type !== "string")
+      throw new PortcullisError(
+        "option_invalid",
+        `replayTranscript(transcript): turn ${index + 1} lacks its calls, its results or its end.`,
+      );
+  }
+}

@@ -1,0 +1,30 @@
+/*
+ * Reads what a provider sent, of which nothing is known until it has been looked at: own properties only, and the
+ * type that was asked for or nothing.
+ */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function fieldOf(value: unknown, name: string): unknown {
+  return isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+export function textOf(value: unknown, name: string): string | undefined {
+  const field = fieldOf(value, name);
+  return typeof field === "string" ? field : undefined;
+}
+
+export function listOf(value: unknown, name: string): readonly unknown[] {
+  const field = fieldOf(value, name);
+  return Array.isArray(field) ? field : [];
+}
+
+/** A count that can be added up: providers' counters may be missing, and servers may send anything. */
+export function countOf(value: unknown, name: string): number {
+  const field = fieldOf(value, name);
+  return Number.isSafeInteger(field) && (field as number) >= 0 ? (field as number) : 0;
+}

@@ -1,0 +1,11 @@
+import type { CallResult } from "./model.ts";
+
+/**
+ * A result as a model reads it: where it comes from, then what it is. The reader is told in the same block that this
+ * is data, so that nothing in it can pass for somebody's words. Programs read results bare; that is for the adapter.
+ */
+export function labelledText({ callId, text, isError, provenance }: CallResult): string {
+  const { tool, bytes, cut } = provenance;
+  const what = isError ? "No result" : "Result";
+  return `[${what} of ${tool}, call ${callId}, ${bytes} bytes${cut === undefined ? "" : `, ${cut}`}]\n${text}`;
+}

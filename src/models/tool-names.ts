@@ -1,0 +1,42 @@
+import { hash } from "node:crypto";
+
+/** Characters of a digest that tell shortened names apart. */
+const DIGEST_LENGTH = 8;
+
+/**
+ * Names as every provider takes them, 64 letters, digits, `_` and `-` at most, and back. A name that had to be changed
+ * keeps a digest of what it was, so that two never meet, whatever else is declared.
+ */
+export class ToolNames {
+  readonly #givenBy = new Map<string, string>();
+  readonly #ownBy = new Map<string, string>();
+
+  constructor(names: readonly string[], longest = 64) {
+    const plain = new Set(names.filter((name) => isPlain(name, longest)));
+    for (const name of names) {
+      const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+      const isFree = readable.length <= longest && !plain.has(readable) && !this.#ownBy.has(readable);
+      const given = plain.has(name) || isFree ? readable : withDigest(name, readable, longest);
+      this.#givenBy.set(name, given);
+      this.#ownBy.set(given, name);
+    }
+  }
+
+  /** The name that a tool is declared by. */
+  given(name: string): string {
+    return this.#givenBy.get(name) ?? name;
+  }
+
+  /** The tool that a provider's word means; the word itself where it means none. */
+  own(given: string): string {
+    return this.#ownBy.get(given) ?? given.slice(0, 256);
+  }
+}
+
+function isPlain(name: string, longest: number): boolean {
+  return name.length <= longest && /^[A-Za-z0-9_-]+$/.test(name);
+}
+
+function withDigest(name: string, readable: string, longest: number): string {
+  return `${readable.slice(0, longest - DIGEST_LENGTH - 1)}_${hash("sha256", name).slice(0, DIGEST_LENGTH)}`;
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { agentAsTool, createMemorySandbox, createRuntime, scriptedModel } from "../../src/index.ts";
+import { makeTool } from "../gate/open-session.ts";
+import { resultsBefore, talk } from "./talk.ts";
+
+const describe = { name: "clerk", description: "Looks things up", allowedCallers: ["direct", "programmatic"] as const };
+const usage = { inputTokens: 30, outputTokens: 20 };
+
+test("a program fans out over a model with tools of its own", async () => {
+  const lookUp = makeTool({ name: "lookUp", allowedCallers: ["direct"], handler: ({ sku }) => ({ sku }) });
+  const model = scriptedModel([
+    ({ said }) => ({ calls: [{ tool: "lookUp", input: { sku: said[0] } }] }),
+    ({ said, results }) => ({ text: `${said[0]}: ${results[0]?.text}` }),
+  ]);
+  const clerk = agentAsTool({ ...describe, model, tools: [lookUp] });
+  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox() });
+  const program = 'return await Promise.all(["K-9", "K-10"].map((task) => tools.clerk({ task })))';
+  const { outcome } = await runtime.execute(program);
+  expect(outcome).toEqual({ type: "completed", value: ['K-9: {"sku":"K-9"}', 'K-10: {"sku":"K-10"}'] });
+});
+
+test("its tokens count against those of the model that calls it, which bound it too", async () => {
+  const model = scriptedModel([
+    { calls: [{ tool: "t" }], usage },
+    { text: "never", usage },
+  ]);
+  const clerk = agentAsTool({ ...describe, model, tools: [makeTool({ allowedCallers: ["direct"] })] });
+  const talked = await talk(
+    [
+      { calls: [{ tool: "clerk", input: { task: "x" } }], usage },
+      { text: "So be it.", usage },
+    ],
+    {
+      tools: [clerk],
+      programs: "none",
+      maxTokens: 100,
+    },
+  );
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { isError: true, text: expect.stringMatching(/^clerk has no answer\. The model may use/) },
+  ]);
+  expect(model.conversations[0]).toHaveLength(1);
+});
+
+test("its calls count against the limit of calls above it", async () => {
+  const tool = makeTool({ allowedCallers: ["direct"] });
+  const model = scriptedModel([
+    { calls: [{ tool: "t" }, { tool: "t" }] },
+    ({ results }) => ({ text: results.map(({ isError }) => isError).join() }),
+  ]);
+  const clerk = agentAsTool({ ...describe, model, tools: [tool] });
+  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "Done." }], {
+    tools: [clerk],
+    programs: "none",
+    limits: { calls: 2 },
+  });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"false,true"' }]);
+});
+
+test("what a provider says of its failure stays here", async () => {
+  const failure = { code: "key_refused", message: "The key sk-123 is wrong." } as const;
+  const clerk = agentAsTool({ ...describe, model: scriptedModel([{ failure }]), tools: [] });
+  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
+    tools: [clerk],
+  });
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { isError: true, text: "clerk has no answer. Its model could not be reached." },
+  ]);
+});
+
+test("cancelling whoever called cancels it", async () => {
+  const controller = new AbortController();
+  const model = scriptedModel([
+    () => {
+      controller.abort();
+      return { calls: [{ tool: "t" }] };
+    },
+  ]);
+  let ran = 0;
+  const tool = makeTool({ allowedCallers: ["direct"], handler: () => (ran += 1) });
+  const clerk = agentAsTool({ ...describe, model, tools: [tool] });
+  const { ending } = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }], {
+    tools: [clerk],
+    signal: controller.signal,
+  });
+  expect([ending, ran]).toEqual([{ type: "cancelled" }, 0]);
+});
+
+test.each<[object, string]>([
+  [{ model: {} }, "agentAsTool({ model }): expected a model, got {}."],
+  [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
+  [{ tool: [] }, 'agentAsTool: there is no option "tool".'],
+])("a wrong option is told: %j", (changes, message) => {
+  expect(() => agentAsTool({ ...describe, model: scriptedModel([]), tools: [], ...changes })).toThrow(message);
+});

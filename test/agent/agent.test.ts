@@ -1,0 +1,399 @@
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { PortcullisError, type ScriptedTurn } from "../../src/index.ts";
+import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
+import { signal } from "../support/tools.ts";
+import { resultsBefore, talk } from "./talk.ts";
+
+const both = ["direct", "programmatic"] as const;
+const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
+const call = (tool: string, input: unknown = {}) => ({ tool, input });
+
+// ---- the loop --------------------------------------------------------------------------------------------------
+
+test("a model that answers at once has one turn", async () => {
+  const { ending, answer, usage, events } = await talk(
+    [{ text: "It is 4.", usage: { inputTokens: 10, outputTokens: 4 } }],
+    {
+      tools: [],
+    },
+  );
+  expect(ending).toEqual({ type: "answered", answer: "It is 4." });
+  expect(answer).toBe("It is 4.");
+  expect(usage).toEqual({ turns: 1, calls: 0, inputTokens: 10, outputTokens: 4, cachedInputTokens: 0 });
+  expect(events.map(({ type }) => type)).toEqual([
+    "conversation_started",
+    "text",
+    "text",
+    "text",
+    "turn_ended",
+    "conversation_ended",
+  ]);
+});
+
+test("a call's result goes back under its own id, with where it comes from, and the model goes on", async () => {
+  const stock = makeTool({
+    name: "stock.get",
+    allowedCallers: ["direct"],
+    input: z.object({ sku: z.string() }),
+    handler: ({ sku }) => ({ sku, units: 4 }),
+  });
+  const talked = await talk([{ calls: [{ id: "c1", ...call("stock.get", { sku: "K-9" }) }] }, { text: "4" }], {
+    tools: [stock],
+  });
+  expect(resultsBefore(talked, 1)).toEqual([
+    {
+      callId: "c1",
+      text: '{"sku":"K-9","units":4}',
+      isJson: true,
+      isError: false,
+      provenance: { tool: "stock.get", bytes: 23 },
+    },
+  ]);
+  expect(talked.calls).toMatchObject([{ callId: "c1", tool: "stock.get", caller: "direct", ok: true }]);
+});
+
+test("what is journalled of a conversation begins with its task and ends with its outcome, each call decided in between", async () => {
+  const { records } = await talk([{ calls: [call("t")] }, { text: "Done." }], { tools: [direct()] });
+  expect(records.map((record) => (record.type === "message" ? record.from : record.type))).toEqual([
+    "conversation",
+    "model",
+    "call",
+    "host",
+    "model",
+    "outcome",
+  ]);
+});
+
+test("a program of a model runs here, and only what it returns goes back", async () => {
+  const numbers = makeTool({ name: "numbers", allowedCallers: ["programmatic"], handler: () => [1, 2, 3] });
+  const script = [{ programs: ["return (await tools.numbers({})).length"] }, { text: "3" }];
+  const talked = await talk(script, { tools: [numbers] });
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { text: "3", isError: false, provenance: { tool: "run_program", bytes: 1 } },
+  ]);
+  expect(talked.ending).toEqual({ type: "answered", answer: "3" });
+  expect(talked.usage.calls).toBe(1);
+  expect(talked.model.conversations[0]?.[0]?.opening.runProgram?.description).toContain("tools.numbers(input:");
+});
+
+test("a program with a syntax error goes back as one, and runs nothing", async () => {
+  const talked = await talk([{ programs: ["return ("] }, { text: "?" }], { tools: [], programs: "local" });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: expect.stringContaining("SyntaxError") }]);
+});
+
+test("reads run at once; what changes something is done one after the other, in order", async () => {
+  const reads = holdCalls();
+  const order: string[] = [];
+  const read = direct({ name: "read", handler: reads.handler });
+  const write = makeTool({
+    name: "write",
+    allowedCallers: ["direct"],
+    effect: "write",
+    handler: async ({ n }) => {
+      order.push(`begin ${String(n)}`);
+      await idle();
+      order.push(`end ${String(n)}`);
+    },
+  });
+  const calls = [call("read"), call("write", { n: 1 }), call("read"), call("write", { n: 2 })];
+  const talking = talk([{ calls }, { text: "Done." }], { tools: [read, write] });
+  await reads.untilStarted(2);
+  reads.release();
+  reads.release();
+  expect((await talking).ending.type).toBe("answered");
+  expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
+});
+
+// ---- who may call what -----------------------------------------------------------------------------------------
+
+test("with programs here, a tool for programs is told in the stubs, and a direct call of it is refused", async () => {
+  let ran = 0;
+  const hidden = makeTool({ name: "hidden", handler: () => (ran += 1) });
+  const talked = await talk([{ calls: [call("hidden")] }, { text: "No." }], { tools: [hidden] });
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { isError: true, text: "hidden can only be called from a program, not directly." },
+  ]);
+  expect(talked.model.conversations[0]?.[0]?.opening.tools).toEqual([]);
+  expect(talked.records).toContainEqual(
+    expect.objectContaining({ type: "call", decision: "refused", code: "caller_not_allowed" }),
+  );
+  expect(ran).toBe(0);
+});
+
+test("with no programs, a tool for programs does not exist", async () => {
+  const talked = await talk([{ calls: [call("hidden"), call("absent")] }, { text: "No." }], {
+    tools: [makeTool({ name: "hidden" })],
+    programs: "none",
+  });
+  expect(resultsBefore(talked, 1).map(({ text }) => text)).toEqual([
+    'There is no tool "hidden".',
+    'There is no tool "absent".',
+  ]);
+});
+
+test("a call that says it comes from a program is refused where no program of the provider can be running", async () => {
+  const talked = await talk([{ calls: [{ tool: "t", caller: "programmatic" }] }, { text: "No." }], {
+    tools: [makeTool()],
+  });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: 'There is no tool "t".' }]);
+});
+
+test("with hosted programs the provider is told who may call what, and both kinds of calls are held to it", async () => {
+  const tools = [
+    direct({ name: "forModels" }),
+    makeTool({ name: "forPrograms", handler: () => [1, 2] }),
+    makeTool({ name: "forBoth", allowedCallers: both }),
+  ];
+  const calls = ["direct", "programmatic"].flatMap((caller) =>
+    tools.map(({ name }) => ({ id: `${caller}-${name}`, tool: name, caller: caller as "direct" })),
+  );
+  const talked = await talk([{ calls }, { text: "Done." }], { tools, programs: "hosted" });
+  expect(talked.model.conversations[0]?.[0]?.opening).toMatchObject({
+    hosted: true,
+    tools: tools.map(({ name, allowedCallers }) => ({ name, callers: allowedCallers })),
+  });
+  expect(resultsBefore(talked, 1).map(({ callId, isError, text }) => [callId, isError, text])).toEqual([
+    ["direct-forModels", false, '"ok"'],
+    ["direct-forPrograms", true, "forPrograms can only be called from a program, not directly."],
+    ["direct-forBoth", false, '"ok"'],
+    ["programmatic-forModels", true, "forModels can only be called directly, not from a program."],
+    ["programmatic-forPrograms", false, "[1,2]"],
+    ["programmatic-forBoth", false, '"ok"'],
+  ]);
+});
+
+test("a call by nobody knows whom is refused, and journalled", async () => {
+  const talked = await talk([{ calls: [{ tool: "t", caller: "unknown" }] }, { text: "No." }], {
+    tools: [makeTool({ allowedCallers: both })],
+    programs: "hosted",
+  });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true }]);
+  expect(talked.records).toContainEqual(
+    expect.objectContaining({ type: "call", caller: "unknown", decision: "refused" }),
+  );
+});
+
+test("a model that hosts no programs cannot be asked to, and is asked nothing", async () => {
+  const asking = talk([{ text: "Hello" }], { tools: [], programs: "hosted", scripted: { hostsPrograms: false } });
+  await expect(asking).rejects.toThrow(
+    'programs: expected "local" or "none", for scripted:script runs no programs that could call tools, got "hosted".',
+  );
+});
+
+// ---- results ---------------------------------------------------------------------------------------------------
+
+test("a large result of a direct call goes back as its shape and beginning, and how much there is is told and journalled", async () => {
+  const rows = Array.from({ length: 5000 }, (_, n) => ({ n, name: `row ${n}` }));
+  const talked = await talk([{ calls: [call("rows")] }, { text: "Many." }], {
+    tools: [direct({ name: "rows", handler: () => rows })],
+  });
+  const bytes = JSON.stringify(rows).length;
+  const [result] = resultsBefore(talked, 1);
+  expect(Buffer.byteLength(result?.text ?? "")).toBeLessThanOrEqual(16 * 1024);
+  expect(JSON.parse(result?.text ?? "")).toMatchObject({ bytes, count: 5000, shape: "{ n: number, name: string }[]" });
+  expect(result?.provenance).toEqual({ tool: "rows", bytes, cut: "of which only the beginning is shown" });
+  expect(talked.calls).toMatchObject([{ bytes, result: "array of 5000" }]);
+});
+
+test("what a handler throws stays here; what it says for callers is told", async () => {
+  const secret = direct({
+    name: "secret",
+    handler: () => {
+      throw new Error("password hunter2");
+    },
+  });
+  const open = direct({
+    name: "open",
+    handler: () => {
+      throw new PortcullisError("tool_failed", "There is no such article.");
+    },
+  });
+  const talked = await talk([{ calls: [call("secret"), call("open")] }, { text: "No." }], { tools: [secret, open] });
+  expect(JSON.stringify(talked.transcript)).not.toContain("hunter2");
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { isError: true, text: expect.stringMatching(/^secret failed\. Why is known to its operator only/) },
+    { isError: true, text: "There is no such article." },
+  ]);
+});
+
+test("approval is asked of the agent's own approver, and a denial is a result", async () => {
+  const pay = direct({ name: "pay", effect: "write", approval: "always" });
+  const asked: unknown[] = [];
+  const approve = (request: { readonly tool: string; readonly input: unknown }) => {
+    asked.push(request.input);
+    return (request.input as { readonly sum: number }).sum < 10;
+  };
+  const talked = await talk([{ calls: [call("pay", { sum: 5 }), call("pay", { sum: 50 })] }, { text: "Paid 5." }], {
+    tools: [pay],
+    approve,
+  });
+  expect(asked).toEqual([{ sum: 5 }, { sum: 50 }]);
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { text: '"ok"' },
+    { isError: true, text: expect.stringContaining("was not approved") },
+  ]);
+});
+
+test("an answer that would come after the provider's deadline is given up: the program is told, what comes later is dropped once", async () => {
+  const held = holdCalls();
+  const slow = makeTool({ name: "slow", effect: "write", handler: held.handler });
+  const talked = await talk(
+    [{ calls: [{ id: "c1", tool: "slow", caller: "programmatic", answerBy: 1 }] }, { text: "Late." }],
+    {
+      tools: [slow],
+      programs: "hosted",
+    },
+  );
+  held.release();
+  await idle();
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    {
+      isError: true,
+      text: "TimeoutError: The call of slow took longer than the program's provider waits, and was given up.",
+    },
+  ]);
+  expect(talked.records.filter((record) => record.type === "call").map(({ decision }) => decision)).toContain(
+    "dropped",
+  );
+  expect(talked.calls).toHaveLength(1);
+});
+
+// ---- endings ---------------------------------------------------------------------------------------------------
+
+test("a model that has had its turns ends, and what it called in the last is not done", async () => {
+  let ran = 0;
+  const count = direct({ handler: () => (ran += 1) });
+  const turn: ScriptedTurn = { calls: [call("t")] };
+  const { ending, transcript } = await talk([turn, turn, turn], { tools: [count], maxTurns: 2 });
+  expect(ending).toEqual({ type: "turns_spent", allowed: 2 });
+  expect(ran).toBe(1);
+  expect(transcript.turns.at(-1)?.results).toMatchObject([
+    { isError: true, text: "It was not done, because the conversation had ended (turns_spent)." },
+  ]);
+});
+
+test("a model that has used its tokens ends, but an answer that is there counts", async () => {
+  const usage = { inputTokens: 60, outputTokens: 60 };
+  const spent = await talk([{ calls: [call("t")], usage }], { tools: [direct()], maxTokens: 100 });
+  expect(spent.ending).toEqual({ type: "tokens_spent", allowed: 100, seen: 120 });
+  expect(spent.calls).toEqual([]);
+  const answered = await talk([{ text: "4", usage }], { tools: [], maxTokens: 100 });
+  expect(answered.ending.type).toBe("answered");
+});
+
+test("of a turn that was cut off nothing is done", async () => {
+  let ran = 0;
+  const count = direct({ handler: () => (ran += 1) });
+  const { ending } = await talk(
+    [{ text: "I will", calls: [call("t")], end: { type: "cut_off", reason: "max_tokens" } }],
+    { tools: [count] },
+  );
+  expect(ending).toEqual({ type: "cut_off", reason: "max_tokens" });
+  expect(ran).toBe(0);
+});
+
+test("a refusal of the model is an ending", async () => {
+  const { ending, answer } = await talk([{ end: { type: "refused", reason: "harmful" } }], { tools: [] });
+  expect(ending).toEqual({ type: "refused", reason: "harmful" });
+  expect(answer).toBeUndefined();
+});
+
+test("a turn that is not finished is asked for again, with nothing new, as often as there are turns", async () => {
+  const unfinished: ScriptedTurn = { end: { type: "unfinished" } };
+  const talked = await talk([unfinished, unfinished, { text: "4" }], { tools: [] });
+  expect(talked.ending.type).toBe("answered");
+  expect(talked.model.conversations[0]?.map(({ results, said }) => [results, said])).toEqual([
+    [[], ["Do it."]],
+    [[], ["Do it."]],
+    [[], ["Do it."]],
+  ]);
+  expect(
+    (
+      await talk(
+        Array.from({ length: 9 }, () => unfinished),
+        { tools: [], maxTurns: 4 },
+      )
+    ).ending.type,
+  ).toBe("turns_spent");
+});
+
+test("a provider's failure ends it, and the transcript is kept", async () => {
+  const failure = { code: "overloaded", message: "The provider is overloaded." } as const;
+  const { ending, transcript } = await talk([{ calls: [call("t")] }, { failure }], { tools: [direct()] });
+  expect(ending).toEqual({ type: "provider_failed", failure });
+  expect(transcript.turns).toHaveLength(1);
+});
+
+test("cancelling aborts what runs, starts nothing more, and every call has a result", async () => {
+  const controller = new AbortController();
+  const started = signal();
+  const slow = direct({
+    effect: "write",
+    handler: () => {
+      started.happen();
+      return new Promise(() => {});
+    },
+  });
+  const talking = talk([{ calls: [call("t"), call("t")] }], { tools: [slow], signal: controller.signal });
+  await started.happened;
+  controller.abort();
+  const { ending, transcript, calls } = await talking;
+  expect(ending).toEqual({ type: "cancelled" });
+  expect(transcript.turns[0]?.results).toHaveLength(2);
+  expect(calls).toMatchObject([{ result: "aborted" }]);
+});
+
+test("cancelling a program that runs ends it", async () => {
+  const controller = new AbortController();
+  const hang = makeTool({
+    handler: () => {
+      controller.abort();
+      return new Promise(() => {});
+    },
+  });
+  const { ending, events } = await talk([{ programs: ["return await tools.t({})"] }], {
+    tools: [hang],
+    signal: controller.signal,
+  });
+  expect(ending).toEqual({ type: "cancelled" });
+  expect(events).toContainEqual(expect.objectContaining({ type: "program_ended", outcome: { type: "cancelled" } }));
+});
+
+test("calls over the limit of the whole conversation are refused, in programs too", async () => {
+  const tool = makeTool({ allowedCallers: both });
+  const program = "let n = 0; for (; n < 9; n += 1) try { await tools.t({}) } catch { break }\nreturn n";
+  const talked = await talk([{ calls: [call("t")] }, { programs: [program] }, { calls: [call("t")] }, { text: "4" }], {
+    tools: [tool],
+    limits: { calls: 4 },
+  });
+  expect(resultsBefore(talked, 2)).toMatchObject([{ text: "3" }]);
+  expect(resultsBefore(talked, 3)).toMatchObject([
+    { isError: true, text: expect.stringContaining("may make 4 calls") },
+  ]);
+});
+
+// ---- options ---------------------------------------------------------------------------------------------------
+
+test.each<[object, string]>([
+  [{ task: " " }, 'task: expected a text, got " ".'],
+  [{ maxTurns: 0 }, "maxTurns: expected a whole number from 1 to 10000, got 0."],
+  [{ programs: "remote" }, 'programs: expected "local", "hosted", "none", got "remote".'],
+  [{ maxTurn: 1 }, 'agent: there is no option "maxTurn", did you mean maxTurns?'],
+])("a wrong option is told: %j", async (options, message) => {
+  await expect(talk([], { tools: [], ...options })).rejects.toThrow(message);
+});
+
+test("a tool that has the name of the tool for programs cannot stand beside it", async () => {
+  const tool = direct({ name: "run_program" });
+  await expect(talk([], { tools: [tool], programs: "local" })).rejects.toThrow('A tool is called "run_program"');
+  expect((await talk([{ text: "4" }], { tools: [tool] })).ending.type).toBe("answered");
+});
+
+test("a listener that throws changes nothing", async () => {
+  const onEvent = vi.fn(() => {
+    throw new Error("no");
+  });
+  expect((await talk([{ text: "4" }], { tools: [], onEvent })).ending.type).toBe("answered");
+  expect(onEvent).toHaveBeenCalled();
+});

@@ -1,0 +1,44 @@
+import {
+  type AgentEvent,
+  type AgentOptions,
+  type AgentReport,
+  createMemoryJournal,
+  createMemorySandbox,
+  createRuntime,
+  type JournalRecord,
+  type RuntimeOptions,
+  type ScriptedModel,
+  scriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedStep,
+} from "../../src/index.ts";
+
+const sandbox = createMemorySandbox();
+
+export interface Talked extends AgentReport {
+  readonly model: ScriptedModel;
+  readonly events: readonly AgentEvent[];
+  readonly records: readonly JournalRecord[];
+}
+
+export type TalkOptions = Omit<Partial<AgentOptions>, "model"> &
+  Pick<RuntimeOptions, "tools"> & { readonly scripted?: ScriptedModelOptions };
+
+/** Gives the model of a script a task in a runtime with these tools, and everything that can be seen of it. */
+export async function talk(
+  script: readonly ScriptedStep[],
+  { tools, scripted, ...options }: TalkOptions,
+): Promise<Talked> {
+  const journal = createMemoryJournal();
+  const { approve } = options;
+  await using runtime = await createRuntime({ tools, sandbox, journal, ...(approve ? { approve } : {}) });
+  const model = scriptedModel(script, scripted);
+  const events: AgentEvent[] = [];
+  const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
+  return { ...report, model, events, records: await journal.read(report.execution) };
+}
+
+/** What the model was answered before a turn, in the order of its calls. */
+export function resultsBefore({ model }: Talked, turn: number) {
+  return model.conversations[0]?.[turn]?.results ?? [];
+}
