@@ -8,6 +8,7 @@ export type { AgentEvent } from "./agent/event.ts";
 export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
 
+export { anthropic } from "./models/anthropic-messages.ts";
 export type {
   CallResult,
   Conversation,
@@ -28,6 +29,7 @@ export type {
   TurnReply,
   TurnRequest,
 } from "./models/model.ts";
+export type { ProviderOptions } from "./models/provider-options.ts";
 export {
   type ScriptedCall,
   type ScriptedModel,

@@ -11,11 +11,13 @@ export class ToolNames {
   readonly #givenBy = new Map<string, string>();
   readonly #ownBy = new Map<string, string>();
 
-  constructor(names: readonly string[], longest = 64) {
-    const plain = new Set(names.filter((name) => isPlain(name, longest)));
+  /** `taken` are names that the provider's own tools have, or ours that are no tools. */
+  constructor(names: readonly string[], taken: readonly string[] = [], longest = 64) {
+    const plain = new Set(names.filter((name) => isPlain(name, longest) && !taken.includes(name)));
     for (const name of names) {
       const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-      const isFree = readable.length <= longest && !plain.has(readable) && !this.#ownBy.has(readable);
+      const isTaken = taken.includes(readable) || plain.has(readable) || this.#ownBy.has(readable);
+      const isFree = readable.length <= longest && !isTaken;
       const given = plain.has(name) || isFree ? readable : withDigest(name, readable, longest);
       this.#givenBy.set(name, given);
       this.#ownBy.set(given, name);

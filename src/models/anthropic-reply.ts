@@ -1,0 +1,176 @@
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
+import type { ModelUsage } from "./model.ts";
+
+/** A whole message of the model, as it goes back in the next request. */
+export interface AnthropicReply {
+  readonly content: readonly Fields[];
+  /** Text of the input of each block that was streamed, by its place: the block itself holds what could be made of it. */
+  readonly inputTexts: ReadonlyMap<number, string>;
+  readonly stopReason: string | undefined;
+  readonly stopDetails: unknown;
+  readonly container: { readonly id: string; readonly expiresAt: string | undefined } | undefined;
+  readonly usage: ModelUsage;
+}
+
+/** Reads a reply that came in one piece; undefined where it is none. */
+export function readMessage(message: unknown): AnthropicReply | undefined {
+  const content = fieldOf(message, "content");
+  if (!Array.isArray(content) || !content.every(isFields)) return undefined;
+  return {
+    content,
+    inputTexts: new Map(),
+    stopReason: textOf(message, "stop_reason"),
+    stopDetails: fieldOf(message, "stop_details"),
+    container: containerOf(message),
+    usage: usageOf(fieldOf(message, "usage")),
+  };
+}
+
+/**
+ * Puts a streamed reply together. The SDK would do it too, but mends the text of an input that broke off into a
+ * smaller value that may fit its schema.
+ */
+export class AnthropicStream {
+  readonly #blocks = new Map<number, Record<string, unknown>>();
+  readonly #stopped = new Set<number>();
+  readonly #inputTexts = new Map<number, string>();
+  #usage: Record<string, unknown> = {};
+  #delta: Fields = {};
+  #container: AnthropicReply["container"];
+  #isOver = false;
+  readonly #onText: (text: string) => void;
+
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
+  }
+
+  take(event: unknown): void {
+    switch (textOf(event, "type")) {
+      case "message_start": {
+        const message = fieldOf(event, "message");
+        this.#container = containerOf(message) ?? this.#container;
+        this.#count(fieldOf(message, "usage"));
+        break;
+      }
+      case "content_block_start": {
+        const block = fieldOf(event, "content_block");
+        if (isFields(block)) this.#blocks.set(indexOf(event), { ...block });
+        break;
+      }
+      case "content_block_delta":
+        this.#extend(indexOf(event), fieldOf(event, "delta"));
+        break;
+      case "content_block_stop":
+        this.#stop(indexOf(event));
+        break;
+      case "message_delta": {
+        const delta = fieldOf(event, "delta");
+        if (isFields(delta)) this.#delta = { ...this.#delta, ...delta };
+        this.#container = containerOf(delta) ?? this.#container;
+        this.#count(fieldOf(event, "usage"));
+        break;
+      }
+      case "message_stop":
+        this.#isOver = true;
+        break;
+      default:
+      // What is not known yet may come at any time.
+    }
+  }
+
+  get usage(): ModelUsage {
+    return usageOf(this.#usage);
+  }
+
+  /** The reply, where all of it came; undefined where it broke off. */
+  get reply(): AnthropicReply | undefined {
+    const places = [...this.#blocks.keys()].toSorted((a, b) => a - b);
+    if (!this.#isOver || !places.every((place) => this.#stopped.has(place))) return undefined;
+    return {
+      content: places.map((place) => this.#blocks.get(place) ?? {}),
+      inputTexts: new Map(places.map((place, index) => [index, this.#inputTexts.get(place)] as const).filter(isKnown)),
+      stopReason: textOf(this.#delta, "stop_reason"),
+      stopDetails: fieldOf(this.#delta, "stop_details"),
+      container: this.#container,
+      usage: this.usage,
+    };
+  }
+
+  #extend(place: number, delta: unknown): void {
+    const block = this.#blocks.get(place);
+    if (!block || this.#stopped.has(place)) return;
+    const append = (field: string, text = "") => {
+      block[field] = (textOf(block, field) ?? "") + text;
+    };
+    switch (textOf(delta, "type")) {
+      case "text_delta":
+        append("text", textOf(delta, "text"));
+        this.#onText(textOf(delta, "text") ?? "");
+        break;
+      case "input_json_delta":
+        this.#inputTexts.set(place, (this.#inputTexts.get(place) ?? "") + (textOf(delta, "partial_json") ?? ""));
+        break;
+      case "thinking_delta":
+        append("thinking", textOf(delta, "thinking"));
+        break;
+      case "signature_delta":
+        append("signature", textOf(delta, "signature"));
+        break;
+      case "citations_delta":
+        block.citations = [...listOf(block, "citations"), fieldOf(delta, "citation")];
+        break;
+      default:
+    }
+  }
+
+  /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
+  #stop(place: number): void {
+    this.#stopped.add(place);
+    const block = this.#blocks.get(place);
+    const text = this.#inputTexts.get(place);
+    if (!block || text === undefined) return;
+    if (text === "") {
+      this.#inputTexts.delete(place);
+      return;
+    }
+    const input = parsed(text);
+    block.input = isFields(input) ? input : {};
+  }
+
+  /** Counters of later events are those of all so far. */
+  #count(usage: unknown): void {
+    if (!isFields(usage)) return;
+    for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
+  }
+}
+
+function isKnown(entry: readonly [number, string | undefined]): entry is readonly [number, string] {
+  return entry[1] !== undefined;
+}
+
+function indexOf(event: unknown): number {
+  return countOf(event, "index");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function containerOf(message: unknown): AnthropicReply["container"] {
+  const container = fieldOf(message, "container");
+  const id = textOf(container, "id");
+  return id === undefined ? undefined : { id, expiresAt: textOf(container, "expires_at") };
+}
+
+function usageOf(usage: unknown): ModelUsage {
+  const cachedInputTokens = countOf(usage, "cache_read_input_tokens");
+  return {
+    inputTokens: countOf(usage, "input_tokens") + countOf(usage, "cache_creation_input_tokens") + cachedInputTokens,
+    outputTokens: countOf(usage, "output_tokens"),
+    cachedInputTokens,
+  };
+}

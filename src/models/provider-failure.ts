@@ -1,0 +1,119 @@
+import { fieldOf, textOf } from "./fields.ts";
+import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnReply } from "./model.ts";
+
+/** What of a provider's own words is passed on, in characters. */
+const DETAIL_LENGTH = 300;
+
+/** Who failed, and what must not be repeated of it. */
+export interface FailedProvider {
+  /** Like `Anthropic`. */
+  readonly provider: string;
+  readonly keyVariable: string;
+  readonly key: string | undefined;
+}
+
+/** What came of a request that threw: the three SDKs throw alike, but none of it can be relied on. */
+export function failedReply(error: unknown, signal: AbortSignal, about: FailedProvider, usage?: ModelUsage): TurnReply {
+  if (signal.aborted) return { type: "aborted" };
+  const status = fieldOf(error, "status") ?? (error as { readonly status?: unknown } | null)?.status;
+  const known = typeof status === "number" ? status : undefined;
+  const code = codeOf(error, known);
+  return { type: "failed", failure: failure(code, about, detailOf(error), known), ...(usage ? { usage } : {}) };
+}
+
+/** A failure that is told apart by the adapter itself. */
+export function failure(
+  code: ProviderFailureCode,
+  { provider, keyVariable, key }: FailedProvider,
+  detail: string,
+  status?: number,
+): ProviderFailure {
+  const shown = withoutKey(oneLine(detail), key);
+  const known = status === undefined ? {} : { status };
+  return {
+    code,
+    message: `${SENTENCES[code](provider, keyVariable)}${shown === "" ? "" : ` It says: ${shown}`}`,
+    ...known,
+  };
+}
+
+const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVariable: string) => string>> = {
+  key_refused: (provider, variable) => `${provider} does not take the key: check ${variable}, and what it may do.`,
+  rate_limited: (provider) =>
+    `${provider} takes no more requests for now, also after retries: wait, or ask for a higher limit.`,
+  overloaded: (provider) => `${provider} is overloaded, also after retries: try again later.`,
+  request_refused: (provider) =>
+    `${provider} does not take the request: the model's name, a feature it lacks, or the length of the conversation.`,
+  server_failed: (provider) => `${provider} failed, also after retries.`,
+  timed_out: (provider) => `${provider} did not answer in time.`,
+  unreachable: (provider) => `${provider} cannot be reached.`,
+  interrupted: (provider) => `The reply of ${provider} broke off, and nothing of it was done.`,
+  reply_invalid: (provider) => `The reply of ${provider} is not what its protocol says, and nothing of it was done.`,
+};
+
+function codeOf(error: unknown, status: number | undefined): ProviderFailureCode {
+  const names = chainOf(error).map((one) => (one instanceof Error ? `${one.constructor.name} ${one.name}` : ""));
+  const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name));
+  if (isNamed(/ReplyTooLarge|SyntaxError/)) return "reply_invalid";
+  const kind = kindOf(error);
+  if (status === 529 || kind === "overloaded_error") return "overloaded";
+  if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(kind)) return "key_refused";
+  // Google tells of a wrong key with the status of a wrong request.
+  if (status === 400 && /api.key/i.test((error as Error).message)) return "key_refused";
+  if (status === 429 || /rate_limit/.test(kind)) return "rate_limited";
+  if (status === 408 || status === 504 || isNamed(/Timeout/)) return "timed_out";
+  if (status === 503) return "overloaded";
+  if (status !== undefined && status >= 500) return "server_failed";
+  if ((status !== undefined && status >= 400) || /invalid_request/.test(kind)) return "request_refused";
+  if (kind !== "") return "server_failed";
+  if (isNamed(/APIConnectionError/) || isFetchFailure(error)) return "unreachable";
+  return "interrupted";
+}
+
+/** `fetch` tells of a host that it cannot reach, and of nothing else, in these words. */
+function isFetchFailure(error: unknown): boolean {
+  return chainOf(error).some((one) => one instanceof Error && /fetch failed|Connection error/.test(one.message));
+}
+
+/** The provider's own word for the kind of error. */
+function kindOf(error: unknown): string {
+  const body = (error as { readonly error?: unknown } | null | undefined)?.error;
+  const inner = fieldOf(body, "error") ?? body;
+  return textOf(inner, "type") ?? textOf(inner, "code") ?? "";
+}
+
+/** The provider's own words for what is wrong. */
+function detailOf(error: unknown): string {
+  const body = (error as { readonly error?: unknown } | null | undefined)?.error;
+  const inner = fieldOf(body, "error") ?? body;
+  const words = textOf(inner, "message");
+  if (words !== undefined) return words;
+  const message = error instanceof Error ? error.message : "";
+  // Google's SDK puts the body's text into the message.
+  return /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
+}
+
+function chainOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (
+    let one = error;
+    one !== undefined && one !== null && chain.length < 5;
+    one = (one as { readonly cause?: unknown }).cause
+  )
+    chain.push(one);
+  return chain;
+}
+
+function oneLine(text: string): string {
+  const line = text
+    .slice(0, DETAIL_LENGTH * 2)
+    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
+    .trim();
+  return line.length > DETAIL_LENGTH ? `${line.slice(0, DETAIL_LENGTH)}…` : line;
+}
+
+/** Some providers repeat the key, or its ends, in what they say of it. */
+function withoutKey(text: string, key: string | undefined): string {
+  const whole = key === undefined || key.length < 8 ? text : text.replaceAll(key, "[key]");
+  return whole.replaceAll(/\b(?:sk|AIza)[\w*.-]{8,}/g, "[key]");
+}

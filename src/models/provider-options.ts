@@ -1,0 +1,87 @@
+import { optionError, PortcullisError } from "../errors.ts";
+
+/** What every provider's adapter takes. */
+export interface ProviderOptions {
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Read from the provider's own variable by default. */
+  readonly apiKey?: string;
+  /** Origin of a server that speaks the same protocol, with or without a path. */
+  readonly baseUrl?: string;
+  /** Whether turns are streamed; true by default. */
+  readonly stream?: boolean;
+  /** Most tokens of one turn; 16,000 by default. */
+  readonly maxOutputTokens?: number;
+  /** How often a request that the provider itself says may be repeated is repeated; 2 by default. */
+  readonly retries?: number;
+  /** Time for one request, in milliseconds; ten minutes by default. */
+  readonly timeoutMs?: number;
+}
+
+export const PROVIDER_OPTIONS = ["model", "apiKey", "baseUrl", "stream", "maxOutputTokens", "retries", "timeoutMs"];
+
+const OUTPUT_TOKENS = 16_000;
+const RETRIES = 2;
+const TIMEOUT_MS = 600_000;
+
+export interface ResolvedOptions extends Required<Omit<ProviderOptions, "baseUrl">> {
+  readonly baseUrl: string | undefined;
+}
+
+/** Checks what an adapter was given. Throws `option_invalid`, and `model_unavailable` where there is no key. */
+export function resolveOptions(
+  maker: string,
+  keyVariable: string,
+  options: ProviderOptions,
+  further: readonly string[] = [],
+): ResolvedOptions {
+  if (typeof options !== "object" || options === null) throw optionError(`${maker}(options)`, "an object", options);
+  const known = [...PROVIDER_OPTIONS, ...further];
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
+  if (unknown !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}: there is no option ${JSON.stringify(unknown)}. The options are ${known.join(", ")}.`,
+    );
+  const {
+    model,
+    baseUrl,
+    stream = true,
+    maxOutputTokens = OUTPUT_TOKENS,
+    retries = RETRIES,
+    timeoutMs = TIMEOUT_MS,
+  } = options;
+  const apiKey = options.apiKey ?? process.env[keyVariable] ?? "";
+  if (typeof model !== "string" || model === "") throw optionError(`${maker}({ model })`, "the model's name", model);
+  if (typeof stream !== "boolean") throw optionError(`${maker}({ stream })`, "true or false", stream);
+  if (baseUrl !== undefined && !/^https?:$/.test(protocolOf(baseUrl)))
+    throw optionError(`${maker}({ baseUrl })`, "an origin like https://example.com", baseUrl);
+  checkWhole(`${maker}({ maxOutputTokens })`, maxOutputTokens, 1, 10_000_000);
+  checkWhole(`${maker}({ retries })`, retries, 0, 100);
+  checkWhole(`${maker}({ timeoutMs })`, timeoutMs, 1, 2 ** 31 - 1);
+  if (typeof apiKey !== "string" || apiKey === "")
+    throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
+  return { model, apiKey, baseUrl, stream, maxOutputTokens, retries, timeoutMs };
+}
+
+/** Loads a provider's SDK, which is installed only by those who use it. */
+export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Promise<Sdk> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new PortcullisError(
+      "model_unavailable",
+      `The package ${name} is needed for this model: npm install ${name}`,
+      { cause },
+    );
+  }
+}
+
+function protocolOf(url: unknown): string {
+  return typeof url === "string" && URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+function checkWhole(option: string, value: unknown, least: number, most: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most)
+    throw optionError(option, `a whole number from ${least} to ${most}`, value);
+}

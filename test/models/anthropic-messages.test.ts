@@ -1,0 +1,399 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createMemorySandbox, createRuntime, jsonSchema } from "../../src/index.ts";
+import { AnthropicStream } from "../../src/models/anthropic-reply.ts";
+import { makeTool } from "../gate/open-session.ts";
+import { anthropicWire } from "./anthropic-wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
+import { serve, type Served, type WireStep } from "./wire.ts";
+
+behavesAsModel("Anthropic Messages", anthropicWire);
+
+const direct = { type: "direct" };
+const fromProgram = { type: "code_execution_20260120", tool_id: "srvtoolu_c" };
+const program = (code = "…") => ({
+  type: "server_tool_use",
+  id: "srvtoolu_c",
+  name: "code_execution",
+  caller: direct,
+  input: { code },
+});
+const use = (id: string, name: string, input: unknown, caller: unknown = direct) => ({
+  type: "tool_use",
+  id,
+  name,
+  input,
+  caller,
+});
+const text = (words: string) => ({ type: "text", text: words, citations: null });
+const container = { id: "container_q", expires_at: new Date(Date.now() + 300_000).toISOString(), skills: null };
+const printed = (stdout: string) => ({
+  type: "code_execution_tool_result",
+  tool_use_id: "srvtoolu_c",
+  content: { type: "code_execution_result", stdout, stderr: "", return_code: 0, content: [] },
+});
+
+const both = ["direct", "programmatic"] as const;
+const depot = () =>
+  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: (id as number) * 8 }) });
+
+async function run(script: readonly WireStep[], asking: Asking = {}) {
+  await using served = await serve(anthropicWire, script);
+  const report = await ask(served, asking);
+  return { ...report, served };
+}
+
+const lastMessage = ({ asked }: Served, request: number) =>
+  (asked[request]?.body.messages as { role: string; content: Record<string, unknown>[] }[]).at(-1);
+
+// ---- direct calls ----------------------------------------------------------------------------------------------
+
+describe("direct calls", () => {
+  test("A1: two calls, the second done first: one message, two results, each with its own id", async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const tools = [
+      makeTool({ name: "slow", allowedCallers: ["direct"], handler: () => promise }),
+      makeTool({ name: "fast", allowedCallers: ["direct"], handler: () => (resolve("slow"), "fast") }),
+    ];
+    const { served } = await run(
+      [
+        {
+          calls: [
+            { id: "toolu_a1", tool: "slow" },
+            { id: "toolu_a2", tool: "fast" },
+          ],
+        },
+        { text: "4" },
+      ],
+      { tools },
+    );
+    expect(lastMessage(served, 1)).toEqual({
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "toolu_a1", content: '[Result of slow, call toolu_a1, 6 bytes]\n"slow"' },
+        { type: "tool_result", tool_use_id: "toolu_a2", content: '[Result of fast, call toolu_a2, 6 bytes]\n"fast"' },
+      ],
+    });
+  });
+
+  test("A2: one of two tools throws: both results are sent, the failed one marked, without what it threw", async () => {
+    const broken = makeTool({
+      name: "broken",
+      allowedCallers: ["direct"],
+      handler: () => {
+        throw new Error("hunter2");
+      },
+    });
+    const { served } = await run([{ calls: [{ tool: "broken" }, { tool: "f", input: { k: 1 } }] }, { text: "4" }], {
+      tools: [broken, counted("f").tool],
+    });
+    const content = lastMessage(served, 1)?.content;
+    expect(content?.map(({ is_error }) => is_error)).toEqual([true, undefined]);
+    expect(JSON.stringify(content)).not.toMatch(/hunter2|at .*\.ts/);
+  });
+
+  const start = (block: object) => ({ type: "content_block_start", index: 0, content_block: block });
+  const part = (partial_json: string) => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "input_json_delta", partial_json },
+  });
+  const stop = { type: "content_block_stop", index: 0 };
+  const end = [{ type: "message_delta", delta: { stop_reason: "tool_use" } }, { type: "message_stop" }];
+
+  test("A3: an input in pieces is one call once its block has stopped, and none before", () => {
+    const stream = new AnthropicStream(() => {});
+    for (const event of [start(use("toolu_1", "f", {})), part(""), part('{"k"'), part(":1}")]) stream.take(event);
+    expect(stream.reply).toBeUndefined();
+    for (const event of [stop, ...end]) stream.take(event);
+    expect(stream.reply?.content).toEqual([use("toolu_1", "f", { k: 1 })]);
+    expect(stream.reply?.inputTexts.get(0)).toBe('{"k":1}');
+  });
+
+  test("a block that has not stopped is never in a reply, whatever comes after", () => {
+    const stream = new AnthropicStream(() => {});
+    for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), ...end]) stream.take(event);
+    expect(stream.reply).toBeUndefined();
+  });
+
+  test("A4: a call without any input has the empty one, which its schema refuses", async () => {
+    const f = counted("f");
+    const { transcript } = await run([{ calls: [{ tool: "f", input: {} }] }, { text: "4" }], { tools: [f.tool] });
+    expect(transcript.turns[0]?.turn.calls).toMatchObject([{ inputText: "{}" }]);
+    expect(transcript.turns[0]?.results).toMatchObject([{ isError: true }]);
+  });
+
+  test("A5: a call that max_tokens cut in two is not done", async () => {
+    const f = counted("f");
+    const { ending } = await run([{ calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }], end: "cut_off" }], {
+      tools: [f.tool],
+    });
+    expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_tokens" }, []]);
+  });
+
+  test("A6: thinking goes back as it came, before the call it led to", async () => {
+    const thinking = { type: "thinking", thinking: "Hm… é\u0000", signature: "c2ln+/=" };
+    const redacted = { type: "redacted_thinking", data: "ZGF0YQ==" };
+    for (const stream of [true, false]) {
+      const { served, ending, answer } = await run(
+        [{ raw: { content: [thinking, redacted, use("toolu_1", "f", { k: 1 })] } }, { text: "4" }],
+        { tools: [counted("f").tool], stream },
+      );
+      expect([ending.type, answer, served.refusals]).toEqual(["answered", "4", []]);
+      const messages = served.asked[1]?.body.messages as { content: unknown[] }[];
+      expect(messages[1]?.content).toEqual([thinking, redacted, use("toolu_1", "f", { k: 1 })]);
+    }
+  });
+
+  test("A12: a call that does not say by whom is the model's own", async () => {
+    const f = counted("f");
+    const { caller: _, ...call } = use("toolu_1", "f", { k: 1 });
+    await run([{ raw: { content: [call] } }, { text: "4" }], { tools: [f.tool] });
+    expect(f.inputs).toEqual([{ k: 1 }]);
+  });
+
+  test("A19: a kind of block that nobody knows goes back as it came, and is nothing else", async () => {
+    const odd = { type: "odd_block", deep: { a: [1, null] } };
+    const { served, answer } = await run([{ raw: { content: [odd, use("toolu_1", "f", { k: 1 })] } }, { text: "4" }], {
+      tools: [counted("f").tool],
+    });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+  });
+
+  test("A17: nothing is asked to be strict beside programs of the provider", async () => {
+    const { served } = await run([{ text: "4" }], { tools: [depot()], programs: "hosted" });
+    expect(JSON.stringify(served.asked[0]?.body.tools)).not.toContain("strict");
+  });
+
+  test("A18: a schema that refers to itself is refused before any request, where programs would call by it", async () => {
+    const schema = jsonSchema({ type: "object", properties: { child: { $ref: "#" } } });
+    const tree = makeTool({ name: "tree", allowedCallers: both, input: schema });
+    await using served = await serve(anthropicWire, [{ text: "4" }]);
+    await expect(ask(served, { tools: [tree], programs: "hosted" })).rejects.toThrow(
+      'Tool "tree": its input refers to itself',
+    );
+    const onlyDirect = makeTool({ name: "tree", allowedCallers: ["direct"], input: schema });
+    expect((await ask(served, { tools: [onlyDirect, depot()], programs: "hosted" })).answer).toBe("4");
+  });
+
+  test("text without words does not go back, for the provider would not take it", async () => {
+    const { served, answer } = await run(
+      [{ raw: { content: [text(""), use("toolu_1", "f", { k: 1 })] } }, { text: "4" }],
+      {
+        tools: [counted("f").tool],
+      },
+    );
+    expect([answer, served.refusals.length]).toEqual(["4", 0]);
+  });
+});
+
+// ---- programs of the provider ----------------------------------------------------------------------------------
+
+describe.each([
+  ["streamed", true],
+  ["in one piece", false],
+])("hosted programs, %s", (_, stream) => {
+  const hosted = (script: readonly WireStep[], asking: Asking = {}) =>
+    run(script, { tools: [depot()], programs: "hosted", stream, ...asking });
+  const paused = (...calls: object[]) => ({
+    raw: { content: [text("I will total both."), program(), ...calls], container },
+  });
+
+  test("two pauses of one program, with calls in parallel, and then its output and the answer", async () => {
+    const { ending, served, transcript, calls, events } = await withEvents((onEvent) =>
+      hosted(
+        [
+          paused(use("toolu_d1", "depot", { id: 1 }, fromProgram), use("toolu_d2", "depot", { id: 2 }, fromProgram)),
+          { raw: { content: [use("toolu_d3", "depot", { id: 3 }, fromProgram)], container } },
+          { raw: { content: [printed("48\n"), text("It is 48.")], stop_reason: "end_turn", container } },
+        ],
+        { onEvent },
+      ),
+    );
+    expect(served.refusals).toEqual([]);
+    expect(ending).toEqual({ type: "answered", answer: "It is 48." });
+    expect(calls).toMatchObject([1, 2, 3].map((n) => ({ callId: `toolu_d${n}`, caller: "programmatic", ok: true })));
+    expect(lastMessage(served, 1)?.content).toEqual([
+      { type: "tool_result", tool_use_id: "toolu_d1", content: '{"n":8}' },
+      { type: "tool_result", tool_use_id: "toolu_d2", content: '{"n":16}' },
+    ]);
+    expect(transcript.turns.flatMap(({ turn }) => turn.hosted)).toEqual([
+      { type: "hosted_program_started", program: "srvtoolu_c", source: "…" },
+      { type: "hosted_program_ended", program: "srvtoolu_c", output: "48\n", isError: false },
+    ]);
+    expect(events).toEqual(["program_started", "program_ended"]);
+  });
+
+  test("A8: a paused program is answered in its container, with the same tools, and with nothing but results", async () => {
+    const { served } = await hosted([
+      paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)),
+      { raw: { content: [printed("8"), text("8")] } },
+    ]);
+    const [first, second] = served.asked;
+    expect([first?.body.container, second?.body.container]).toEqual([undefined, "container_q"]);
+    expect(second?.body.tools).toEqual(first?.body.tools);
+    expect(first?.body.tools).toMatchObject([
+      { type: "code_execution_20260120", name: "code_execution" },
+      { name: "depot", allowed_callers: ["code_execution_20260120"] },
+    ]);
+  });
+
+  test("A11: a direct call of a tool for programs is refused and journalled, whatever the provider let through", async () => {
+    const f = counted("f", { allowedCallers: ["programmatic"] });
+    const { served, calls } = await hosted([{ raw: { content: [use("toolu_1", "f", { k: 1 })] } }, { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect(f.inputs).toEqual([]);
+    expect(lastMessage(served, 1)?.content).toMatchObject([{ tool_use_id: "toolu_1", is_error: true }]);
+    expect(calls).toMatchObject([{ result: "caller_not_allowed", started: false }]);
+  });
+
+  test("A13: a later version of the provider's programs is one; any other caller is refused", async () => {
+    const f = counted("f", { allowedCallers: ["programmatic"] });
+    const later = { type: "code_execution_20270101", tool_id: "srvtoolu_c" };
+    const content = [
+      program(),
+      use("toolu_1", "f", { k: 1 }, later),
+      use("toolu_2", "f", { k: 2 }, { type: "agent_20270101" }),
+    ];
+    const { ending } = await hosted(
+      [{ raw: { content, container } }, { raw: { content: [printed("8"), text("8")] } }],
+      { tools: [f.tool] },
+    );
+    expect([ending.type, f.inputs]).toEqual(["answered", [{ k: 1 }]]);
+  });
+
+  test("A14: a turn that the provider pauses is sent back unchanged, as often as there are turns", async () => {
+    const pause = { raw: { content: [text("Hm.")], stop_reason: "pause_turn" } };
+    const { answer, served } = await hosted([pause, pause, { text: "4" }]);
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(served.asked.map(({ body }) => (body.messages as unknown[]).length)).toEqual([1, 2, 3]);
+    expect((await hosted([pause, pause, pause], { maxTurns: 2 })).ending).toEqual({ type: "turns_spent", allowed: 2 });
+  });
+
+  test("A15: a container that is told of only at the end of a stream counts", async () => {
+    const { served } = await hosted([
+      paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)),
+      { raw: { content: [printed("8"), text("8")] } },
+    ]);
+    expect(served.asked[1]?.body.container).toBe("container_q");
+  });
+
+  test("A16: output that only the provider can read goes back as it came, and is not text anywhere", async () => {
+    const sealed = {
+      ...printed(""),
+      content: {
+        type: "encrypted_code_execution_result",
+        encrypted_stdout: "c2VjcmV0",
+        stderr: "",
+        return_code: 0,
+        content: [],
+      },
+    };
+    const content = [program(), sealed, use("toolu_1", "f", { k: 1 })];
+    const { served, answer, transcript } = await hosted([{ raw: { content, container } }, { text: "4" }], {
+      tools: [counted("f").tool, depot()],
+    });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(JSON.stringify(transcript)).not.toContain("c2VjcmV0");
+  });
+
+  test("A20: an answer that would come after the container has gone is a timeout to the program", async () => {
+    const hang = makeTool({ name: "depot", effect: "write", handler: () => new Promise(() => {}) });
+    const soon = { ...container, expires_at: new Date(Date.now() + 4000).toISOString() };
+    const { ending, served } = await hosted(
+      [
+        { raw: { content: [program(), use("toolu_d1", "depot", { id: 1 }, fromProgram)], container: soon } },
+        { raw: { content: [printed("late"), text("late")] } },
+      ],
+      { tools: [hang] },
+    );
+    expect([ending.type, served.refusals]).toEqual(["answered", []]);
+    expect(lastMessage(served, 1)?.content).toMatchObject([
+      { is_error: true, content: expect.stringMatching(/^Error: TimeoutError: /) },
+    ]);
+  });
+
+  test("a program of the provider that fails is told as such", async () => {
+    const failed = {
+      ...printed(""),
+      content: { type: "code_execution_tool_result_error", error_code: "execution_time_exceeded" },
+    };
+    const { transcript } = await hosted([{ raw: { content: [program(), failed, text("No.")] } }]);
+    expect(transcript.turns[0]?.turn.hosted.at(-1)).toEqual({
+      type: "hosted_program_ended",
+      program: "srvtoolu_c",
+      output: "execution_time_exceeded",
+      isError: true,
+    });
+  });
+
+  test("nothing that only the provider can read is in the transcript", async () => {
+    const thinking = { type: "thinking", thinking: "private", signature: "c2ln" };
+    const { transcript } = await hosted([
+      { raw: { content: [thinking, program(), use("toolu_d1", "depot", { id: 1 }, fromProgram)], container } },
+      { raw: { content: [printed("8"), text("8")] } },
+    ]);
+    expect(JSON.stringify(transcript)).not.toMatch(/private|c2ln|container_q|loopback-key/);
+  });
+});
+
+test("A9: what the user says while a program waits is held back until it has ended", async () => {
+  await using served = await serve(anthropicWire, [
+    { raw: { content: [program(), use("toolu_d1", "depot", { id: 1 }, fromProgram)], container } },
+    { raw: { content: [printed("8"), text("8"), use("toolu_1", "depot", { id: 1 })] } },
+    { text: "4" },
+  ]);
+  const conversation = await served.model().converse({
+    instructions: "Work.",
+    hosted: true,
+    tools: [{ name: "depot", description: "Depot", input: { type: "object" }, callers: both }],
+  });
+  const request = { signal: new AbortController().signal, mostTokens: 1000, onText: () => {} };
+  const provenance = { tool: "depot", bytes: 1 };
+  conversation.say("Total both.");
+  await conversation.turn(request);
+  conversation.say("Hurry.");
+  conversation.answer([{ callId: "toolu_d1", text: "8", isJson: true, isError: false, provenance }]);
+  await conversation.turn(request);
+  conversation.answer([{ callId: "toolu_1", text: "8", isJson: true, isError: false, provenance }]);
+  expect(await conversation.turn(request)).toMatchObject({ type: "turn", text: "4" });
+  expect(served.refusals).toEqual([]);
+  expect(lastMessage(served, 1)?.content).toMatchObject([{ type: "tool_result", content: "8" }]);
+  expect(lastMessage(served, 2)?.content).toMatchObject([{ type: "tool_result" }, { type: "text", text: "Hurry." }]);
+});
+
+test("A10: what looks like an image goes to a program as the text it is", async () => {
+  const image = [{ type: "image", source: { type: "base64", media_type: "image/png", data: "aaaa" } }];
+  const { served } = await run(
+    [
+      { raw: { content: [program(), use("toolu_d1", "picture", {}, fromProgram)], container } },
+      { raw: { content: [printed("8"), text("8")] } },
+    ],
+    { tools: [makeTool({ name: "picture", handler: () => image })], programs: "hosted" },
+  );
+  expect(lastMessage(served, 1)?.content).toMatchObject([{ content: JSON.stringify(image) }]);
+});
+
+test("X5: a reply that was asked for twice is acted on once", async () => {
+  const f = counted("f", { effect: "write" });
+  const again: WireStep = { fault: "status", status: 529, headers: { "retry-after-ms": "1" } };
+  const { ending } = await run([again, { calls: [{ tool: "f", input: { k: 1 } }] }, again, { text: "4" }], {
+    tools: [f.tool],
+    retries: 1,
+  });
+  expect([ending.type, f.inputs.length]).toEqual(["answered", 1]);
+});
+
+test("two tools of one name are refused before anything is asked", async () => {
+  const tools = [counted("f").tool, counted("f").tool];
+  await expect(createRuntime({ tools, sandbox: createMemorySandbox() })).rejects.toThrow(
+    'Two tools are called "f": rename one.',
+  );
+});
+
+async function withEvents<Value>(act: (onEvent: NonNullable<Asking["onEvent"]>) => Promise<Value>) {
+  const events: string[] = [];
+  const value = await act((event) => void (event.type.startsWith("program_") && events.push(event.type)));
+  return { ...value, events };
+}

@@ -1,0 +1,260 @@
+import { isDeepStrictEqual } from "node:util";
+import { anthropic } from "../../src/index.ts";
+import type { Asked, ServerEvent } from "./loopback.ts";
+import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "./wire.ts";
+
+type Block = Record<string, unknown> & { readonly type: string };
+interface Message {
+  readonly role: string;
+  readonly content: readonly Block[];
+}
+
+const USAGE = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 7, cache_read_input_tokens: 3 };
+const FIELDS = ["model", "max_tokens", "system", "messages", "tools", "container", "stream"];
+const CALLERS = ["direct", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"];
+
+/** Anthropic's Messages API, as strict as the real one about what adapters get wrong. */
+export const anthropicWire: Wire = {
+  key: "sk-ant-loopback-key",
+  model: (options) => anthropic({ model: "claude-test", ...withoutStrict(options) }),
+  isStreamed: ({ body }) => body.stream === true,
+  keyOf: ({ headers }) => (headers["x-api-key"] as string | undefined) ?? headers.authorization?.replace("Bearer ", ""),
+  refuse: (asked, state) => faultOf(asked, state),
+  json: messageOf,
+  events: eventsOf,
+  error: (status, message) => ({ type: "error", error: { type: errorType(status), message }, request_id: "req_1" }),
+  errorEvent: {
+    event: "error",
+    data: JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }),
+  },
+};
+
+function withoutStrict<Options extends { readonly strict?: boolean }>({ strict: _, ...options }: Options) {
+  return options;
+}
+
+function errorType(status: number): string {
+  if (status === 401) return "authentication_error";
+  if (status === 429) return "rate_limit_error";
+  if (status === 529) return "overloaded_error";
+  return status >= 500 ? "api_error" : "invalid_request_error";
+}
+
+// ---- replies ---------------------------------------------------------------------------------------------------
+
+function messageOf(turn: WireTurn, number: number): Record<string, unknown> {
+  const content = contentOf(turn, number);
+  const calls = content.some(({ type }) => type === "tool_use");
+  const stop =
+    turn.end === "cut_off" ? "max_tokens" : turn.end === "refused" ? "refusal" : calls ? "tool_use" : "end_turn";
+  const { content: _, ...raw } = turn.raw ?? {};
+  return {
+    id: `msg_${number}`,
+    type: "message",
+    role: "assistant",
+    model: "claude-test",
+    stop_reason: stop,
+    stop_sequence: null,
+    stop_details: null,
+    diagnostics: null,
+    container: null,
+    usage: USAGE,
+    content,
+    ...raw,
+  };
+}
+
+function contentOf({ text, calls = [], raw }: WireTurn, number: number): Block[] {
+  if (raw?.content) return raw.content as Block[];
+  return [
+    ...(text === undefined ? [] : [{ type: "text", text, citations: null }]),
+    ...calls.map((call, index) => ({
+      type: "tool_use",
+      id: call.id ?? `toolu_${number}_${index}`,
+      name: call.program === undefined ? (call.tool ?? "") : "run_program",
+      input: parsed(call.program === undefined ? inputTextOf(call) : JSON.stringify({ code: call.program })),
+      caller: { type: "direct" },
+      // Only here, for the stream: what cannot be parsed cannot be in a message.
+      ...(call.inputText === undefined ? {} : { inputText: call.inputText }),
+    })),
+  ];
+}
+
+/** An input is always an object, once it is in a message. */
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function eventsOf(turn: WireTurn, number: number): ServerEvent[] {
+  const message = messageOf(turn, number);
+  const { content, stop_reason, stop_details, container, ...start } = message;
+  const events = [
+    { type: "message_start", message: { ...start, content: [], stop_reason: null, container: null } },
+    { type: "ping" },
+    ...(content as Block[]).flatMap((block, index) => blockEvents(block, index)),
+    {
+      type: "message_delta",
+      delta: { stop_reason, stop_sequence: null, stop_details, container },
+      usage: { output_tokens: USAGE.output_tokens },
+    },
+    { type: "message_stop" },
+  ];
+  return events.map((event) => ({ event: event.type, data: JSON.stringify(event) }));
+}
+
+function blockEvents(block: Block, index: number): { type: string }[] {
+  const delta = (change: object) => ({ type: "content_block_delta", index, delta: change });
+  const around = (start: Block, deltas: { type: string }[]) => [
+    { type: "content_block_start", index, content_block: start },
+    ...deltas,
+    { type: "content_block_stop", index },
+  ];
+  const { inputText, ...rest } = block;
+  switch (block.type) {
+    case "text":
+      return around(
+        { ...block, text: "" },
+        pieces(String(block.text)).map((text) => delta({ type: "text_delta", text })),
+      );
+    case "thinking":
+      return around({ ...block, thinking: "", signature: "" }, [
+        ...pieces(String(block.thinking)).map((thinking) => delta({ type: "thinking_delta", thinking })),
+        delta({ type: "signature_delta", signature: block.signature }),
+      ]);
+    case "tool_use":
+    case "server_tool_use": {
+      const text = typeof inputText === "string" ? inputText : JSON.stringify(block.input);
+      const parts = text === "{}" ? [] : pieces(text);
+      return around(
+        { ...rest, type: block.type, input: {} },
+        parts.map((partial_json) => delta({ type: "input_json_delta", partial_json })),
+      );
+    }
+    default:
+      return around(block, []);
+  }
+}
+
+// ---- what is refused -------------------------------------------------------------------------------------------
+
+function faultOf({ method, path, headers, body }: Asked, { asked, replies }: WireState): string | undefined {
+  if (method !== "POST" || path !== "/v1/messages") return `there is no ${method} ${path}`;
+  if (headers["anthropic-version"] === undefined) return "anthropic-version: header is required";
+  const extra = Object.keys(body).find((name) => !FIELDS.includes(name));
+  if (extra !== undefined) return `${extra}: Extra inputs are not permitted`;
+  if (typeof body.model !== "string" || !Number.isSafeInteger(body.max_tokens))
+    return "model, max_tokens: Field required";
+  const messages = body.messages as readonly Message[];
+  if (messages[0]?.role !== "user") return "messages: first message must use the user role";
+  return (
+    toolFault(body, asked) ??
+    historyFault(messages, replies) ??
+    pairFault(messages) ??
+    pauseFault(body, messages, replies)
+  );
+}
+
+function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Asked[]): string | undefined {
+  const [first] = asked;
+  if (first && !isDeepStrictEqual(tools, first.body.tools ?? [])) return "tools: must be the same for the whole turn";
+  const names = new Set<unknown>();
+  for (const tool of tools as readonly Record<string, unknown>[]) {
+    if (names.has(tool.name)) return "tools: Tool names must be unique.";
+    names.add(tool.name);
+    if (tool.type === "code_execution_20260120") continue;
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.name))) return "tools.0.custom.name: String should match pattern";
+    const schema = tool.input_schema as Record<string, unknown>;
+    if (schema?.type !== "object") return "tools.0.custom.input_schema.type: Field required";
+    const callers = (tool.allowed_callers ?? ["direct"]) as readonly string[];
+    if (!callers.every((caller) => CALLERS.includes(caller))) return "tools.0.custom.allowed_callers: unknown caller";
+    const fromCode = callers.some((caller) => caller !== "direct");
+    if (fromCode && tool.strict === true) return "tools.0.custom.strict: not supported with programmatic tool calling";
+    if (fromCode && JSON.stringify(schema).includes('"$ref":"#"'))
+      return "tools.0.custom.input_schema: Circular $ref detected";
+  }
+  return undefined;
+}
+
+/** What the model said must come back as it was. */
+function historyFault(messages: readonly Message[], replies: readonly unknown[]): string | undefined {
+  const sent = replies.map((reply) => (reply as Message).content.map(({ inputText: _, ...block }) => block));
+  const echoed = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
+  // Text without words may stay away, because the provider itself does not take it.
+  const wanted = sent
+    .map((content) => content.filter(({ type, text }) => type !== "text" || text !== ""))
+    .filter((content) => content.length > 0);
+  if (isDeepStrictEqual(JSON.parse(JSON.stringify(echoed)), JSON.parse(JSON.stringify(wanted)))) return undefined;
+  const ids = wanted.flat().flatMap(({ type, id }) => (type === "tool_use" ? [id] : []));
+  // A server that repeats an id has broken its own rules, and leaves it to the client to mend the history.
+  return new Set(ids).size < ids.length ? undefined : "messages: content of the assistant was changed";
+}
+
+function pairFault(messages: readonly Message[]): string | undefined {
+  const ids = new Set<unknown>();
+  for (const [index, { role, content }] of messages.entries()) {
+    if (!Array.isArray(content) || content.length === 0) return `messages.${index}: content must be non-empty`;
+    if (content.some(({ type, text }) => type === "text" && text === ""))
+      return "messages: text content blocks must be non-empty";
+    if (role !== "assistant") continue;
+    const calls = content.flatMap(({ type, id }) => (type === "tool_use" ? [id] : []));
+    for (const id of calls) {
+      if (ids.has(id)) return "messages: `tool_use` ids must be unique";
+      ids.add(id);
+    }
+    const next = messages[index + 1];
+    if (calls.length === 0) continue;
+    if (next?.role !== "user")
+      return "messages: `tool_use` ids were found without `tool_result` blocks immediately after";
+    const results = next.content.filter(({ type }) => type === "tool_result");
+    if (!isDeepStrictEqual(next.content.slice(0, results.length), results))
+      return "messages: `tool_result` blocks must come first";
+    const answered = results.map(({ tool_use_id }) => tool_use_id);
+    if (answered.length !== calls.length || !calls.every((id) => answered.includes(id)))
+      return "messages: each `tool_use` must have a single `tool_result`";
+  }
+  const orphan = messages
+    .flatMap(({ content }) => content)
+    .find(({ type, tool_use_id }) => type === "tool_result" && !ids.has(tool_use_id));
+  return orphan ? "messages: unexpected `tool_use_id` found in `tool_result` blocks" : undefined;
+}
+
+/** A program that waits takes its results, in its container, and nothing else. */
+function pauseFault(
+  body: Record<string, unknown>,
+  messages: readonly Message[],
+  replies: readonly unknown[],
+): string | undefined {
+  const blocks = messages.flatMap(({ content }) => content);
+  const ended = new Set(
+    blocks.flatMap(({ type, tool_use_id }) =>
+      type.endsWith("_tool_result") && type !== "tool_result" ? [tool_use_id] : [],
+    ),
+  );
+  const open = blocks.some(({ type, id }) => type === "server_tool_use" && !ended.has(id));
+  const last = messages.at(-1);
+  if (!open) return undefined;
+  const container = replies
+    .map((reply) => (reply as { readonly container?: { readonly id: string } }).container?.id)
+    .findLast((id) => id);
+  if (container !== undefined && body.container !== container)
+    return "container: required while code execution is paused";
+  if (
+    !(body.tools as readonly { readonly type?: string }[] | undefined)?.some(
+      ({ type }) => type === "code_execution_20260120",
+    )
+  )
+    return "tools: code_execution must be there";
+  if (last?.role !== "user") return undefined;
+  for (const { type, content } of last.content) {
+    if (type !== "tool_result") return "messages: only `tool_result` blocks may answer programmatic tool calls";
+    const plain =
+      typeof content === "string" || (Array.isArray(content) && content.every((part: Block) => part.type === "text"));
+    if (!plain) return "messages: only text may answer programmatic tool calls";
+  }
+  return undefined;
+}

@@ -1,0 +1,131 @@
+import type { Model } from "../../src/index.ts";
+import { type Asked, type Given, type ServerEvent, startLoopback } from "./loopback.ts";
+
+/** One call as a server is to make it; `tool` is the name on the wire. */
+export interface WireCall {
+  readonly id?: string;
+  readonly tool?: string;
+  readonly input?: unknown;
+  /** In place of `input`, for what is no JSON. */
+  readonly inputText?: string;
+  /** Source of a program, handed over in the provider's way. */
+  readonly program?: string;
+}
+
+export interface WireTurn {
+  readonly text?: string;
+  readonly calls?: readonly WireCall[];
+  readonly end?: "cut_off" | "refused";
+  /** In the provider's own words, in place of everything else. */
+  readonly raw?: Readonly<Record<string, unknown>>;
+  /** How it is sent, if not whole. */
+  readonly sent?: "broken" | "open";
+}
+
+export interface WireFault {
+  readonly fault: "status" | "silent" | "oversize" | "garbage" | "event";
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+}
+
+export type WireStep = WireTurn | WireFault | ((asked: Asked) => WireTurn);
+
+/** How one provider's server speaks, and what it refuses. */
+export interface Wire {
+  readonly key: string;
+  readonly model: (options: WireModelOptions & { readonly baseUrl: string; readonly apiKey: string }) => Model;
+  readonly isStreamed: (asked: Asked) => boolean;
+  readonly keyOf: (asked: Asked) => string | undefined;
+  /** What is wrong with a request, in words; undefined where the provider would take it. */
+  readonly refuse: (asked: Asked, state: WireState) => string | undefined;
+  readonly json: (turn: WireTurn, number: number) => unknown;
+  readonly events: (turn: WireTurn, number: number) => readonly ServerEvent[];
+  readonly error: (status: number, message: string) => unknown;
+  /** An error in the midst of a stream. */
+  readonly errorEvent: ServerEvent;
+}
+
+export interface WireModelOptions {
+  readonly stream?: boolean;
+  readonly retries?: number;
+  readonly maxOutputTokens?: number;
+  readonly strict?: boolean;
+}
+
+/** What a server remembers of its conversation. */
+export interface WireState {
+  readonly asked: readonly Asked[];
+  /** Replies so far as JSON values, the latest last. */
+  readonly replies: readonly unknown[];
+}
+
+export interface Served extends AsyncDisposable {
+  readonly asked: readonly Asked[];
+  readonly refusals: readonly string[];
+  readonly abandoned: Promise<void>;
+  readonly model: (options?: WireModelOptions & { readonly apiKey?: string; readonly path?: string }) => Model;
+}
+
+/** Serves a script in a provider's protocol, turn by turn, to whoever asks as the provider demands it. */
+export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Served> {
+  const asked: Asked[] = [];
+  const replies: unknown[] = [];
+  const refusals: string[] = [];
+  let at = 0;
+  const refused = (status: number, message: string): Given => {
+    refusals.push(message);
+    return { type: "json", status, body: wire.error(status, message) };
+  };
+  const server = await startLoopback((one): Given => {
+    if (wire.keyOf(one) !== wire.key) return refused(401, "invalid key");
+    const fault = wire.refuse(one, { asked, replies });
+    if (fault !== undefined) return refused(400, fault);
+    const step = script[at];
+    at += 1;
+    if (step === undefined) return refused(400, "the script is at its end");
+    if ("fault" in step) return faulty(wire, step, one);
+    asked.push(one);
+    const turn = typeof step === "function" ? step(one) : step;
+    replies.push(wire.json(turn, at));
+    if (!wire.isStreamed(one)) return { type: "json", status: 200, body: replies.at(-1) };
+    const events = wire.events(turn, at);
+    const shown = turn.sent === undefined ? events : events.slice(0, -2);
+    return { type: "events", events: shown, ending: turn.sent ?? "whole" };
+  });
+  return {
+    asked,
+    refusals,
+    abandoned: server.abandoned,
+    model: ({ apiKey = wire.key, path = "", ...options } = {}) =>
+      wire.model({ retries: 0, ...options, apiKey, baseUrl: server.url + path }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: Asked): Given {
+  switch (fault) {
+    case "status":
+      return { type: "json", status, body: wire.error(status, `fault ${status}`), ...(headers ? { headers } : {}) };
+    case "silent":
+      return { type: "silent" };
+    case "garbage":
+      return wire.isStreamed(asked)
+        ? { type: "events", events: [{ event: "message_start", data: "{" }], ending: "whole" }
+        : { type: "text", body: "{" };
+    case "event":
+      return { type: "events", events: [wire.errorEvent], ending: "whole" };
+    case "oversize":
+      return wire.isStreamed(asked)
+        ? { type: "events", events: [{ event: "ping", data: `"${"x".repeat(33 * 1024 * 1024)}"` }], ending: "whole" }
+        : { type: "text", body: `"${"x".repeat(33 * 1024 * 1024)}"` };
+  }
+}
+
+/** A text in pieces, the first of which is empty. */
+export function pieces(text: string, length = 7): string[] {
+  return ["", ...(text.match(new RegExp(`[^]{1,${length}}`, "gu")) ?? [])];
+}
+
+export function inputTextOf({ input = {}, inputText = JSON.stringify(input) }: WireCall): string {
+  return inputText;
+}
