@@ -28,3 +28,8 @@ export function countOf(value: unknown, name: string): number {
   const field = fieldOf(value, name);
   return Number.isSafeInteger(field) && (field as number) >= 0 ? (field as number) : 0;
 }
+
+/** All fields but those of these names. */
+export function without(fields: Fields, ...names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}

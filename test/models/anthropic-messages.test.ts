@@ -35,7 +35,7 @@ const printed = (stdout: string) => ({
 
 const both = ["direct", "programmatic"] as const;
 const depot = () =>
-  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: (id as number) * 8 }) });
+  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
 
 async function run(script: readonly WireStep[], asking: Asking = {}) {
   await using served = await serve(anthropicWire, script);
@@ -44,7 +44,7 @@ async function run(script: readonly WireStep[], asking: Asking = {}) {
 }
 
 const lastMessage = ({ asked }: Served, request: number) =>
-  (asked[request]?.body.messages as { role: string; content: Record<string, unknown>[] }[]).at(-1);
+  (asked[request]?.body.messages as { role: string; content: Record<string, unknown>[] }[] | undefined)?.at(-1);
 
 // ---- direct calls ----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { without } from "../../src/models/fields.ts";
 import { anthropic } from "../../src/index.ts";
 import type { Asked, ServerEvent } from "./loopback.ts";
 import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "./wire.ts";
@@ -10,13 +11,13 @@ interface Message {
 }
 
 const USAGE = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 7, cache_read_input_tokens: 3 };
-const FIELDS = ["model", "max_tokens", "system", "messages", "tools", "container", "stream"];
-const CALLERS = ["direct", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"];
+const FIELDS = new Set(["model", "max_tokens", "system", "messages", "tools", "container", "stream"]);
+const CALLERS = new Set(["direct", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"]);
 
 /** Anthropic's Messages API, as strict as the real one about what adapters get wrong. */
 export const anthropicWire: Wire = {
   key: "sk-ant-loopback-key",
-  model: (options) => anthropic({ model: "claude-test", ...withoutStrict(options) }),
+  model: (options) => anthropic({ model: "claude-test", ...options }),
   isStreamed: ({ body }) => body.stream === true,
   keyOf: ({ headers }) => (headers["x-api-key"] as string | undefined) ?? headers.authorization?.replace("Bearer ", ""),
   refuse: (asked, state) => faultOf(asked, state),
@@ -28,10 +29,6 @@ export const anthropicWire: Wire = {
     data: JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }),
   },
 };
-
-function withoutStrict<Options extends { readonly strict?: boolean }>({ strict: _, ...options }: Options) {
-  return options;
-}
 
 function errorType(status: number): string {
   if (status === 401) return "authentication_error";
@@ -145,7 +142,7 @@ function blockEvents(block: Block, index: number): { type: string }[] {
 function faultOf({ method, path, headers, body }: Asked, { asked, replies }: WireState): string | undefined {
   if (method !== "POST" || path !== "/v1/messages") return `there is no ${method} ${path}`;
   if (headers["anthropic-version"] === undefined) return "anthropic-version: header is required";
-  const extra = Object.keys(body).find((name) => !FIELDS.includes(name));
+  const extra = Object.keys(body).find((name) => !FIELDS.has(name));
   if (extra !== undefined) return `${extra}: Extra inputs are not permitted`;
   if (typeof body.model !== "string" || !Number.isSafeInteger(body.max_tokens))
     return "model, max_tokens: Field required";
@@ -171,7 +168,7 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
     const schema = tool.input_schema as Record<string, unknown>;
     if (schema?.type !== "object") return "tools.0.custom.input_schema.type: Field required";
     const callers = (tool.allowed_callers ?? ["direct"]) as readonly string[];
-    if (!callers.every((caller) => CALLERS.includes(caller))) return "tools.0.custom.allowed_callers: unknown caller";
+    if (!callers.every((caller) => CALLERS.has(caller))) return "tools.0.custom.allowed_callers: unknown caller";
     const fromCode = callers.some((caller) => caller !== "direct");
     if (fromCode && tool.strict === true) return "tools.0.custom.strict: not supported with programmatic tool calling";
     if (fromCode && JSON.stringify(schema).includes('"$ref":"#"'))
@@ -182,7 +179,7 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
 
 /** What the model said must come back as it was. */
 function historyFault(messages: readonly Message[], replies: readonly unknown[]): string | undefined {
-  const sent = replies.map((reply) => (reply as Message).content.map(({ inputText: _, ...block }) => block));
+  const sent = replies.map((reply) => (reply as Message).content.map((block) => without(block, "inputText") as Block));
   const echoed = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
   // Text without words may stay away, because the provider itself does not take it.
   const wanted = sent

@@ -18,8 +18,8 @@ export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "m
 
 /** Gives the model behind a served script a task. */
 export async function ask(served: Served, asking: Asking = {}): Promise<AgentReport> {
-  const { tools = [], stream, retries, maxOutputTokens, strict, apiKey, path, ...options } = asking;
-  const given = Object.entries({ stream, retries, maxOutputTokens, strict, apiKey, path }).filter(
+  const { tools = [], stream, retries, maxOutputTokens, apiKey, path, ...options } = asking;
+  const given = Object.entries({ stream, retries, maxOutputTokens, apiKey, path }).filter(
     ([, value]) => value !== undefined,
   );
   await using runtime = await createRuntime({
@@ -42,7 +42,7 @@ export function counted(name: string, changes: Parameters<typeof makeTool>[0] = 
     input: k,
     handler: (input) => inputs.push(input),
     ...changes,
-  } as Parameters<typeof makeTool>[0]);
+  });
   return { tool, inputs };
 }
 

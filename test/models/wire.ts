@@ -49,7 +49,6 @@ export interface WireModelOptions {
   readonly stream?: boolean;
   readonly retries?: number;
   readonly maxOutputTokens?: number;
-  readonly strict?: boolean;
 }
 
 /** What a server remembers of its conversation. */

@@ -1,0 +1,28 @@
+import { boundedFetch } from "./bounded-fetch.ts";
+import { loadSdk, type ResolvedOptions } from "./provider-options.ts";
+
+export const OPENAI_KEY = "OPENAI_API_KEY";
+
+export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
+
+/** The official client, told everything that it would otherwise take from the environment. */
+export async function openAiClient({ apiKey, baseUrl, retries, timeoutMs }: ResolvedOptions): Promise<OpenAiClient> {
+  const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
+  return new OpenAI({
+    apiKey,
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    baseURL: versioned(baseUrl ?? "https://api.openai.com"),
+    maxRetries: retries,
+    timeout: timeoutMs,
+    fetch: boundedFetch(),
+    logLevel: "off",
+  });
+}
+
+/** A bare origin gets the path that all these servers have; whoever gives a path knows better. */
+function versioned(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  return url.pathname === "/" ? `${url.origin}/v1` : baseUrl.replace(/\/+$/, "");
+}

@@ -1,0 +1,69 @@
+import { countOf, fieldOf, type Fields, isFields, textOf } from "./fields.ts";
+import type { ModelUsage } from "./model.ts";
+
+/** A whole response, as its items go back in the next request. */
+export interface ResponsesReply {
+  readonly id: string | undefined;
+  readonly items: readonly Fields[];
+  readonly status: string | undefined;
+  readonly incompleteReason: string | undefined;
+  /** The provider's words for a response that failed. */
+  readonly error: unknown;
+  readonly usage: ModelUsage;
+}
+
+/** Reads a response that came in one piece; undefined where it is none. */
+export function readResponse(response: unknown, items = fieldOf(response, "output")): ResponsesReply | undefined {
+  if (!Array.isArray(items) || !items.every(isFields)) return undefined;
+  const usage = fieldOf(response, "usage");
+  return {
+    id: textOf(response, "id"),
+    items,
+    status: textOf(response, "status"),
+    incompleteReason: textOf(fieldOf(response, "incomplete_details"), "reason"),
+    error: fieldOf(response, "error"),
+    usage: {
+      inputTokens: countOf(usage, "input_tokens"),
+      outputTokens: countOf(usage, "output_tokens"),
+      cachedInputTokens: countOf(fieldOf(usage, "input_tokens_details"), "cached_tokens"),
+    },
+  };
+}
+
+const LAST_EVENTS = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+/**
+ * Puts a streamed response together of the items that are done. What an item is when it is added may be less than
+ * what it is in the end, and the SDK's own accumulator throws at kinds it does not know.
+ */
+export class ResponsesStream {
+  readonly #added = new Set<number>();
+  readonly #done = new Map<number, unknown>();
+  readonly #onText: (text: string) => void;
+  #last: unknown;
+
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
+  }
+
+  take(event: unknown): void {
+    const type = textOf(event, "type") ?? "";
+    const place = countOf(event, "output_index");
+    if (type === "response.output_item.added") this.#added.add(place);
+    else if (type === "response.output_item.done") this.#done.set(place, fieldOf(event, "item"));
+    else if (type === "response.output_text.delta") this.#onText(textOf(event, "delta") ?? "");
+    else if (LAST_EVENTS.has(type)) this.#last = fieldOf(event, "response");
+  }
+
+  /** The reply, where all of it came; undefined where it broke off. */
+  get reply(): ResponsesReply | undefined {
+    if (this.#last === undefined) return undefined;
+    // Servers that send no items one by one send them at the end.
+    if (this.#added.size === 0 && this.#done.size === 0) return readResponse(this.#last);
+    const isWhole = [...this.#added].every((place) => this.#done.has(place));
+    const places = [...this.#done.keys()].toSorted((a, b) => a - b);
+    const items = places.map((place) => this.#done.get(place));
+    // Of one that is incomplete, what was not done is what it was cut off in.
+    return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
+  }
+}
