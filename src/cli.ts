@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { ask } from "./cli/ask.ts";
 import { doctor } from "./cli/doctor.ts";
 import { demo } from "./cli/demo.ts";
 import { EXIT } from "./cli/exit-code.ts";
@@ -10,6 +11,7 @@ import { guarded, listenToProcess } from "./cli/guarded.ts";
 import { listTools } from "./cli/list-tools.ts";
 import { parseLimit } from "./cli/parse-limit.ts";
 import { image } from "./cli/image.ts";
+import { PROVIDERS } from "./cli/parse-model.ts";
 import { run } from "./cli/run.ts";
 import { flush, listenToStreams } from "./cli/standard-streams.ts";
 import { cleanText } from "./output/clean-text.ts";
@@ -57,6 +59,22 @@ program
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
     exitCode = await run(file, options);
+  });
+
+program
+  .command("ask")
+  .description("give a model a task, and let it work with the tools")
+  .argument("<task>", "what to do")
+  .requiredOption("--model <provider:name>", `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name`)
+  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
+  .option("--sandbox <name>", "where programs run that run here: isolate or docker", "isolate")
+  .option("--base-url <url>", "a server that speaks the provider's protocol")
+  .option("--max-turns <number>", "turns it may take; 20 by default")
+  .option("--no-stream", "get each turn in one piece")
+  .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
+  .action(async (task: string, options) => {
+    exitCode = await ask(task, options);
   });
 
 program

@@ -29,6 +29,7 @@ export type {
   TurnReply,
   TurnRequest,
 } from "./models/model.ts";
+export { gemini } from "./models/gemini.ts";
 export { openaiChat } from "./models/openai-chat.ts";
 export { openai, type OpenAiOptions } from "./models/openai-responses.ts";
 export type { ProviderOptions } from "./models/provider-options.ts";

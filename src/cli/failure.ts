@@ -1,4 +1,4 @@
-import { describe, PortcullisError } from "../errors.ts";
+import { describe, type ErrorCode, PortcullisError } from "../errors.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { EXIT } from "./exit-code.ts";
 
@@ -12,10 +12,13 @@ export class Failure extends Error {
   }
 }
 
+/** Codes of what is missing on this machine. */
+const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>(["sandbox_unavailable", "model_unavailable"]);
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (PortcullisError.is(error))
-    return new Failure(error.code === "sandbox_unavailable" ? EXIT.environment : EXIT.usage, error.message);
+    return new Failure(ENVIRONMENT.has(error.code) ? EXIT.environment : EXIT.usage, error.message);
   return strayFailure(reasonOf(error), error);
 }
 

@@ -54,7 +54,7 @@ const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVari
 function codeOf(error: unknown, status: number | undefined): ProviderFailureCode {
   const names = chainOf(error).map((one) => (one instanceof Error ? `${one.constructor.name} ${one.name}` : ""));
   const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name));
-  if (isNamed(/ReplyTooLarge|SyntaxError/)) return "reply_invalid";
+  if (isNamed(/ReplyTooLarge|SyntaxError/) || says(error, /^exception parsing/)) return "reply_invalid";
   const kind = kindOf(error);
   if (status === 529 || kind === "overloaded_error") return "overloaded";
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(kind)) return "key_refused";
@@ -66,13 +66,12 @@ function codeOf(error: unknown, status: number | undefined): ProviderFailureCode
   if (status !== undefined && status >= 500) return "server_failed";
   if ((status !== undefined && status >= 400) || /invalid_request/.test(kind)) return "request_refused";
   if (kind !== "") return "server_failed";
-  if (isNamed(/APIConnectionError/) || isFetchFailure(error)) return "unreachable";
+  if (isNamed(/APIConnectionError/) || says(error, /fetch failed|Connection error/)) return "unreachable";
   return "interrupted";
 }
 
-/** `fetch` tells of a host that it cannot reach, and of nothing else, in these words. */
-function isFetchFailure(error: unknown): boolean {
-  return chainOf(error).some((one) => one instanceof Error && /fetch failed|Connection error/.test(one.message));
+function says(error: unknown, pattern: RegExp): boolean {
+  return chainOf(error).some((one) => one instanceof Error && pattern.test(one.message));
 }
 
 /** The provider's own word for the kind of error. */

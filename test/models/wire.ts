@@ -109,7 +109,11 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
       return { type: "silent" };
     case "garbage":
       return wire.isStreamed(asked)
-        ? { type: "events", events: [{ event: "message_start", data: "{" }], ending: "whole" }
+        ? {
+            type: "events",
+            events: [{ ...wire.errorEvent, ...(wire.errorEvent.event ? { event: "message_start" } : {}), data: "{" }],
+            ending: "whole",
+          }
         : { type: "text", body: "{" };
     case "event":
       return { type: "events", events: [wire.errorEvent], ending: "whole" };

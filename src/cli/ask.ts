@@ -1,0 +1,124 @@
+import type { AgentReport } from "../agent/agent.ts";
+import { agentEndingText } from "../agent/ending.ts";
+import type { AgentEvent } from "../agent/event.ts";
+import { optionError } from "../errors.ts";
+import { cleanText } from "../output/clean-text.ts";
+import { createRuntime } from "../runtime.ts";
+import { type ProgramsOption, PROGRAMS_OPTIONS } from "../agent/transcript.ts";
+import { EXIT } from "./exit-code.ts";
+import { loadTools } from "./load-tools.ts";
+import { parseModel } from "./parse-model.ts";
+import { parseSandbox } from "./parse-sandbox.ts";
+import { table } from "./table.ts";
+
+export interface AskOptions {
+  readonly model: string;
+  readonly tools: string;
+  readonly programs?: string;
+  readonly sandbox: string;
+  readonly baseUrl?: string;
+  readonly maxTurns?: string;
+  readonly stream: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * `portcullis ask`: gives a model a task. Its words go to standard output as they come, calls and programs to standard
+ * error. Resolves with the exit code, which is 0 only for an answer.
+ */
+export async function ask(task: string, options: AskOptions): Promise<number> {
+  const { json = false, stream, baseUrl } = options;
+  const programs = parsePrograms(options.programs);
+  const maxTurns = parseTurns(options.maxTurns);
+  const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
+  const tools = await loadTools(options.tools);
+  const cancel = new AbortController();
+  const onInterrupt = () => cancel.abort();
+  process.once("SIGINT", onInterrupt);
+  try {
+    await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
+    const report = await runtime.agent({
+      model,
+      task,
+      signal: cancel.signal,
+      ...(programs === undefined ? {} : { programs }),
+      ...(maxTurns === undefined ? {} : { maxTurns }),
+      ...(json ? {} : { onEvent: show }),
+    });
+    if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
+    else conclude(report);
+    return exitCodeOf(report);
+  } finally {
+    process.off("SIGINT", onInterrupt);
+  }
+}
+
+function parsePrograms(text: string | undefined): ProgramsOption | undefined {
+  const found = PROGRAMS_OPTIONS.find((option) => option === text);
+  if (text !== undefined && found === undefined) throw optionError("--programs", PROGRAMS_OPTIONS.join(", "), text);
+  return found;
+}
+
+function parseTurns(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,5}$/.test(text) || Number(text) < 1) throw optionError("--max-turns", "a whole number from 1", text);
+  return Number(text);
+}
+
+function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): object {
+  return { ending, answer, turns: transcript.turns, calls, usage };
+}
+
+/** Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal. */
+function show(event: AgentEvent): void {
+  const note = (text: string) => process.stderr.write(`${cleanText(text)}\n`);
+  switch (event.type) {
+    case "text":
+      process.stdout.write(cleanText(event.text));
+      break;
+    case "program_started":
+      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${event.source.trimEnd()}\n──`);
+      break;
+    case "program_ended":
+      note(`program ${event.isError ? "failed" : "done"}`);
+      break;
+    case "call_ended": {
+      const { tool, caller, result, ms } = event.line;
+      note(`${caller === "direct" ? "call" : "  call from the program"}: ${tool} → ${result}, ${Math.round(ms)} ms`);
+      break;
+    }
+    case "turn_ended":
+      process.stdout.write("\n");
+      break;
+    default:
+  }
+}
+
+function conclude({ ending, transcript, usage }: AgentReport): void {
+  if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${cleanText(agentEndingText(ending))}\n`);
+  const row = (
+    name: string,
+    tokens: { readonly inputTokens: number; readonly outputTokens: number },
+    calls: number,
+  ) => [name, `${tokens.inputTokens}`, `${tokens.outputTokens}`, `${calls}`];
+  const rows = transcript.turns.map(({ turn }, index) => row(`turn ${index + 1}`, turn.usage, turn.calls.length));
+  const head = ["", "tokens in", "tokens out", "calls"];
+  process.stderr.write(`${table(head, [...rows, row("all", usage, usage.calls)], head.slice(1))}\n`);
+}
+
+function exitCodeOf({ ending }: AgentReport): number {
+  switch (ending.type) {
+    case "answered":
+      return EXIT.completed;
+    case "refused":
+      return EXIT.refused;
+    case "turns_spent":
+    case "tokens_spent":
+    case "cut_off":
+      return EXIT.stopped;
+    case "provider_failed":
+      return EXIT.environment;
+    case "cancelled":
+      return EXIT.cancelled;
+  }
+}

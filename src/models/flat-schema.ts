@@ -1,0 +1,82 @@
+import { type JsonSchema, resolveReference } from "../tools/schema.ts";
+import { type Fields, isFields } from "./fields.ts";
+
+/** Words that Gemini's schemas have. */
+const WORDS = [
+  "format",
+  "title",
+  "description",
+  "enum",
+  "minItems",
+  "maxItems",
+  "required",
+  "minimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "pattern",
+];
+/** Parts that one schema may come to: references can make a small schema stand for an enormous one. */
+const MOST_PARTS = 2000;
+
+/**
+ * A schema in the words that Gemini has: references written out, alternatives and constants said in their own way, the
+ * rest left out. It is what the model is told; the gate holds its calls to the schema as it was defined.
+ */
+export function flatSchema(schema: JsonSchema): JsonSchema {
+  return new Flattener(schema).flatten(schema, []);
+}
+
+class Flattener {
+  readonly #root: JsonSchema;
+  #parts = 0;
+
+  constructor(root: JsonSchema) {
+    this.#root = root;
+  }
+
+  flatten(schema: unknown, following: readonly string[]): Fields {
+    this.#parts += 1;
+    if (!isFields(schema) || this.#parts > MOST_PARTS) return {};
+    if (typeof schema.$ref === "string") return this.#follow(schema, schema.$ref, following);
+    const flat: Record<string, unknown> = Object.fromEntries(
+      WORDS.filter((word) => word in schema).map((word) => [word, schema[word]]),
+    );
+    if ("const" in schema) flat.enum = [schema.const];
+    if (typeof schema.type === "string") flat.type = schema.type;
+    const types = Array.isArray(schema.type) ? schema.type.map((type: unknown) => ({ ...schema, type })) : undefined;
+    const alternatives = schema.anyOf ?? schema.oneOf ?? types;
+    if (Array.isArray(alternatives)) flat.anyOf = alternatives.map((one) => this.flatten(one, following));
+    if (schema.items !== undefined) flat.items = this.flatten(schema.items, following);
+    if (isFields(schema.properties))
+      flat.properties = Object.fromEntries(
+        Object.entries(schema.properties).map(([name, property]) => [name, this.flatten(property, following)]),
+      );
+    // A schema of all at once is one that has the words of each.
+    const all = Array.isArray(schema.allOf) ? schema.allOf.map((one) => this.flatten(one, following)) : [];
+    return all.reduce<Fields>(
+      (joined, one) => join(joined, one),
+      types ? only(flat, "description", "title", "anyOf") : flat,
+    );
+  }
+
+  #follow(schema: Fields, reference: string, following: readonly string[]): Fields {
+    const said = only(schema, "description");
+    // What refers to itself has no end when it is written out.
+    if (following.includes(reference)) return { ...said, type: "object" };
+    return { ...this.flatten(resolveReference(this.#root, reference), [...following, reference]), ...said };
+  }
+}
+
+function only(fields: Fields, ...names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+}
+
+function join(one: Fields, other: Fields): Fields {
+  const properties =
+    isFields(one.properties) || isFields(other.properties)
+      ? { properties: { ...(one.properties as Fields), ...(other.properties as Fields) } }
+      : {};
+  const lists = [one.required, other.required].filter((list) => Array.isArray(list)).flat();
+  return { ...one, ...other, ...properties, ...(lists.length > 0 ? { required: [...new Set(lists)] } : {}) };
+}

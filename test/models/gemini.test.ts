@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { jsonSchema } from "../../src/index.ts";
+import { flatSchema } from "../../src/models/flat-schema.ts";
+import { makeTool } from "../gate/open-session.ts";
+import { geminiWire } from "./gemini-wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
+import { serve, type Served, type WireStep } from "./wire.ts";
+
+behavesAsModel("Gemini", geminiWire);
+
+const call = (name: string, args: object, id?: string) => ({
+  functionCall: { ...(id === undefined ? {} : { id }), name, args },
+});
+const partsOf = ({ asked }: Served, request: number, place: number) =>
+  (asked[request]?.body.contents as { parts: Record<string, unknown>[] }[] | undefined)?.at(place)?.parts;
+
+describe.each([
+  ["streamed", true],
+  ["in one piece", false],
+])("Gemini, %s", (_, stream) => {
+  const run = async (script: readonly WireStep[], asking: Asking = {}) => {
+    await using served = await serve(geminiWire, script);
+    const report = await ask(served, { stream, ...asking });
+    return { ...report, served };
+  };
+
+  test("G1: of two calls at once the first is signed, and the signature stays where it was", async () => {
+    const parts = [{ ...call("f", { k: 1 }, "fc-1"), thoughtSignature: "c2lnMQ==" }, call("f", { k: 2 }, "fc-2")];
+    const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(partsOf(served, 1, 1)).toEqual(parts);
+    expect(partsOf(served, 1, 2)).toEqual([
+      { functionResponse: { id: "fc-1", name: "f", response: { output: 1 } } },
+      { functionResponse: { id: "fc-2", name: "f", response: { output: 2 } } },
+    ]);
+  });
+
+  test("G2: each step keeps its signature", async () => {
+    const step = (k: number) => ({
+      raw: { parts: [{ ...call("f", { k }, `fc-${k}`), thoughtSignature: `c2ln${k}` }] },
+    });
+    const { answer, served } = await run([step(1), step(2), { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect([1, 3].map((place) => partsOf(served, 2, place)?.[0]?.thoughtSignature)).toEqual(["c2ln1", "c2ln2"]);
+  });
+
+  test("G3: a list is the output in an object", async () => {
+    const list = makeTool({ name: "list", allowedCallers: ["direct"], handler: () => [1, 2] });
+    const { served } = await run([{ calls: [{ id: "fc-1", tool: "list" }] }, { text: "4" }], { tools: [list] });
+    expect(partsOf(served, 1, -1)).toEqual([
+      { functionResponse: { id: "fc-1", name: "list", response: { output: [1, 2] } } },
+    ]);
+  });
+
+  test("G4: a failure is an error in an object", async () => {
+    const broken = makeTool({
+      name: "broken",
+      allowedCallers: ["direct"],
+      handler: () => {
+        throw new Error("hunter2");
+      },
+    });
+    const { served } = await run([{ calls: [{ id: "fc-1", tool: "broken" }] }, { text: "4" }], { tools: [broken] });
+    expect(partsOf(served, 1, -1)).toEqual([
+      {
+        functionResponse: {
+          id: "fc-1",
+          name: "broken",
+          response: { error: expect.stringMatching(/^broken failed\. (?!.*hunter2)/) },
+        },
+      },
+    ]);
+  });
+
+  test("G5: calls without ids are answered without, in their order", async () => {
+    const parts = [call("f", { k: 1 }), call("f", { k: 2 })];
+    const { answer, served, calls } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(partsOf(served, 1, -1)).toEqual(
+      [1, 2].map((output) => ({ functionResponse: { name: "f", response: { output } } })),
+    );
+    expect(new Set(calls.map(({ callId }) => callId)).size).toBe(2);
+  });
+
+  test("G6: the model is told a schema in Gemini's words, and its calls are held to the tool's own", async () => {
+    const schema = jsonSchema({
+      type: "object",
+      properties: { size: { $ref: "#/$defs/size" }, unit: { const: "cm" } },
+      required: ["size"],
+      $defs: { size: { oneOf: [{ type: "integer", minimum: 1 }, { type: "null" }] } },
+    });
+    const f = counted("f", { input: schema });
+    const { answer, served, transcript } = await run(
+      [{ calls: [{ tool: "f", input: { size: 1, unit: "m" } }] }, { text: "4" }],
+      { tools: [f.tool] },
+    );
+    expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
+    expect(transcript.turns[0]?.results).toMatchObject([{ isError: true }]);
+  });
+
+  test("G8: a signature on a part without words stays", async () => {
+    const parts = [{ text: "Hm." }, { text: "", thoughtSignature: "c2ln" }, call("f", { k: 1 }, "fc-1")];
+    const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(partsOf(served, 1, 1)).toContainEqual({ text: "", thoughtSignature: "c2ln" });
+  });
+
+  test("what the model thought is not what it says", async () => {
+    const { answer } = await run([{ raw: { parts: [{ text: "private", thought: true }, { text: "4" }] } }]);
+    expect(answer).toBe("4");
+  });
+
+  test.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "SOMETHING_NEW"])(
+    "%s is a failure, and nothing is done",
+    async (finishReason) => {
+      const f = counted("f");
+      const { ending } = await run([{ raw: { parts: [call("f", { k: 1 })], finishReason } }], { tools: [f.tool] });
+      expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
+      expect(f.inputs).toEqual([]);
+    },
+  );
+
+  test("a prompt that is blocked is a refusal", async () => {
+    const { ending } = await run([{ raw: { parts: [], candidates: [], promptFeedback: { blockReason: "SAFETY" } } }]);
+    expect(ending).toEqual({ type: "refused", reason: "Gemini does not take the prompt: SAFETY." });
+  });
+});
+
+test("a schema is flattened: references written out, one of many is any of many, a constant is an enumeration", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      a: { $ref: "#/$defs/a", description: "an a" },
+      b: { oneOf: [{ const: 1 }, { type: ["string", "null"] }] },
+      c: {
+        allOf: [{ type: "object", properties: { x: { type: "string" } }, required: ["x"] }, { properties: { y: {} } }],
+      },
+      d: { $ref: "#" },
+    },
+    additionalProperties: false,
+    $defs: { a: { type: "array", items: { type: "integer", exclusiveMinimum: 0 }, uniqueItems: true } },
+  };
+  expect(flatSchema(schema)).toEqual({
+    type: "object",
+    properties: {
+      a: { type: "array", items: { type: "integer" }, description: "an a" },
+      b: { anyOf: [{ enum: [1] }, { anyOf: [{ type: "string" }, { type: "null" }] }] },
+      c: { type: "object", properties: { x: { type: "string" }, y: {} }, required: ["x"] },
+      d: expect.objectContaining({ type: "object", properties: expect.objectContaining({ d: { type: "object" } }) }),
+    },
+  });
+  expect(flatSchema(z.toJSONSchema(z.object({ k: z.number() })))).toEqual({
+    type: "object",
+    properties: { k: { type: "number" } },
+    required: ["k"],
+  });
+});
