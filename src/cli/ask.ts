@@ -43,7 +43,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
       signal: cancel.signal,
       ...(programs === undefined ? {} : { programs }),
       ...(maxTurns === undefined ? {} : { maxTurns }),
-      ...(json ? {} : { onEvent: show }),
+      ...(json ? {} : { onEvent: showConversation() }),
     });
     if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
     else conclude(report);
@@ -70,12 +70,22 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
 }
 
 /** Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal. */
-function show(event: AgentEvent): void {
+function showConversation(): (event: AgentEvent) => void {
+  let inLine = false;
+  return (event) => {
+    if (event.type === "text" && event.text !== "") {
+      process.stdout.write(cleanText(event.text));
+      inLine = !event.text.endsWith("\n");
+    } else if (event.type === "turn_ended" && inLine) {
+      process.stdout.write("\n");
+      inLine = false;
+    } else showWork(event);
+  };
+}
+
+function showWork(event: AgentEvent): void {
   const note = (text: string) => process.stderr.write(`${cleanText(text)}\n`);
   switch (event.type) {
-    case "text":
-      process.stdout.write(cleanText(event.text));
-      break;
     case "program_started":
       note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${event.source.trimEnd()}\n──`);
       break;
@@ -87,9 +97,6 @@ function show(event: AgentEvent): void {
       note(`${caller === "direct" ? "call" : "  call from the program"}: ${tool} → ${result}, ${Math.round(ms)} ms`);
       break;
     }
-    case "turn_ended":
-      process.stdout.write("\n");
-      break;
     default:
   }
 }

@@ -231,8 +231,9 @@ export function behavesAsModel(name: string, wire: Wire): void {
       const asking = ask(served, {
         stream,
         signal: controller.signal,
-        onEvent: (event) => event.type === "conversation_started" && setImmediate(() => controller.abort()),
       });
+      await served.silenced;
+      controller.abort();
       expect((await asking).ending).toEqual({ type: "cancelled" });
     });
 

@@ -62,6 +62,9 @@ export interface Served extends AsyncDisposable {
   readonly asked: readonly Asked[];
   readonly refusals: readonly string[];
   readonly abandoned: Promise<void>;
+  /** Resolves once somebody waits for an answer that will not come. */
+  readonly silenced: Promise<void>;
+  readonly url: string;
   readonly model: (options?: WireModelOptions & { readonly apiKey?: string; readonly path?: string }) => Model;
 }
 
@@ -71,6 +74,7 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
   const replies: unknown[] = [];
   const refusals: string[] = [];
   let at = 0;
+  const { promise: silenced, resolve: onSilenced } = Promise.withResolvers<void>();
   const refused = (status: number, message: string): Given => {
     refusals.push(message);
     return { type: "json", status, body: wire.error(status, message) };
@@ -82,7 +86,10 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
     const step = script[at];
     at += 1;
     if (step === undefined) return refused(400, "the script is at its end");
-    if ("fault" in step) return faulty(wire, step, one);
+    if ("fault" in step) {
+      if (step.fault === "silent") onSilenced();
+      return faulty(wire, step, one);
+    }
     asked.push(one);
     const turn = typeof step === "function" ? step(one) : step;
     replies.push(wire.json(turn, at));
@@ -95,6 +102,8 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
     asked,
     refusals,
     abandoned: server.abandoned,
+    silenced,
+    url: server.url,
     model: ({ apiKey = wire.key, path = "", ...options } = {}) =>
       wire.model({ retries: 0, ...options, apiKey, baseUrl: server.url + path }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

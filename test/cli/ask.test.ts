@@ -1,0 +1,126 @@
+import { expect, test, vi } from "vitest";
+import { anthropicWire } from "../models/anthropic-wire.ts";
+import { chatWire } from "../models/openai-chat-wire.ts";
+import { geminiWire } from "../models/gemini-wire.ts";
+import { responsesWire } from "../models/openai-responses-wire.ts";
+import { serve, type Wire, type WireStep } from "../models/wire.ts";
+import { fixtures, portcullis, root, start } from "./command.ts";
+
+vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
+vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
+vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
+
+const tools = `${root}examples/flights/tools.ts`;
+const MODELS: readonly [string, Wire][] = [
+  ["anthropic:claude-test", anthropicWire],
+  ["openai:gpt-test", responsesWire],
+  ["openai-chat:gpt-test", chatWire],
+  ["gemini:gemini-test", geminiWire],
+];
+const PROGRAM = 'return (await tools.airports.get({ iata: "JFK" })).city';
+const SCRIPT: readonly WireStep[] = [{ text: "I look.", calls: [{ program: PROGRAM }] }, { text: "It is New York." }];
+
+async function ask(wire: Wire, model: string, script: readonly WireStep[], ...options: readonly string[]) {
+  await using served = await serve(wire, script);
+  const finished = await portcullis([
+    "ask",
+    "Where is JFK?",
+    "--model",
+    model,
+    "--tools",
+    tools,
+    "--base-url",
+    served.url,
+    ...options,
+  ]);
+  return { ...finished, served };
+}
+
+test.each(MODELS)(
+  "%s: its words go to standard output, its program and what came of it to standard error",
+  async (model, wire) => {
+    const { code, stdout, stderr, served } = await ask(wire, model, SCRIPT);
+    expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
+    expect(stderr).toContain(PROGRAM);
+    expect(stderr).toContain("call from the program: airports.get → object");
+    expect(stderr).toMatch(/^all +2\d\d +40 +1$/m);
+  },
+);
+
+test("--json prints one document, and --no-stream asks for turns in one piece", async () => {
+  const { code, stdout, stderr, served } = await ask(
+    anthropicWire,
+    "anthropic:claude-test",
+    SCRIPT,
+    "--json",
+    "--no-stream",
+  );
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ending: { type: "answered" },
+    answer: "It is New York.",
+    turns: [{ turn: { type: "turn" }, results: [{ text: '"New York"' }] }, { results: [] }],
+    calls: [],
+    usage: { turns: 2, calls: 1 },
+  });
+  expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
+  expect(stdout).not.toContain(anthropicWire.key);
+});
+
+test("SIGINT ends it, with the document all the same", async () => {
+  await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
+  const options = ["--model", "anthropic:claude-test", "--tools", tools, "--base-url", served.url, "--json"];
+  const { child, finished } = start(["ask", "Where is JFK?", ...options]);
+  const done = finished();
+  await served.silenced;
+  child.kill("SIGINT");
+  const { code, stdout } = await done;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ ending: { type: "cancelled" }, turns: [{ results: [{ text: "1" }] }] });
+});
+
+test.each<[readonly WireStep[], readonly string[], number, string]>([
+  [[{ end: "refused" }], [], 3, "refused: The model would not do it"],
+  [[{ calls: [{ program: "return 1" }] }], ["--max-turns", "1"], 4, "turns_spent: The model had 1 turns"],
+  [
+    [{ fault: "status", status: 403 }],
+    [],
+    5,
+    "provider_failed: Anthropic does not take the key: check ANTHROPIC_API_KEY",
+  ],
+])("an ending that is no answer has an exit code of its own, %#", async (script, options, code, message) => {
+  const finished = await ask(anthropicWire, "anthropic:claude-test", script, ...options);
+  expect(finished.code).toBe(code);
+  expect(finished.stderr).toContain(message);
+});
+
+test.each<[readonly string[], string]>([
+  [
+    ["--model", "claude"],
+    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got "claude".',
+  ],
+  [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1, got "0".'],
+  [["--model", "anthropic:m", "--programs", "remote"], '--programs: expected local, hosted, none, got "remote".'],
+  [
+    ["--model", "anthropic:m", "--base-url", "nowhere"],
+    "anthropic({ baseUrl }): expected an origin like https://example.com",
+  ],
+  [
+    ["--model", "gemini:m", "--programs", "hosted"],
+    'programs: expected "local" or "none", for gemini:m runs no programs',
+  ],
+])("wrong usage is told: %j", async (options, message) => {
+  const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);
+  expect(stderr).toContain(message);
+  expect(code).toBe(2);
+});
+
+test("without a key it says so, and what works without one", async () => {
+  vi.stubEnv("OPENAI_API_KEY", "");
+  const { code, stderr } = await portcullis(["ask", "x", "--model", "openai:m", "--tools", tools]);
+  vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
+  expect(code).toBe(5);
+  expect(stderr).toBe(
+    "portcullis: There is no key for openai: set OPENAI_API_KEY. Without a key, make demo (portcullis demo) shows what programs do.\n",
+  );
+});
