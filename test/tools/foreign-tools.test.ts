@@ -1,0 +1,167 @@
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
+import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
+import { tool as agentsTool } from "@openai/agents";
+import { jsonSchema as aiSchema, tool as aiTool } from "ai";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import {
+  createMemorySandbox,
+  createRuntime,
+  fromAiSdk,
+  fromAnthropic,
+  fromOpenAIAgents,
+  type Tool,
+} from "../../src/index.ts";
+
+const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
+const k = z.object({ k: z.number().default(7) });
+
+/** What a program gets of a call, or the message of its refusal or failure. */
+async function call(tools: readonly Tool[], expression: string): Promise<unknown> {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve: () => false });
+  const { outcome } = await runtime.execute(
+    `try { return await tools.${expression} } catch (error) { return error.message }`,
+  );
+  return outcome.type === "completed" ? outcome.value : outcome;
+}
+
+// ---- the AI SDK ------------------------------------------------------------------------------------------------
+
+test("a tool of the AI SDK is called with what its schema makes of the input, and told its call", async () => {
+  const options: unknown[] = [];
+  const double = aiTool({
+    description: "Twice",
+    inputSchema: k,
+    execute: ({ k }, { toolCallId, abortSignal }) => {
+      options.push([toolCallId, abortSignal instanceof AbortSignal]);
+      return { twice: k * 2 };
+    },
+  });
+  const tools = fromAiSdk({ double }, policy);
+  expect(await call(tools, "double({})")).toEqual({ twice: 14 });
+  expect(options).toEqual([["1", true]]);
+  expect(await call(tools, 'double({ k: "x" })')).toContain("The input of double does not fit");
+});
+
+test("plain JSON Schema, and a validation of one's own, hold", async () => {
+  const schema = aiSchema<{ k: number }>({ type: "object", properties: { k: { type: "number" } }, required: ["k"] });
+  const odd = aiSchema<{ k: number }>(
+    { type: "object", properties: { k: { type: "number" } } },
+    {
+      validate: (value) =>
+        (value as { k: number }).k % 2 === 1
+          ? { success: true, value: value as { k: number } }
+          : { success: false, error: new Error("not odd") },
+    },
+  );
+  const execute = ({ k }: { k: number }) => k;
+  const tools = fromAiSdk(
+    {
+      plain: aiTool({ description: "Plain", inputSchema: schema, execute }),
+      odd: aiTool({ description: "Odd", inputSchema: odd, execute }),
+    },
+    policy,
+  );
+  expect(await call(tools, "plain({ k: 1 })")).toBe(1);
+  expect(await call(tools, "plain({})")).toContain("The input of plain does not fit");
+  expect(await call(tools, "odd({ k: 3 })")).toBe(3);
+  expect(await call(tools, "odd({ k: 2 })")).toContain("not odd");
+});
+
+test("of results that come as they are made, the last counts; what asks for approval still does", async () => {
+  const tools = fromAiSdk(
+    {
+      steps: aiTool({
+        description: "Steps",
+        inputSchema: k,
+        async *execute() {
+          yield 1;
+          yield 2;
+        },
+      }),
+      paid: aiTool({ description: "Paid", inputSchema: k, execute: () => "paid", needsApproval: true }),
+    },
+    policy,
+  );
+  expect(await call(tools, "steps({})")).toBe(2);
+  expect(await call(tools, "paid({})")).toContain("was not approved");
+});
+
+test("what the AI SDK's client would run itself cannot be taken over", () => {
+  const tool = aiTool({ description: "Nothing", inputSchema: k });
+  expect(() => fromAiSdk({ tool }, policy)).toThrow('fromAiSdk: tool "tool" cannot be taken over: it has no execute.');
+});
+
+// ---- Anthropic -------------------------------------------------------------------------------------------------
+
+test("Anthropic's runnable tools are called, and their text is a text", async () => {
+  const tools = fromAnthropic(
+    [
+      betaZodTool({ name: "double", description: "Twice", inputSchema: k, run: ({ k }) => String(k * 2) }),
+      betaTool({
+        name: "blocks",
+        description: "Blocks",
+        inputSchema: { type: "object", properties: { k: { type: "number" } }, required: ["k"] },
+        run: ({ k }) => [
+          { type: "text", text: `${k}` },
+          { type: "text", text: "and" },
+        ],
+      }),
+    ],
+    policy,
+  );
+  expect(await call(tools, "double({})")).toBe("14");
+  expect(await call(tools, "blocks({ k: 3 })")).toBe("3\nand");
+  expect(await call(tools, "blocks({})")).toContain("The input of blocks does not fit");
+});
+
+// ---- OpenAI Agents ---------------------------------------------------------------------------------------------
+
+test("functions of OpenAI Agents are called, ask for approval, and fail as they say", async () => {
+  const parameters = z.object({ k: z.number() });
+  const description = "For tests";
+  const throws = () => {
+    throw new Error("hunter2");
+  };
+  const tools = fromOpenAIAgents(
+    [
+      agentsTool({ name: "double", description, parameters, execute: ({ k }) => ({ twice: k * 2 }) }),
+      agentsTool({ name: "paid", description, parameters, needsApproval: true, execute: () => "paid" }),
+      agentsTool({ name: "soft", description, parameters, execute: throws }),
+      agentsTool({ name: "hard", description, parameters, errorFunction: null, execute: throws }),
+    ],
+    (name) => (name === "double" ? policy : { ...policy, effect: "write" }),
+  );
+  expect(tools.map(({ effect }) => effect)).toEqual(["read", "write", "write", "write"]);
+  expect(await call(tools, "double({ k: 2 })")).toEqual({ twice: 4 });
+  expect(await call(tools, "double({})")).toContain("The input of double does not fit");
+  expect(await call(tools, "paid({ k: 2 })")).toContain("was not approved");
+  expect(await call(tools, "soft({ k: 2 })")).toMatch(/error occurred/);
+  expect(await call(tools, "hard({ k: 2 })")).toMatch(/^hard failed\. Why is known to its operator only/);
+});
+
+// ---- what has to be said ---------------------------------------------------------------------------------------
+
+test("who may call has to be said, and a name that programs cannot write can be changed", () => {
+  const tool = betaZodTool({ name: "get-weather", description: "Weather", inputSchema: k, run: () => "sun" });
+  expect(() => fromAnthropic([tool], { effect: "read", name: "a" } as never)).toThrow(
+    "allowedCallers: expected a list",
+  );
+  expect(() => fromAnthropic([tool], policy)).toThrow('Tool "get-weather": this name cannot be used');
+  expect(fromAnthropic([tool], { ...policy, name: "weather.get" })[0]?.name).toBe("weather.get");
+});
+
+test.each<[() => unknown, string]>([
+  [() => fromAiSdk(null as never, policy), "fromAiSdk(tools): expected tools by their names, got null."],
+  [() => fromAnthropic({} as never, policy), "fromAnthropic(tools): expected an array of runnable tools, got {}."],
+  [
+    () => fromOpenAIAgents([{ type: "hosted_tool", name: "web" }], policy),
+    'fromOpenAIAgents: tool "web" cannot be taken over: it is no function tool.',
+  ],
+  [
+    () => fromAnthropic([{ name: "a", input_schema: 5, run: () => 1 }], policy),
+    'fromAnthropic: tool "a" cannot be taken over: its input schema is 5.',
+  ],
+])("what is no tool of the library is told, %#", (act, message) => {
+  expect(act).toThrow(message);
+});
