@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image test check format lint types bench bench-peers build dist clean
+.PHONY: demo demo-docker image test live check format lint types bench bench-peers build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -30,6 +30,10 @@ image: $(PACKAGES)
 # Where no Docker engine answers and one can be started (root, Debian), the first test with containers starts one.
 test: $(PACKAGES)
 	@vitest run
+
+# A small task for the real model of each provider whose key is in the environment. It costs a few cents.
+live: $(PACKAGES)
+	@node --conditions=portcullis-source test/models/live.ts
 
 check: format lint types test
 

@@ -1,0 +1,91 @@
+import { z } from "zod";
+import {
+  anthropic,
+  createRuntime,
+  defineTool,
+  gemini,
+  type Model,
+  openai,
+  openaiChat,
+  type ProgramsOption,
+} from "../../src/index.ts";
+
+/** What `make live` asks, of each provider whose key is in the environment. A model can be chosen by a variable of its own. */
+const MODELS: readonly {
+  readonly key: string;
+  readonly variable: string;
+  readonly fallback: string;
+  readonly make: (model: string) => Model;
+  readonly programs: readonly ProgramsOption[];
+}[] = [
+  {
+    key: "ANTHROPIC_API_KEY",
+    variable: "ANTHROPIC_MODEL",
+    fallback: "claude-sonnet-4-5",
+    make: (model) => anthropic({ model }),
+    programs: ["local", "hosted"],
+  },
+  {
+    key: "OPENAI_API_KEY",
+    variable: "OPENAI_MODEL",
+    fallback: "gpt-5.4",
+    make: (model) => openai({ model }),
+    programs: ["local", "hosted"],
+  },
+  {
+    key: "OPENAI_API_KEY",
+    variable: "OPENAI_CHAT_MODEL",
+    fallback: "gpt-5.4",
+    make: (model) => openaiChat({ model }),
+    programs: ["local"],
+  },
+  {
+    key: "GEMINI_API_KEY",
+    variable: "GEMINI_MODEL",
+    fallback: "gemini-3-flash",
+    make: (model) => gemini({ model }),
+    programs: ["local"],
+  },
+];
+
+const units = new Map([
+  ["K-9", 17],
+  ["K-10", 25],
+]);
+const getStock = defineTool({
+  name: "warehouse.getStock",
+  description: "Units of one article",
+  input: z.object({ sku: z.enum(["K-9", "K-10"]) }),
+  output: z.object({ units: z.number() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  handler: ({ sku }) => ({ units: units.get(sku) ?? 0 }),
+});
+const TASK =
+  "How many units of K-9 and K-10 are there together? Ask the warehouse from one program, and answer with the number only.";
+
+let failed = 0;
+for (const { key, variable, fallback, make, programs } of MODELS) {
+  const name = process.env[variable] ?? fallback;
+  if (!process.env[key]) {
+    process.stdout.write(`skipped ${variable} (${name}): ${key} is not set\n`);
+    continue;
+  }
+  const model = make(name);
+  for (const where of programs) {
+    await using runtime = await createRuntime({ tools: [getStock] });
+    const { ending, usage } = await runtime.agent({
+      model,
+      task: TASK,
+      programs: where,
+      maxTurns: 8,
+      maxTokens: 50_000,
+    });
+    const right = ending.type === "answered" && ending.answer.includes("42") && usage.calls === 2;
+    failed += right ? 0 : 1;
+    process.stdout.write(
+      `${right ? "right  " : "WRONG  "} ${model.name}, programs ${where}: ${JSON.stringify(ending)}, ${JSON.stringify(usage)}\n`,
+    );
+  }
+}
+process.exitCode = failed === 0 ? 0 : 1;
