@@ -37,3 +37,29 @@ test("where several limits are in the way, calls come first, then the one input,
   budget.arrive();
   expect(budget.takeInput(9)?.limit).toBe("calls");
 });
+
+// ---- under another ---------------------------------------------------------------------------------------------
+
+test("calls count against the budget above too, and its limit is in the way of both", () => {
+  const above = new Budget({ ...ROOMY, calls: 2 });
+  const [one, other] = [new Budget(ROOMY, above), new Budget(ROOMY, above)];
+  one.arrive();
+  other.arrive();
+  expect(one.takeInput(1)).toBeUndefined();
+  other.arrive();
+  expect(other.takeInput(1)).toEqual({ limit: "calls", allowed: 2, seen: 3 });
+  expect([one.calls, other.calls, above.calls]).toEqual([1, 2, 3]);
+});
+
+test("tokens count against all above, and the least that is left anywhere is left", () => {
+  const above = new Budget(ROOMY, undefined, 100);
+  const below = new Budget(ROOMY, above, 80);
+  expect([above.tokensLeft, below.tokensLeft, new Budget(ROOMY).tokensLeft]).toEqual([
+    100,
+    80,
+    Number.POSITIVE_INFINITY,
+  ]);
+  below.takeTokens(50);
+  above.takeTokens(30);
+  expect([above.tokensLeft, below.tokensLeft]).toEqual([20, 20]);
+});

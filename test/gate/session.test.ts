@@ -336,3 +336,66 @@ test("a program gets what the output schema makes of a result", async () => {
   const { call } = openSession({ tools: [makeTool<z.ZodObject, typeof output>({ output, handler })] });
   expect(await call()).toEqual({ ok: true, text: '{"shown":"yes"}', bytes: 15 });
 });
+
+// ---- given up --------------------------------------------------------------------------------------------------
+
+test("a call that is given up is aborted, journalled as dropped and answered by nothing; the session goes on", async () => {
+  const held = holdCalls();
+  const contexts: CallContext[] = [];
+  const handler = (_: unknown, context: CallContext) => {
+    contexts.push(context);
+    return held.handler();
+  };
+  const { session, call, records, events } = openSession({ tools: [makeTool({ handler })] });
+  const [late, good] = [call({}, { callId: "late" }), call({}, { callId: "good" })];
+  await held.untilStarted(2);
+  await session.giveUp("late", "Nobody waits any more.");
+  expect(await late).toBeUndefined();
+  expect(contexts[0]?.signal.reason).toEqual(new Error("Nobody waits any more."));
+  held.release();
+  held.release();
+  expect(await good).toMatchObject({ ok: true });
+  await session.giveUp("late", "Again.");
+  await session.giveUp("good", "Too late.");
+  expect(records.map(({ call, decision }) => [call, decision])).toEqual([
+    ["late", "allowed"],
+    ["good", "allowed"],
+    ["late", "dropped"],
+  ]);
+  expect(session.lines).toMatchObject([
+    { callId: "late", result: "aborted", ok: false, started: true },
+    { callId: "good", ok: true },
+  ]);
+  expect(events.filter(({ type }) => type === "call_ended")).toHaveLength(2);
+});
+
+test("a call that is given up while its input is checked, or its approval is asked, never starts", async () => {
+  const { schema, release } = heldSchema();
+  const held = holdCalls();
+  const tools = [
+    makeTool({ name: "checked", input: schema, handler: held.handler }),
+    makeTool({ name: "asked", approval: "always", handler: held.handler }),
+  ];
+  const { session, call } = openSession({ tools, approve: () => new Promise(() => {}) });
+  const answers = [call({}, { callId: "a", tool: "checked" }), call({}, { callId: "b", tool: "asked" })];
+  await idle();
+  await Promise.all(["a", "b"].map((callId) => session.giveUp(callId, "Nobody waits any more.")));
+  release();
+  expect(await Promise.all(answers)).toEqual([undefined, undefined]);
+  expect(held.counts.started).toBe(0);
+});
+
+test("gates beside each other share the room of a tool that stands behind both", async () => {
+  const held = holdCalls();
+  const narrow = makeTool({ concurrency: 1, handler: held.handler });
+  const gate = new Gate(new ToolSet([narrow]), undefined);
+  const beside = gate.beside(new ToolSet([narrow, makeTool({ name: "other" })]), undefined);
+  const answers = [openSession({ gate }).call(), openSession({ gate: beside }).call()];
+  await held.untilStarted(1);
+  await idle();
+  expect(held.counts.started).toBe(1);
+  held.release();
+  await held.untilStarted(2);
+  held.release();
+  expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }]);
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import {
+  createRuntime,
+  createMemorySandbox,
+  replayTranscript,
+  scriptedModel,
+  type Transcript,
+} from "../../src/index.ts";
+import { makeTool } from "../gate/open-session.ts";
+import { talk } from "./talk.ts";
+
+const tools = [makeTool({ allowedCallers: ["direct"] })];
+const script = [{ text: "I look.", calls: [{ id: "c1", tool: "t" }] }, { text: "4" }];
+
+async function saved(): Promise<Transcript> {
+  const { transcript } = await talk(script, { tools });
+  return JSON.parse(JSON.stringify(transcript)) as Transcript;
+}
+
+test("a saved conversation is gone through without its provider, its tools or a key", async () => {
+  const seen: unknown[] = [];
+  const replayed = replayTranscript(await saved(), {
+    onTurn: ({ text }) => seen.push(text),
+    onResult: ({ id }, { text }) => seen.push([id, text]),
+  });
+  expect(replayed).toEqual({ type: "consistent", ending: { type: "answered", answer: "4" } });
+  expect(seen).toEqual(["I look.", ["c1", '"ok"'], "4"]);
+});
+
+test("its turns are a script, by which the same conversation can be had again", async () => {
+  const { turns, task } = await saved();
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  const { transcript } = await runtime.agent({ model: scriptedModel(turns.map(({ turn }) => turn)), task });
+  expect(transcript.turns).toEqual(turns);
+});
+
+test.each<[string, (transcript: Transcript) => unknown, number, string]>([
+  [
+    "a result is missing",
+    ({ turns }) => ({ turns: [{ ...turns[0], results: [] }, turns[1]] }),
+    1,
+    "Its calls and their results are not the same.",
+  ],
+  [
+    "a call is there twice",
+    ({ turns }) => ({ turns: [turns[0], turns[0], turns[1]] }),
+    2,
+    "The call c1 is there twice.",
+  ],
+  [
+    "something follows the answer",
+    ({ turns }) => ({ turns: [turns[1], turns[0]] }),
+    1,
+    "It ended the conversation (answered), and another follows.",
+  ],
+  [
+    "the answer is another",
+    () => ({ ending: { type: "answered", answer: "5" } }),
+    2,
+    "The ending answered does not follow from it.",
+  ],
+  [
+    "it ended though it had answered",
+    () => ({ ending: { type: "turns_spent", allowed: 2 } }),
+    2,
+    "The ending turns_spent does not follow from it.",
+  ],
+])("a transcript in which %s cannot have been", async (_, change, turn, detail) => {
+  const transcript = await saved();
+  expect(replayTranscript({ ...transcript, ...(change(transcript) as Partial<Transcript>) })).toEqual({
+    type: "inconsistent",
+    turn,
+    detail,
+  });
+});
+
+test.each([
+  null,
+  5,
+  {},
+  { format: 2 },
+  { format: 1, turns: [], ending: null },
+  { format: 1, turns: [{}], ending: { type: "cancelled" } },
+])("what is no transcript is refused: %j", (value) => {
+  expect(() => replayTranscript(value as unknown as Transcript)).toThrow(/^replayTranscript\(transcript\): /);
+});
+
+test("a conversation in the journal is not replayed as a program", async () => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  const { execution } = await runtime.agent({ model: scriptedModel(script), task: "Do it." });
+  await expect(runtime.replay(execution)).rejects.toThrow("this is a model's conversation, not a program");
+});

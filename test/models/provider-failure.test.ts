@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { boundedFetch } from "../../src/models/bounded-fetch.ts";
+import { failedReply, failure } from "../../src/models/provider-failure.ts";
+import { startLoopback } from "./loopback.ts";
+
+const about = { provider: "Anthropic", keyVariable: "ANTHROPIC_API_KEY", key: "my-own-key-0123" };
+const live = new AbortController().signal;
+
+test("the key is in no failure, whatever the provider says of it", () => {
+  const { message } = failure(
+    "key_refused",
+    about,
+    "my-own-key-0123 is wrong, so is sk-proj-abcdef123456 and AIzaSyAbcdefghijk",
+    401,
+  );
+  expect(message).toBe(
+    "Anthropic does not take the key: check ANTHROPIC_API_KEY, and what it may do. It says: [key] is wrong, so is [key] and [key]",
+  );
+});
+
+test("a provider's words are on one line, and no longer than they may be", () => {
+  const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
+  expect(message).toMatch(/^Anthropic failed, also after retries\. It says: a \[31mb x+…$/);
+  expect(message.length).toBeLessThan(400);
+});
+
+test.each<[unknown, string]>([
+  [Object.assign(new Error("x"), { status: 529 }), "overloaded"],
+  [
+    Object.assign(new Error("x"), { error: { type: "error", error: { type: "overloaded_error", message: "x" } } }),
+    "overloaded",
+  ],
+  [Object.assign(new Error("x"), { error: { type: "rate_limit_error" } }), "rate_limited"],
+  [Object.assign(new Error('{"error":{"message":"API key not valid"}}'), { status: 400 }), "key_refused"],
+  [Object.assign(new Error("x"), { status: 422 }), "request_refused"],
+  [new Error("terminated", { cause: new Error("other side closed") }), "interrupted"],
+  [new Error("x", { cause: new TypeError("fetch failed") }), "unreachable"],
+  [new SyntaxError("Unexpected token"), "reply_invalid"],
+  ["text", "interrupted"],
+  [null, "interrupted"],
+  [undefined, "interrupted"],
+  [{ status: "401" }, "interrupted"],
+])("what was thrown is told apart, %#", (error, code) => {
+  expect(failedReply(error, live, about)).toMatchObject({ type: "failed", failure: { code } });
+});
+
+test("whatever is thrown after an abort is the abort", () => {
+  expect(failedReply(new Error("x"), AbortSignal.abort(), about)).toEqual({ type: "aborted" });
+});
+
+// ---- what is fetched -------------------------------------------------------------------------------------------
+
+test("a reply is read up to its limit, and no further", async () => {
+  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
+  expect(await (await boundedFetch(1000)(server.url)).text()).toHaveLength(1000);
+  await expect((await boundedFetch(999)(server.url)).text()).rejects.toThrow("The reply has more than 999 bytes.");
+});
+
+test("a redirection is not followed, for the key would go with it", async () => {
+  const reached: string[] = [];
+  await using other = await startLoopback(({ path }) => {
+    reached.push(path);
+    return { type: "text", body: "{}" };
+  });
+  await using server = await startLoopback(() => ({
+    type: "json",
+    status: 307,
+    body: {},
+    headers: { location: other.url },
+  }));
+  await expect(boundedFetch()(server.url)).rejects.toThrow("fetch failed");
+  expect(reached).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { hasCycle } from "../../src/models/schema-cycle.ts";
+import { strictSchema, withoutNulls } from "../../src/models/strict-schema.ts";
+
+const object = (properties: object, ...required: string[]) => ({ type: "object", properties, required });
+
+test.each<[object, boolean]>([
+  [object({ a: { $ref: "#" } }), true],
+  [object({ a: { $ref: "#/$defs/a" } }), false],
+  [
+    {
+      ...object({ a: { $ref: "#/$defs/a" } }),
+      $defs: { a: { type: "array", items: { $ref: "#/$defs/b" } }, b: { $ref: "#/$defs/a" } },
+    },
+    true,
+  ],
+  [{ ...object({ a: { $ref: "#/$defs/a" }, b: { $ref: "#/$defs/a" } }), $defs: { a: { type: "string" } } }, false],
+])("whether a schema refers to itself is seen, %#", (schema, cycle) => {
+  expect(hasCycle(schema as Record<string, unknown>)).toBe(cycle);
+});
+
+test("a strict schema requires everything, and null where it was optional", () => {
+  expect(strictSchema(object({ a: { type: "string" }, b: { type: "number", default: 1 } }, "a"))).toEqual({
+    type: "object",
+    properties: { a: { type: "string" }, b: { anyOf: [{ type: "number" }, { type: "null" }] } },
+    required: ["a", "b"],
+    additionalProperties: false,
+  });
+});
+
+test.each([
+  object({ a: { allOf: [] } }),
+  object({ a: { type: "object", additionalProperties: { type: "string" } } }),
+  object({ a: true as never }),
+  { type: "object" },
+])("what strict schemas have no words for is not made strict: %j", (schema) => {
+  expect(strictSchema(schema)).toBeUndefined();
+});
+
+test("a null that stands for nothing goes; one that the tool takes, or must be told of, stays", () => {
+  const schema = object(
+    {
+      gone: { type: "string" },
+      taken: { type: ["string", "null"] },
+      told: { type: "string" },
+      list: { type: "array", items: object({ gone: { type: "number" } }) },
+    },
+    "told",
+  );
+  const input = { gone: null, taken: null, told: null, other: null, list: [{ gone: null }, { gone: 1 }] };
+  expect(JSON.parse(withoutNulls(JSON.stringify(input), schema))).toEqual({
+    taken: null,
+    told: null,
+    other: null,
+    list: [{}, { gone: 1 }],
+  });
+  expect(withoutNulls("{", schema)).toBe("{");
+});
