@@ -41,7 +41,7 @@ export interface AgentReport {
   readonly ending: AgentEnding;
   /** Undefined unless the ending is `answered`. */
   readonly answer: string | undefined;
-  /** Calls of the model itself, and of its provider's programs; those of programs that ran here are in their results. */
+  /** All calls: the model's own and those of its programs. One of a program that ran here has the ids of both, like `call_2/17`. */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
   readonly transcript: Transcript;
@@ -86,6 +86,7 @@ class Talk {
   readonly #log: ExecutionLog;
   readonly #answerer: CallAnswerer;
   readonly #turns: TranscriptTurn[] = [];
+  readonly #programCalls: CallLine[] = [];
   #usage = NO_TOKENS;
 
   private constructor(
@@ -210,6 +211,7 @@ class Talk {
       { ...this.#context, above: this.session.budget },
       { source, language, limits, tenant, signal },
     );
+    this.#programCalls.push(...ran.calls.map((line) => ({ ...line, callId: `${call.id}/${line.callId}` })));
     const report = reportOf(ran, limits, this.#context.gate.tools);
     const { outcome, output } = report;
     this.#tell({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
@@ -233,7 +235,7 @@ class Talk {
       execution: this.#execution,
       ending,
       answer: ending.type === "answered" ? ending.answer : undefined,
-      calls: this.session.lines,
+      calls: [...this.session.lines, ...this.#programCalls],
       usage: { ...this.#usage, turns: this.#turns.length, calls: this.session.usage.calls },
       transcript: {
         format: 1,

@@ -66,7 +66,7 @@ function parseTurns(text: string | undefined): number | undefined {
 }
 
 function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): object {
-  return { ending, answer, turns: transcript.turns, calls, usage };
+  return { ending, answer: answer ?? null, turns: transcript.turns, calls, usage };
 }
 
 /** Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal. */

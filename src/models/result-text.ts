@@ -7,5 +7,7 @@ import type { CallResult } from "./model.ts";
 export function labelledText({ callId, text, isError, provenance }: CallResult): string {
   const { tool, bytes, cut } = provenance;
   const what = isError ? "No result" : "Result";
-  return `[${what} of ${tool}, call ${callId}, ${bytes} bytes${cut === undefined ? "" : `, ${cut}`}]\n${text}`;
+  // Where no tool was meant it is the model's own word, which may hold anything.
+  const name = /^[\w.-]+$/.test(tool) ? tool : JSON.stringify(tool);
+  return `[${what} of ${name}, call ${callId}, ${bytes} bytes${cut === undefined ? "" : `, ${cut}`}]\n${text}`;
 }

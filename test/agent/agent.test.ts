@@ -74,6 +74,7 @@ test("a program of a model runs here, and only what it returns goes back", async
   ]);
   expect(talked.ending).toEqual({ type: "answered", answer: "3" });
   expect(talked.usage.calls).toBe(1);
+  expect(talked.calls).toMatchObject([{ callId: "call-1/1", tool: "numbers", caller: "programmatic" }]);
   expect(talked.model.conversations[0]?.[0]?.opening.runProgram?.description).toContain("tools.numbers(input:");
 });
 

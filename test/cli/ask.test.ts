@@ -60,7 +60,7 @@ test("--json prints one document, and --no-stream asks for turns in one piece", 
     ending: { type: "answered" },
     answer: "It is New York.",
     turns: [{ turn: { type: "turn" }, results: [{ text: '"New York"' }] }, { results: [] }],
-    calls: [],
+    calls: [{ callId: "toolu_1_0/1", tool: "airports.get", caller: "programmatic" }],
     usage: { turns: 2, calls: 1 },
   });
   expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
@@ -76,7 +76,11 @@ test("SIGINT ends it, with the document all the same", async () => {
   child.kill("SIGINT");
   const { code, stdout } = await done;
   expect(code).toBe(130);
-  expect(JSON.parse(stdout)).toMatchObject({ ending: { type: "cancelled" }, turns: [{ results: [{ text: "1" }] }] });
+  expect(JSON.parse(stdout)).toMatchObject({
+    ending: { type: "cancelled" },
+    answer: null,
+    turns: [{ results: [{ text: "1" }] }],
+  });
 });
 
 test.each<[readonly WireStep[], readonly string[], number, string]>([
