@@ -62,6 +62,9 @@ export async function runAgent(context: AgentContext, request: AgentRequest): Pr
   try {
     conversation.say(task);
     return await talk.end(await talk.untilEnding());
+  } catch (error) {
+    await talk.abandon(error);
+    throw error;
   } finally {
     signal.removeEventListener("abort", onAbort);
     talk.session.close();
@@ -247,6 +250,16 @@ class Talk {
         ending,
       },
     };
+  }
+
+  /** The journal is not to keep it as one that still runs. */
+  async abandon(error: unknown): Promise<void> {
+    const outcome = JSON.stringify({ type: "crashed", detail: String(error) });
+    try {
+      await this.#log.append({ type: "outcome", outcome, at: Date.now() });
+    } catch {
+      // It may be the journal that has failed.
+    }
   }
 
   #journal(from: "model" | "host", message: unknown): Promise<void> {

@@ -1,6 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { PortcullisError, type ScriptedTurn } from "../../src/index.ts";
+import {
+  createMemoryJournal,
+  createMemorySandbox,
+  createRuntime,
+  PortcullisError,
+  scriptedModel,
+  type ScriptedTurn,
+} from "../../src/index.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { signal } from "../support/tools.ts";
 import { resultsBefore, talk } from "./talk.ts";
@@ -372,6 +379,18 @@ test("calls over the limit of the whole conversation are refused, in programs to
   expect(resultsBefore(talked, 3)).toMatchObject([
     { isError: true, text: expect.stringContaining("may make 4 calls") },
   ]);
+});
+
+test("a model whose own code throws has no ending, and the journal does not keep it as one that still runs", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal });
+  const script = [
+    () => {
+      throw new Error("a mistake");
+    },
+  ];
+  await expect(runtime.agent({ model: scriptedModel(script), task: "Do it." })).rejects.toThrow("a mistake");
+  for await (const { ended } of journal.list()) expect(ended).toBe(true);
 });
 
 // ---- options ---------------------------------------------------------------------------------------------------
