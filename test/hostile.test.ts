@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
@@ -196,14 +197,20 @@ async function runAttack(attack: Attack, runtime: Runtime, program: string): Pro
   const nextMs = await ordinaryMs(attack);
 
   figures.add(attack.name, { overMs, ...cost, keptBytes, cpuAfterMs, nextMs });
+  // Other tests run beside these: then the cores, and what they share, are not the host's own either.
+  const isLoaded = (loadavg()[0] ?? 0) > availableParallelism();
   return [
     { of: "ms from the limit to the ending", value: overMs, most: OVER_MS },
-    { of: "ms the event loop stood still with a core of its own", value: cost.ownGapMs, most: GAP_MS },
+    {
+      of: "ms the event loop stood still with a core of its own",
+      value: cost.ownGapMs,
+      most: isLoaded ? LOADED_GAP_MS : GAP_MS,
+    },
     { of: "ms the event loop stood still", value: cost.gapMs, most: LOADED_GAP_MS },
     { of: "MiB the host has grown by", value: keptBytes / MIB, most: KEPT_BYTES / MIB },
     { of: "MiB the host grew by meanwhile", value: cost.peakBytes / MIB, most: PEAK_BYTES / MIB },
     { of: "ms of processor time in the second after", value: cpuAfterMs, most: CPU_AFTER_MS },
-    { of: "ms of the next program", value: nextMs, most: before * NEXT_SLOWER + NEXT_SLACK_MS },
+    { of: "ms of the next program", value: nextMs, most: before * NEXT_SLOWER + (isLoaded ? 5 : 1) * NEXT_SLACK_MS },
   ];
 }
 
