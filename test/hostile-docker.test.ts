@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from "node:os";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createDockerSandbox, createRuntime, type ExecutionEvent, type Runtime } from "../src/index.ts";
 import { attackCommand } from "./docker-support/attack-command.ts";
@@ -110,8 +111,14 @@ async function judge(attack: Attack): Promise<readonly Cost[]> {
       [tool]: runs,
     });
   for (const kind of attack.records) expect(journal.kinds).toContain(kind);
+  // Other tests run beside these: then the cores, and what they share, are not the host's own either.
+  const isLoaded = (loadavg()[0] ?? 0) > availableParallelism();
   return [
-    { of: "ms the event loop stood still with a core of its own", value: ownGapMs, most: GAP_MS },
+    {
+      of: "ms the event loop stood still with a core of its own",
+      value: ownGapMs,
+      most: isLoaded ? LOADED_GAP_MS : GAP_MS,
+    },
     { of: "ms the event loop stood still", value: gapMs, most: LOADED_GAP_MS },
     { of: "MiB the host has grown by", value: growthOf(memoryBefore, memoryHeld()) / MIB, most: KEPT_BYTES / MIB },
     { of: "MiB the host grew by meanwhile", value: peakBytes / MIB, most: PEAK_BYTES / MIB },
