@@ -10,7 +10,7 @@ import {
 } from "./agent/agent-options.ts";
 import type { AgentEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
-import { optionError, PortcullisError } from "./errors.ts";
+import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { Gate } from "./gate/gate.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -241,12 +241,5 @@ function checkTenant(option: string, tenant: unknown): void {
 
 function checkOptions(subject: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== "object" || options === null) throw optionError(`${subject}(options)`, "an object", options);
-  for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue;
-    const [meant] = nearest(name, known, 1);
-    throw new PortcullisError(
-      "option_invalid",
-      `${subject}: there is no option ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`} The options are ${known.join(", ")}.`,
-    );
-  }
+  refuseUnknownOptions(subject, options, known, (name) => nearest(name, known, 1)[0]);
 }

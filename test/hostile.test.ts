@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
@@ -12,6 +11,7 @@ import {
   type Runtime,
 } from "../src/index.ts";
 import { type Attack, endsAsDeclared, guestOf, programOf, readAttacks } from "./hostile-support/attacks.ts";
+import { type Cost, gapCosts, holdToPromise, isLoaded } from "./hostile-support/costs.ts";
 import { cpuMs, enginesOf } from "./hostile-support/engines.ts";
 import { FigureTable } from "./hostile-support/figures.ts";
 import { NotedJournal } from "./hostile-support/noted-journal.ts";
@@ -23,9 +23,6 @@ const LIMITS = { memoryBytes: 64 * MIB, runningMs: 1000, wallMs: 5000 };
 
 /** Time from a limit to its ending. */
 const OVER_MS = 1000;
-/** Longest time that the host's event loop may stand still, and where its thread had to wait for a core meanwhile. */
-const GAP_MS = 50;
-const LOADED_GAP_MS = 200;
 const KEPT_BYTES = 64 * MIB;
 /** What the calls of one execution may move, as text, once as it comes and once as it is kept, and the growth allowed besides. */
 const PEAK_BYTES = 2 * 64 * MIB + KEPT_BYTES;
@@ -33,7 +30,6 @@ const CPU_AFTER_MS = 50;
 /** How long no engine of a host that was killed may be left. */
 const ORPHAN_MS = 2000;
 
-const ATTEMPTS = 3;
 const NEXT_RUNS = 5;
 const NEXT_SLOWER = 3;
 const NEXT_SLACK_MS = 20;
@@ -160,25 +156,9 @@ async function judgeEngine(attack: Attack, prefix: readonly string[]): Promise<v
   await judge(attack, runtime, "return 1;");
 }
 
-/**
- * Runs an attack and holds it, and what comes after it, to everything that is promised of hostile programs. What
- * costs more than promised is run again: what others do on this machine is not to blame on the attack.
- */
-async function judge(attack: Attack, runtime: Runtime, program: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const costs = await runAttack(attack, runtime, program);
-    const over = costs.filter(({ value, most }) => value > most).map(({ of, value, most }) => ({ of, value, most }));
-    for (const { of, value, most } of over)
-      process.stdout.write(`${attack.name}, run ${attempt}: ${value.toFixed(0)} ${of}, ${most.toFixed(0)} promised\n`);
-    if (over.length === 0) return;
-    if (attempt === ATTEMPTS) return expect(over).toEqual([]);
-  }
-}
-
-interface Cost {
-  readonly of: string;
-  readonly value: number;
-  readonly most: number;
+/** Holds an attack, and what comes after it, to everything that is promised of hostile programs. */
+function judge(attack: Attack, runtime: Runtime, program: string): Promise<void> {
+  return holdToPromise(attack.name, () => runAttack(attack, runtime, program));
 }
 
 async function runAttack(attack: Attack, runtime: Runtime, program: string): Promise<readonly Cost[]> {
@@ -197,20 +177,13 @@ async function runAttack(attack: Attack, runtime: Runtime, program: string): Pro
   const nextMs = await ordinaryMs(attack);
 
   figures.add(attack.name, { overMs, ...cost, keptBytes, cpuAfterMs, nextMs });
-  // Other tests run beside these: then the cores, and what they share, are not the host's own either.
-  const isLoaded = (loadavg()[0] ?? 0) > availableParallelism();
   return [
     { of: "ms from the limit to the ending", value: overMs, most: OVER_MS },
-    {
-      of: "ms the event loop stood still with a core of its own",
-      value: cost.ownGapMs,
-      most: isLoaded ? LOADED_GAP_MS : GAP_MS,
-    },
-    { of: "ms the event loop stood still", value: cost.gapMs, most: LOADED_GAP_MS },
+    ...gapCosts(cost),
     { of: "MiB the host has grown by", value: keptBytes / MIB, most: KEPT_BYTES / MIB },
     { of: "MiB the host grew by meanwhile", value: cost.peakBytes / MIB, most: PEAK_BYTES / MIB },
     { of: "ms of processor time in the second after", value: cpuAfterMs, most: CPU_AFTER_MS },
-    { of: "ms of the next program", value: nextMs, most: before * NEXT_SLOWER + (isLoaded ? 5 : 1) * NEXT_SLACK_MS },
+    { of: "ms of the next program", value: nextMs, most: before * NEXT_SLOWER + (isLoaded() ? 5 : 1) * NEXT_SLACK_MS },
   ];
 }
 

@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError, PortcullisError, refuseUnknownOptions } from "../errors.ts";
 import type { Gate } from "../gate/gate.ts";
 import { originOf } from "../gate/open-call.ts";
 import type { Model } from "../models/model.ts";
@@ -58,12 +58,7 @@ const TIMEOUT_MS = 600_000;
  */
 export function agentAsTool(options: AgentToolOptions): Tool {
   const { name, description, model, allowedCallers, programs, maxTurns, maxTokens } = options;
-  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
-  if (unknown !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `agentAsTool: there is no option ${JSON.stringify(unknown)}. The options are ${OPTIONS.join(", ")}.`,
-    );
+  refuseUnknownOptions("agentAsTool", options, OPTIONS);
   if (!isModel(model)) throw optionError("agentAsTool({ model })", "a model", model);
   checkCount("agentAsTool({ maxTurns })", maxTurns, 10_000);
   checkCount("agentAsTool({ maxTokens })", maxTokens, Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,5 @@
 /** Levels of nesting that a value from a guest may have. */
-const DEPTH = 100;
+export const PLAIN_DEPTH = 100;
 
 export type PlainData =
   | { readonly ok: true; readonly value: unknown }
@@ -13,7 +13,7 @@ export type PlainData =
  */
 export function readPlainData(text: string, mostValues = Number.POSITIVE_INFINITY): PlainData {
   const { depth, values } = measure(text);
-  if (depth > DEPTH) return { ok: false, reason: `it is nested more than ${DEPTH} levels deep` };
+  if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
   if (values > mostValues) return { ok: false, reason: `it holds more than ${mostValues} values` };
   let value: unknown;
   try {
@@ -24,11 +24,16 @@ export function readPlainData(text: string, mostValues = Number.POSITIVE_INFINIT
   return hasProto(value) ? { ok: false, reason: "it has a field called __proto__" } : { ok: true, value };
 }
 
-const QUOTE = 34;
-const COMMA = 44;
+export const QUOTE = 34;
+export const COMMA = 44;
 const BACKSLASH = 92;
-const OPENING = new Set([91, 123]);
-const CLOSING = new Set([93, 125]);
+const OPEN_LIST = 91;
+const CLOSE_LIST = 93;
+const OPEN_RECORD = 123;
+const CLOSE_RECORD = 125;
+
+export const isOpening = (unit: number): boolean => unit === OPEN_LIST || unit === OPEN_RECORD;
+export const isClosing = (unit: number): boolean => unit === CLOSE_LIST || unit === CLOSE_RECORD;
 
 /** Levels of nesting, and an upper bound of the values, of a text that may be JSON. */
 function measure(text: string): { readonly depth: number; readonly values: number } {
@@ -39,11 +44,11 @@ function measure(text: string): { readonly depth: number; readonly values: numbe
     const unit = text.charCodeAt(index);
     if (unit === QUOTE) index = endOfString(text, index);
     else if (unit === COMMA) values += 1;
-    else if (OPENING.has(unit)) {
+    else if (isOpening(unit)) {
       level += 1;
       values += 1;
       if (level > depth) depth = level;
-    } else if (CLOSING.has(unit)) level -= 1;
+    } else if (isClosing(unit)) level -= 1;
   }
   return { depth, values };
 }

@@ -144,7 +144,7 @@ export class GateSession {
     this.#open.delete(callId);
     call.end(reason);
     await this.#drop(call.request);
-    this.#report(call.request, { since: call.since, bytes: 0, result: "aborted", ok: false, started: call.started });
+    this.#reportAborted(call);
   }
 
   /** Ends the session: what runs is aborted, nothing starts any more, later answers are dropped. */
@@ -154,7 +154,7 @@ export class GateSession {
     this.#queue.clear();
     for (const call of this.#open.values()) {
       call.end("The execution has ended.");
-      this.#report(call.request, { since: call.since, bytes: 0, result: "aborted", ok: false, started: call.started });
+      this.#reportAborted(call);
     }
     this.#open.clear();
   }
@@ -224,6 +224,10 @@ export class GateSession {
     facts: Pick<CallRecord, "decision" | "code" | "inputDigest">,
   ): Promise<void> {
     return this.#options.record({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
+  }
+
+  #reportAborted({ request, since, started }: OpenCall): void {
+    this.#report(request, { since, bytes: 0, result: "aborted", ok: false, started });
   }
 
   #report(

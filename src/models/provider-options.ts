@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError, PortcullisError, refuseUnknownOptions } from "../errors.ts";
 
 /** What every provider's adapter takes. */
 export interface ProviderOptions {
@@ -37,12 +37,7 @@ export function resolveOptions(
 ): ResolvedOptions {
   if (typeof options !== "object" || options === null) throw optionError(`${maker}(options)`, "an object", options);
   const known = [...PROVIDER_OPTIONS, ...further];
-  const unknown = Object.keys(options).find((option) => !known.includes(option));
-  if (unknown !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `${maker}: there is no option ${JSON.stringify(unknown)}. The options are ${known.join(", ")}.`,
-    );
+  refuseUnknownOptions(maker, options, known);
   const {
     model,
     baseUrl,

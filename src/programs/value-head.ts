@@ -1,4 +1,4 @@
-import { endOfString } from "../gate/plain-data.ts";
+import { COMMA, endOfString, isClosing, isOpening, PLAIN_DEPTH, QUOTE } from "../gate/plain-data.ts";
 
 /** A value of which only the beginning was read. */
 export interface ValueHead {
@@ -8,7 +8,6 @@ export interface ValueHead {
   readonly counts: ReadonlyMap<object, number>;
 }
 
-const DEPTH = 100;
 /** Fields that are read of a record near the root though the room is used up, so that its shape can be told. */
 const FIELDS = 24;
 const FIELDS_DEPTH = 1;
@@ -17,13 +16,6 @@ const ROWS = 1;
 
 /** Room that a container takes beside its entries. */
 const CONTAINER_LENGTH = 2;
-
-const QUOTE = 34;
-const COMMA = 44;
-const OPEN_LIST = 91;
-const CLOSE_LIST = 93;
-const OPEN_RECORD = 123;
-const CLOSE_RECORD = 125;
 
 class NotJson extends Error {}
 
@@ -59,7 +51,7 @@ class HeadReader {
   }
 
   #value(depth: number): unknown {
-    if (depth > DEPTH) throw new NotJson();
+    if (depth > PLAIN_DEPTH) throw new NotJson();
     const first = this.#peek();
     if (first === "[") return this.#list(depth);
     if (first === "{") return this.#record(depth);
@@ -126,8 +118,8 @@ class HeadReader {
       const unit = text.charCodeAt(index);
       if (unit === QUOTE) index = endOfString(text, index);
       else if (unit === COMMA) count += level === 1 ? 1 : 0;
-      else if (unit === OPEN_LIST || unit === OPEN_RECORD) level += 1;
-      else if (unit === CLOSE_LIST || unit === CLOSE_RECORD) level -= 1;
+      else if (isOpening(unit)) level += 1;
+      else if (isClosing(unit)) level -= 1;
       if (level > 0) continue;
       if (text[index] !== closing) break;
       this.#at = index + 1;

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { constants, createContext, Script } from "node:vm";
 import { PortcullisError } from "../errors.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import type { Exit, Guest, KillReason, OpenOptions, Sandbox } from "./sandbox.ts";
+import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
 
 /** The two functions by which a guest script is spoken to; see `bridge/guest/guest.js`. */
 export interface GuestFace {
@@ -100,11 +100,7 @@ class MemoryGuest implements Guest {
     const frames = drained.split("\u001e");
     const oversize = frames.find((frame) => Buffer.byteLength(frame) > this.#frameBytes);
     if (oversize === undefined) this.frames.push(frames);
-    else
-      this.#end({
-        type: "broken",
-        detail: `a frame of ${Buffer.byteLength(oversize)} bytes, at most ${this.#frameBytes} are allowed`,
-      });
+    else this.#end(endOfOversize({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
   }
 
   #end(exit: Exit): void {

@@ -1,4 +1,5 @@
 import type { Language } from "../../bridge/frames.ts";
+import type { OversizeFrame } from "../../bridge/wire.ts";
 
 /**
  * A kind of wall. It knows bytes, limits and processes; of tools, programs and models it has never heard.
@@ -65,6 +66,11 @@ export type Exit =
   | { readonly type: "broken"; readonly detail: string }
   /** Ended by itself, for a cause of its own. `detail` is for the operator. */
   | { readonly type: "died"; readonly detail: string };
+
+/** How a guest ends that sent a frame larger than it may. */
+export function endOfOversize({ bytes, allowed }: OversizeFrame): Exit {
+  return { type: "broken", detail: `a frame of ${bytes} bytes, at most ${allowed} are allowed` };
+}
 
 export interface ResourceUsage {
   /** Most memory seen, in bytes above what an idle guest takes; 0 where it cannot be watched. */

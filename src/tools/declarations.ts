@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError, refuseUnknownOptions } from "../errors.ts";
 import { countTokens } from "./count-tokens.ts";
 import { jsonSchemaOf } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
@@ -47,13 +47,8 @@ const DETAILS: readonly Detail[] = [
  */
 export function declareTools(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   if (typeof options !== "object" || options === null) throw optionError("declarations(options)", "an object", options);
-  const { language = "javascript", budgetTokens = 4000, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `declarations: there is no option ${JSON.stringify(unknown)}. The options are language, budgetTokens.`,
-    );
+  refuseUnknownOptions("declarations", options, ["language", "budgetTokens"]);
+  const { language = "javascript", budgetTokens = 4000 } = options;
   if (!Object.hasOwn(FORMS, language))
     throw optionError("declarations({ language })", `"javascript" or "python"`, language);
   const form = FORMS[language];

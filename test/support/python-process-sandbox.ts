@@ -4,7 +4,14 @@ import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
 import { PortcullisError } from "../../src/errors.ts";
 import { FrameQueue } from "../../src/sandboxes/frame-queue.ts";
-import type { Exit, Guest, KillReason, OpenOptions, Sandbox } from "../../src/sandboxes/sandbox.ts";
+import {
+  endOfOversize,
+  type Exit,
+  type Guest,
+  type KillReason,
+  type OpenOptions,
+  type Sandbox,
+} from "../../src/sandboxes/sandbox.ts";
 
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.py"));
 const OLDEST = [3, 11] as const;
@@ -110,11 +117,7 @@ class PythonProcess implements Guest {
     if (this.#ending !== undefined) return;
     this.frames.push(this.#decoder.push(chunk));
     const { oversize } = this.#decoder;
-    if (oversize !== undefined)
-      this.#end({
-        type: "broken",
-        detail: `a frame of ${oversize.bytes} bytes, at most ${oversize.allowed} are allowed`,
-      });
+    if (oversize !== undefined) this.#end(endOfOversize(oversize));
   }
 
   /** The first ending counts. */

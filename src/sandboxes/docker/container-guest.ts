@@ -4,7 +4,14 @@ import type { Language } from "../../../bridge/frames.ts";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { PortcullisError } from "../../errors.ts";
 import { FrameQueue } from "../frame-queue.ts";
-import type { Connection, Exit, Guest, KillReason, ResourceUsage } from "../sandbox.ts";
+import {
+  endOfOversize,
+  type Connection,
+  type Exit,
+  type Guest,
+  type KillReason,
+  type ResourceUsage,
+} from "../sandbox.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
@@ -232,11 +239,7 @@ export class ContainerGuest implements Guest {
     stopKeepingAwake();
     this.frames.push(this.#decoder.push(chunk));
     const { oversize } = this.#decoder;
-    if (oversize)
-      this.#end({
-        type: "broken",
-        detail: `a frame of ${oversize.bytes} bytes, at most ${oversize.allowed} are allowed`,
-      });
+    if (oversize) this.#end(endOfOversize(oversize));
   }
 
   #note(chunk: Buffer): void {

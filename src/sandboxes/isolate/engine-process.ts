@@ -6,7 +6,7 @@ import type { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
-import type { Exit, KillReason } from "../sandbox.ts";
+import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { MemoryGauge } from "./memory-watch.ts";
@@ -173,11 +173,7 @@ export class EngineProcess {
     }
     this.#frames.push(frames);
     const { oversize } = this.#decoder;
-    if (oversize)
-      this.#endAs({
-        type: "broken",
-        detail: `a frame of ${oversize.bytes} bytes, at most ${oversize.allowed} are allowed`,
-      });
+    if (oversize) this.#endAs(endOfOversize(oversize));
   }
 
   #hear(word: string): void {

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { optionError, PortcullisError } from "../../errors.ts";
+import { optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
 import type { Exit, Guest, KillReason, OpenOptions, ResourceUsage, Sandbox } from "../sandbox.ts";
 import { EnginePool, type PoolOptions } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
@@ -61,12 +61,7 @@ const LEAST = { warm: 0, engines: 1, programsPerEngine: 1, keptMemoryBytes: 0 } 
 const OPTIONS = [...Object.keys(LEAST), "reuse", "command"];
 
 function checkOptions(options: IsolateSandboxOptions): void {
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `createIsolateSandbox: there is no option ${JSON.stringify(unknown)}. The options are ${OPTIONS.join(", ")}.`,
-    );
+  refuseUnknownOptions("createIsolateSandbox", options, OPTIONS);
   for (const [name, least] of Object.entries(LEAST)) {
     const value = options[name as keyof typeof LEAST];
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= least))
