@@ -303,18 +303,20 @@ class Drive {
   }
 
   #print({ body, dropped }: GuestFrame & { readonly kind: "output" }): void {
-    const text = body.startsWith('"') ? parseValue(body) : undefined;
-    if (typeof text !== "string")
-      return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
-    this.#logs.add(text, dropped);
-    if (this.#logs.overflowed)
-      return this.#decide({
-        type: "stopped",
-        limit: "logBytes",
-        allowed: this.#options.limits.logBytes,
-        seen: this.#logs.length,
-      });
-    this.#options.onOutput(text);
+    const isText = body.startsWith('"');
+    if (!isText || !this.#logs.refuse(body.length)) {
+      const text = isText ? parseValue(body) : undefined;
+      if (typeof text !== "string")
+        return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
+      this.#logs.add(text, dropped);
+      if (!this.#logs.overflowed) return this.#options.onOutput(text);
+    }
+    this.#decide({
+      type: "stopped",
+      limit: "logBytes",
+      allowed: this.#options.limits.logBytes,
+      seen: this.#logs.length,
+    });
   }
 
   // ---- endings ----------------------------------------------------------------------------------------------------

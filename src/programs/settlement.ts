@@ -111,9 +111,13 @@ function broken(what: string): Ending {
   return { type: "crashed", code: "bridge_broken", detail: `The guest settled with ${what}.` };
 }
 
+/** No guest's account of a fault is longer: its texts together have fewer than 10,000 characters, of which none takes more than six in JSON. */
+const FAULT_LENGTH = 64 * 1024;
+
 /** A guest's account of a fault, as far as it has the right form. */
-function parseFault(body: string | undefined): FaultBody | undefined {
-  const value = body === undefined ? undefined : parseValue(body);
+function parseFault(body = ""): FaultBody | undefined {
+  if (body.length > FAULT_LENGTH) return undefined;
+  const value = parseValue(body);
   if (typeof value !== "object" || value === null) return undefined;
   const { name, message, code, tool, line, column } = value as Record<string, unknown>;
   if (!isText(name, 128) || !isText(message, 8192)) return undefined;

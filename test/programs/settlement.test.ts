@@ -178,6 +178,11 @@ test("a program that got no memory for a buffer was stopped by the limit on memo
     expect(settle(threw(other), circumstances).ending.type).toBe("failed");
 });
 
+test("the longest fault that a guest tells of is read, whatever its characters are", () => {
+  const fault = { name: "\u0001".repeat(128), message: "\u0001".repeat(8192), code: "\u0001".repeat(64) };
+  expect(settle(threw(fault), circumstances).ending).toEqual({ type: "failed", fault });
+});
+
 test.each([
   [{ code: 5, tool: ["a"], line: "2", column: 1 }],
   [{ code: "x".repeat(65), tool: "x".repeat(257) }],
@@ -201,6 +206,7 @@ test.each([
   '{"name":"a"}',
   '{"name":1,"message":"b"}',
   '{"name":"a","message":"b","__proto__":{}}',
+  JSON.stringify({ ...FAULT, more: "x".repeat(64 * 1024) }),
   JSON.stringify({ name: "x".repeat(129), message: "" }),
   JSON.stringify({ name: "", message: "x".repeat(8193) }),
 ])("a fault that cannot be read breaks the bridge (fault %#)", (body) => {
