@@ -27,16 +27,16 @@ export interface Settlement {
 }
 
 /** What a guest's last frame means for the execution. */
-export function settle(
+export async function settle(
   { ok, notes, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
-): Settlement {
+): Promise<Settlement> {
   if (!ok) {
     const fault = parseFault(body);
     return { notes, ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read") };
   }
   const { left, limits, tools } = circumstances;
-  const returned = body === undefined ? { value: undefined } : readValue(body, limits.outputBytes);
+  const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes);
   if (!returned) return { notes, ending: broken("a value that is not plain JSON") };
   const writing = left.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes, ending: { type: "failed", fault: notAwaited(writing) } };
@@ -47,8 +47,8 @@ export function settle(
 }
 
 /** A value that goes to the model whole is read whole. Of a larger one there will only be a stub. */
-function readValue(text: string, outputBytes: number): Pick<Completed, "value" | "counts"> | undefined {
-  if (Buffer.byteLength(text) > outputBytes) return readHead(text, outputBytes);
+async function readValue(text: string, outputBytes: number): Promise<Pick<Completed, "value" | "counts"> | undefined> {
+  if (text.length > outputBytes || Buffer.byteLength(text) > outputBytes) return await readHead(text, outputBytes);
   const value = parseValue(text);
   return value === NOT_JSON ? undefined : { value };
 }
