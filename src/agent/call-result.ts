@@ -9,13 +9,16 @@ const ADVICE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
 
 /** What the gate answered to a call, as it goes back. */
-export function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes: number): CallResult {
+export async function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes: number): Promise<CallResult> {
   if (!answer.ok) return refusal(call, cleanText(answer.message));
   // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
   const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
-  const head = readHead(answer.text, outputBytes) ?? { value: answer.text.slice(0, outputBytes), counts: new Map() };
+  const head = (await readHead(answer.text, outputBytes)) ?? {
+    value: answer.text.slice(0, outputBytes),
+    counts: new Map(),
+  };
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, ADVICE);
   return valueResult(call, cleanText(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }

@@ -242,7 +242,8 @@ class Drive {
     for (const { commands } of ended) {
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        this.#carryOut(command, commands);
+        if (command.kind === "settled") await this.#settle(command, commands);
+        else this.#carryOut(command, commands);
         carriedOut += 1;
         if (carriedOut % SLICE_COMMANDS === 0 || slices.due) await slices.yield();
       }
@@ -273,9 +274,6 @@ class Drive {
       case "unreplayable":
         this.#unreplayable = command.cause;
         return;
-      case "settled":
-        if (!this.#stopping) this.#settle(command, turn);
-        return;
       default:
     }
   }
@@ -303,27 +301,36 @@ class Drive {
   }
 
   #print({ body, dropped }: GuestFrame & { readonly kind: "output" }): void {
-    const text = body.startsWith('"') ? parseValue(body) : undefined;
-    if (typeof text !== "string")
-      return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
-    this.#logs.add(text, dropped);
-    if (this.#logs.overflowed)
-      return this.#decide({
-        type: "stopped",
-        limit: "logBytes",
-        allowed: this.#options.limits.logBytes,
-        seen: this.#logs.length,
-      });
-    this.#options.onOutput(text);
+    const isText = body.startsWith('"');
+    if (!isText || !this.#logs.refuse(body.length)) {
+      const text = isText ? parseValue(body) : undefined;
+      if (typeof text !== "string")
+        return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
+      this.#logs.add(text, dropped);
+      if (!this.#logs.overflowed) return this.#options.onOutput(text);
+    }
+    this.#decide({
+      type: "stopped",
+      limit: "logBytes",
+      allowed: this.#options.limits.logBytes,
+      seen: this.#logs.length,
+    });
   }
 
   // ---- endings ----------------------------------------------------------------------------------------------------
 
-  #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): void {
+  async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
+    if (this.#stopping) return;
     const { limits, map, session, tools } = this.#options;
     const left = [...this.#calls.values(), ...turn.flatMap((other) => (other.kind === "call" ? [other.tool] : []))];
     const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
-    const settlement = settle(frame, { limits, map, tools, calls, overdraft: session.overdraft, left });
+    const settling = settle(frame, { limits, map, tools, calls, overdraft: session.overdraft, left });
+    // Others have the thread while a large value is read: nothing of the program is to go on meanwhile, nor its time.
+    this.#caughtUp = false;
+    this.#clocks.wait();
+    this.#closeCalls();
+    const settlement = await settling;
+    if (this.#ending !== undefined) return;
     this.#notes.push(...settlement.notes);
     if (settlement.ending.type === "crashed") this.#breakBridge(settlement.ending.detail);
     else this.#decide(settlement.ending);
@@ -371,14 +378,19 @@ class Drive {
     this.#ending = ending;
     this.#over.abort(OVER);
     this.#clocks.stop();
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#options.session.close();
+    this.#closeCalls();
     const guest = this.#link?.guest;
     if (ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles"))
       guest?.release();
     else guest?.kill(ending.type);
     this.#noteMemory();
     this.#decided.resolve(ending);
+  }
+
+  /** Nothing that the program has begun goes on from here. */
+  #closeCalls(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#options.session.close();
   }
 
   // ---- events -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,9 @@ export interface Logs {
   readonly dropped: number;
 }
 
+/** Most characters that JSON needs for one. */
+const ESCAPE_LENGTH = 6;
+
 /** Collects what a guest prints. The guest keeps to `logBytes` at the start and at the end; a guest that does not is found out here. */
 export class LogCollector {
   readonly #allowedLength: number;
@@ -31,6 +34,14 @@ export class LogCollector {
   /** Whether more was sent than an honest guest sends. */
   get overflowed(): boolean {
     return this.#length > this.#allowedLength;
+  }
+
+  /** Whether a text whose JSON has so many characters must be more than an honest guest sends; it is counted then, and need not be read. */
+  refuse(jsonLength: number): boolean {
+    const least = Math.ceil((jsonLength - 2) / ESCAPE_LENGTH);
+    if (this.#length + least <= this.#allowedLength) return false;
+    this.#length += least;
+    return true;
   }
 
   add(text: string, dropped: number): void {

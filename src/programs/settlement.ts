@@ -27,16 +27,16 @@ export interface Settlement {
 }
 
 /** What a guest's last frame means for the execution. */
-export function settle(
+export async function settle(
   { ok, notes, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
-): Settlement {
+): Promise<Settlement> {
   if (!ok) {
     const fault = parseFault(body);
     return { notes, ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read") };
   }
   const { left, limits, tools } = circumstances;
-  const returned = body === undefined ? { value: undefined } : readValue(body, limits.outputBytes);
+  const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes);
   if (!returned) return { notes, ending: broken("a value that is not plain JSON") };
   const writing = left.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes, ending: { type: "failed", fault: notAwaited(writing) } };
@@ -47,8 +47,8 @@ export function settle(
 }
 
 /** A value that goes to the model whole is read whole. Of a larger one there will only be a stub. */
-function readValue(text: string, outputBytes: number): Pick<Completed, "value" | "counts"> | undefined {
-  if (Buffer.byteLength(text) > outputBytes) return readHead(text, outputBytes);
+async function readValue(text: string, outputBytes: number): Promise<Pick<Completed, "value" | "counts"> | undefined> {
+  if (text.length > outputBytes || Buffer.byteLength(text) > outputBytes) return await readHead(text, outputBytes);
   const value = parseValue(text);
   return value === NOT_JSON ? undefined : { value };
 }
@@ -111,9 +111,13 @@ function broken(what: string): Ending {
   return { type: "crashed", code: "bridge_broken", detail: `The guest settled with ${what}.` };
 }
 
+/** No guest's account of a fault is longer: its texts together have fewer than 10,000 characters, of which none takes more than six in JSON. */
+const FAULT_LENGTH = 64 * 1024;
+
 /** A guest's account of a fault, as far as it has the right form. */
-function parseFault(body: string | undefined): FaultBody | undefined {
-  const value = body === undefined ? undefined : parseValue(body);
+function parseFault(body = ""): FaultBody | undefined {
+  if (body.length > FAULT_LENGTH) return undefined;
+  const value = parseValue(body);
   if (typeof value !== "object" || value === null) return undefined;
   const { name, message, code, tool, line, column } = value as Record<string, unknown>;
   if (!isText(name, 128) || !isText(message, 8192)) return undefined;

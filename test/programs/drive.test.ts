@@ -105,6 +105,32 @@ test("an execution that never got a guest rejects, and its journal says that it 
   expect(summaries).toMatchObject([{ ended: true }]);
 });
 
+test("a program that has settled is handed nothing more while its large value is read", async () => {
+  const large = `{"kind":"settled","ok":true,"notes":[]}\n[${"[],".repeat(4_000_000)}0]`;
+  const timers = Array.from({ length: 20 }, (_, index) => `{"kind":"timer","id":${index + 1},"ms":1}`);
+  const events: string[] = [];
+  let said = [READY];
+  const guest = (): GuestFace => ({
+    deliver(event) {
+      events.push(event);
+      said = [...timers, large];
+    },
+    drain() {
+      const frames = said.join("\u001e");
+      said = [];
+      return frames;
+    },
+  });
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox: createMemorySandbox({ guest }),
+    limits: { frameBytes: 16 * 1024 * 1024 },
+  });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "completed", value: { count: 4_000_001 } });
+  expect(events).toHaveLength(1);
+});
+
 test("a program that has used what cannot be replayed ends with its guest", async () => {
   const marked = '{"kind":"unreplayable","cause":"files"}';
   const guests = scripted([[CALL(1, "echo"), marked, TURN_END(1)], DEATH]);

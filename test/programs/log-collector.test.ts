@@ -29,6 +29,17 @@ test("lines that were left out are counted, and said where they are missing", ()
   });
 });
 
+test("a text is refused unread where its JSON is too long for what is left, however it is written", () => {
+  const most = 256 * 2 + 1024;
+  const longest = JSON.stringify("\u0001".repeat(most));
+  expect(collect(256).refuse(longest.length)).toBe(false);
+  const collector = collect(256);
+  expect(collector.refuse(longest.length + 1)).toBe(true);
+  expect(collector.length).toBe(most + 1);
+  expect(collector.overflowed).toBe(true);
+  expect(collect(256, ["x", 0]).refuse(longest.length)).toBe(true);
+});
+
 test("what an honest guest sends is kept, and what goes beyond that is found out and not kept", () => {
   const most = 256 * 2 + 1024;
   const collector = collect(256, ["x".repeat(most - 1), 0], ["y", 0]);

@@ -43,8 +43,8 @@ test.each([
   ['{"a":[1]}', { a: [1] }],
   ["null", null],
   [undefined, undefined],
-])("a program that settles with %j has completed, its text as it came and its notes with it", (body, value) => {
-  expect(settle(succeeded(body, ["NaN became null."]), circumstances)).toEqual({
+])("a program that settles with %j has completed, its text as it came and its notes with it", async (body, value) => {
+  expect(await settle(succeeded(body, ["NaN became null."]), circumstances)).toEqual({
     ending: { type: "completed", value, text: body },
     notes: ["NaN became null."],
   });
@@ -52,8 +52,8 @@ test.each([
 
 test.each(["", "{", "undefined", '{"__proto__":1}', "[".repeat(200) + "]".repeat(200)])(
   "a value that is not plain JSON breaks the bridge (value %#)",
-  (body) => {
-    expect(settle(succeeded(body), circumstances).ending).toEqual({
+  async (body) => {
+    expect((await settle(succeeded(body), circumstances)).ending).toEqual({
       type: "crashed",
       code: "bridge_broken",
       detail: "The guest settled with a value that is not plain JSON.",
@@ -62,13 +62,13 @@ test.each(["", "{", "undefined", '{"__proto__":1}', "[".repeat(200) + "]".repeat
   },
 );
 
-test("a value of exactly as many bytes as may be shown is whole, and of a larger one the beginning and its counts are kept", () => {
+test("a value of exactly as many bytes as may be shown is whole, and of a larger one the beginning and its counts are kept", async () => {
   const rows = Array.from({ length: 1000 }, (_, id) => ({ id }));
   const body = JSON.stringify(rows);
   const whole = { ...circumstances, limits: { ...DEFAULT_LIMITS, outputBytes: body.length } };
-  expect(settle(succeeded(body), whole).ending).toEqual({ type: "completed", value: rows, text: body });
+  expect((await settle(succeeded(body), whole)).ending).toEqual({ type: "completed", value: rows, text: body });
   const less = { ...circumstances, limits: { ...DEFAULT_LIMITS, outputBytes: 1000 } };
-  const { ending } = settle(succeeded(body), less);
+  const { ending } = await settle(succeeded(body), less);
   if (ending.type !== "completed") throw new Error(ending.type);
   const head = ending.value as readonly unknown[];
   expect(head.length).toBeLessThan(1000);
@@ -77,10 +77,10 @@ test("a value of exactly as many bytes as may be shown is whole, and of a larger
   expect(ending.text).toBe(body);
 });
 
-test("a large value that is no plain JSON breaks the bridge too", () => {
+test("a large value that is no plain JSON breaks the bridge too", async () => {
   const few = { ...circumstances, limits: { ...DEFAULT_LIMITS, outputBytes: 64 } };
   for (const body of [`[${"1,".repeat(100)}`, `{"a":"${"x".repeat(100)}","__proto__":1}`])
-    expect(settle(succeeded(body), few).ending).toMatchObject({ type: "crashed", code: "bridge_broken" });
+    expect((await settle(succeeded(body), few)).ending).toMatchObject({ type: "crashed", code: "bridge_broken" });
 });
 
 // ---- calls that are left ---------------------------------------------------------------------------------------
@@ -90,8 +90,8 @@ test.each([
   [["read", "read"], "2 calls of read were not awaited and ended with the program."],
   [["read", "gone"], "2 calls of read, gone were not awaited and ended with the program."],
   [["a", "b", "c", "d", "a"], "5 calls of a, b, c and others were not awaited and ended with the program."],
-])("calls that only read (%j) may be left open, and are noted", (left, note) => {
-  expect(settle(succeeded("1", ["first"]), { ...circumstances, left })).toEqual({
+])("calls that only read (%j) may be left open, and are noted", async (left, note) => {
+  expect(await settle(succeeded("1", ["first"]), { ...circumstances, left })).toEqual({
     ending: { type: "completed", value: 1, text: "1" },
     notes: ["first", note],
   });
@@ -110,8 +110,8 @@ test.each([
     ["read", "add", "pay", "add"],
     "The program ended while 3 calls of add, pay were still open. They change something, and whether that was done is not known: await every call.",
   ],
-])("a program that leaves calls open that change something (%j) has failed", (left, message) => {
-  expect(settle(succeeded("1"), { ...circumstances, left }).ending).toEqual({
+])("a program that leaves calls open that change something (%j) has failed", async (left, message) => {
+  expect((await settle(succeeded("1"), { ...circumstances, left })).ending).toEqual({
     type: "failed",
     fault: { name: "ProgramError", code: "calls_not_awaited", message },
   });
@@ -119,44 +119,52 @@ test.each([
 
 // ---- faults ----------------------------------------------------------------------------------------------------
 
-test("a fault has its place in the source", () => {
-  expect(settle(threw({ ...FAULT, line: 2, column: 4 }), circumstances).ending).toEqual({
+test("a fault has its place in the source", async () => {
+  expect((await settle(threw({ ...FAULT, line: 2, column: 4 }), circumstances)).ending).toEqual({
     type: "failed",
     fault: { ...FAULT, line: 2, column: 3, excerpt: "second()" },
   });
 });
 
-test("a failed call without a place has that of the tool's only mention", () => {
+test("a failed call without a place has that of the tool's only mention", async () => {
   const fault = { ...FAULT, code: "handler_failed", tool: "read" };
-  expect(settle(threw(fault), circumstances).ending).toEqual({
+  expect((await settle(threw(fault), circumstances)).ending).toEqual({
     type: "failed",
     fault: { ...fault, line: 3, column: 7, excerpt: "await tools.read({})" },
   });
 });
 
-test("a program that dies of a spent budget was stopped by the limit that was in its way", () => {
+test("a program that dies of a spent budget was stopped by the limit that was in its way", async () => {
   const overdraft = { limit: "totalBytes", allowed: 10, seen: 12 } as const;
   const fault = { ...FAULT, code: "budget_spent", tool: "gone" };
-  expect(settle(threw(fault), { ...circumstances, overdraft }).ending).toEqual({ type: "stopped", ...overdraft });
-  expect(settle(threw(fault), circumstances).ending).toEqual({ type: "failed", fault });
-  expect(settle(threw({ ...FAULT, code: "other" }), { ...circumstances, overdraft }).ending.type).toBe("failed");
+  expect((await settle(threw(fault), { ...circumstances, overdraft })).ending).toEqual({
+    type: "stopped",
+    ...overdraft,
+  });
+  expect((await settle(threw(fault), circumstances)).ending).toEqual({ type: "failed", fault });
+  expect((await settle(threw({ ...FAULT, code: "other" }), { ...circumstances, overdraft })).ending.type).toBe(
+    "failed",
+  );
 });
 
-test("a program that dies of a call that only its guest refused was stopped by the limit on calls", () => {
+test("a program that dies of a call that only its guest refused was stopped by the limit on calls", async () => {
   const fault = { ...FAULT, code: "budget_spent", tool: "gone" };
   const limits = { ...DEFAULT_LIMITS, calls: 2 };
-  expect(settle(threw(fault), { ...circumstances, limits, calls: 3 }).ending).toEqual({
+  expect((await settle(threw(fault), { ...circumstances, limits, calls: 3 })).ending).toEqual({
     type: "stopped",
     limit: "calls",
     allowed: 2,
     seen: 3,
   });
-  expect(settle(threw(fault), { ...circumstances, limits, calls: 2 }).ending).toEqual({ type: "failed", fault });
+  expect((await settle(threw(fault), { ...circumstances, limits, calls: 2 })).ending).toEqual({
+    type: "failed",
+    fault,
+  });
 });
 
-test("a program whose value could not even be passed on was stopped by the limit on output", () => {
+test("a program whose value could not even be passed on was stopped by the limit on output", async () => {
   const { outputBytes, frameBytes } = DEFAULT_LIMITS;
-  expect(settle(threw({ ...FAULT, code: "value_too_large" }), circumstances).ending).toEqual({
+  expect((await settle(threw({ ...FAULT, code: "value_too_large" }), circumstances)).ending).toEqual({
     type: "stopped",
     limit: "outputBytes",
     allowed: outputBytes,
@@ -164,18 +172,23 @@ test("a program whose value could not even be passed on was stopped by the limit
   });
 });
 
-test("a program that got no memory for a buffer was stopped by the limit on memory", () => {
+test("a program that got no memory for a buffer was stopped by the limit on memory", async () => {
   const { memoryBytes } = DEFAULT_LIMITS;
   const fault = { name: "RangeError", message: "Array buffer allocation failed" };
   const stopped = { type: "stopped", limit: "memoryBytes", allowed: memoryBytes, seen: memoryBytes };
   const inPython = { name: "MemoryError", message: "There is not enough memory for this." };
-  for (const one of [fault, inPython]) expect(settle(threw(one), circumstances).ending).toEqual(stopped);
+  for (const one of [fault, inPython]) expect((await settle(threw(one), circumstances)).ending).toEqual(stopped);
   for (const other of [
     { ...inPython, message: "a word of the program's own" },
     { ...fault, name: "Error" },
     { ...fault, message: "Array buffer allocation failed again" },
   ])
-    expect(settle(threw(other), circumstances).ending.type).toBe("failed");
+    expect((await settle(threw(other), circumstances)).ending.type).toBe("failed");
+});
+
+test("the longest fault that a guest tells of is read, whatever its characters are", async () => {
+  const fault = { name: "\u0001".repeat(128), message: "\u0001".repeat(8192), code: "\u0001".repeat(64) };
+  expect((await settle(threw(fault), circumstances)).ending).toEqual({ type: "failed", fault });
 });
 
 test.each([
@@ -187,8 +200,8 @@ test.each([
   [{ line: 1.5, column: 1 }],
   [{ line: 99, column: 1 }],
   [{ stack: "a secret", cause: {} }],
-])("of a fault only what has its right form counts (fault %#)", (more) => {
-  expect(settle(threw({ ...FAULT, ...more }), circumstances).ending).toEqual({ type: "failed", fault: FAULT });
+])("of a fault only what has its right form counts (fault %#)", async (more) => {
+  expect((await settle(threw({ ...FAULT, ...more }), circumstances)).ending).toEqual({ type: "failed", fault: FAULT });
 });
 
 test.each([
@@ -201,10 +214,11 @@ test.each([
   '{"name":"a"}',
   '{"name":1,"message":"b"}',
   '{"name":"a","message":"b","__proto__":{}}',
+  JSON.stringify({ ...FAULT, more: "x".repeat(64 * 1024) }),
   JSON.stringify({ name: "x".repeat(129), message: "" }),
   JSON.stringify({ name: "", message: "x".repeat(8193) }),
-])("a fault that cannot be read breaks the bridge (fault %#)", (body) => {
-  expect(settle({ ...succeeded(body), ok: false }, circumstances).ending).toEqual({
+])("a fault that cannot be read breaks the bridge (fault %#)", async (body) => {
+  expect((await settle({ ...succeeded(body), ok: false }, circumstances)).ending).toEqual({
     type: "crashed",
     code: "bridge_broken",
     detail: "The guest settled with a fault that cannot be read.",
