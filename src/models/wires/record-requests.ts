@@ -12,12 +12,19 @@ export async function recordRequests(
   task: string,
   turns: readonly GivenTurn[],
 ): Promise<readonly RequestParts[]> {
+  checkIds(turns);
   const requests: RequestParts[] = [];
   await converse(wire, opening, task, turns, (body) => requests.push(wire.partsOf(JSON.parse(body))));
   return requests;
 }
 
-/** The last of those requests only, which has in it all that was ever read: the others, which may be large, are not parsed. */
+/** Length of results after which a stretch of a conversation ends, in characters. */
+const STRETCH_LENGTH = 256 * 1024;
+
+/**
+ * The last of those requests only, which has in it all that was ever read. A long conversation is had in stretches: as
+ * each request repeats all before it, twenty megabytes of results in 130 turns would be sent as more than a gigabyte.
+ */
 export async function recordLastRequest(
   wire: Wire,
   opening: Opening,
@@ -25,11 +32,28 @@ export async function recordLastRequest(
   turns: readonly GivenTurn[],
 ): Promise<RequestParts> {
   if (turns.length === 0) throw optionError("turns", "at least one turn", turns);
-  let last = "";
-  await converse(wire, opening, task, turns, (body) => {
-    last = body;
-  });
-  return wire.partsOf(JSON.parse(last));
+  checkIds(turns);
+  const requests: RequestParts[] = [];
+  for (let first = 0; first < turns.length;) {
+    const next = endOfStretch(turns, first);
+    let last = "";
+    // What the last turn of a stretch was answered is in the request for the turn after it.
+    await converse(wire, opening, task, turns.slice(first, next + 1), (body) => (last = body), first);
+    requests.push(wire.partsOf(JSON.parse(last)));
+    first = next;
+  }
+  const [begin, ...later] = requests as [RequestParts, ...RequestParts[]];
+  const said = task === "" ? 0 : 1;
+  return { ...begin, parts: [begin.parts, ...later.map(({ parts }) => parts.slice(said))].flat() };
+}
+
+function endOfStretch(turns: readonly GivenTurn[], first: number): number {
+  let length = 0;
+  let next = first;
+  for (; next < turns.length && (next === first || length < STRETCH_LENGTH); next += 1)
+    for (const { text } of turns[next]?.results ?? []) length += text.length;
+  // The last turn begins no stretch: nothing that it was answered is read.
+  return next === turns.length - 1 ? turns.length : next;
 }
 
 async function converse(
@@ -38,6 +62,7 @@ async function converse(
   task: string,
   turns: readonly GivenTurn[],
   onBody: (body: string) => void,
+  first = 0,
 ): Promise<void> {
   if (opening.hosted)
     throw optionError("opening.hosted", "false, for a provider's own programs cannot be measured without it", true);
@@ -56,17 +81,28 @@ async function converse(
   });
   const conversation = await model.converse(opening);
   conversation.say(task);
-  for (const [index, { turn, results }] of turns.entries()) {
+  for (const [place, { turn, results }] of turns.entries()) {
     current = turn;
     const reply = await conversation.turn({ signal: NEVER, mostTokens: Number.MAX_SAFE_INTEGER, onText: () => {} });
     if (thrown) throw thrown.error;
-    checkTaken(wire, index, turn, reply);
-    if (index < turns.length - 1) checkAnswered(index, turn.calls, results);
-    if (turn.calls.length > 0) conversation.answer(results);
+    checkTaken(wire, first + place, turn, reply);
+    if (place === turns.length - 1) break;
+    checkAnswered(first + place, turn.calls, results);
+    conversation.answer(results);
   }
 }
 
 const NEVER = new AbortController().signal;
+
+/** An adapter gives a call whose id was there before another one, and its results another label. */
+function checkIds(turns: readonly GivenTurn[]): void {
+  const ids = new Set<string>();
+  for (const [index, { turn }] of turns.entries())
+    for (const { id } of turn.calls) {
+      if (ids.has(id)) throw optionError(`turns[${index}]`, "calls with ids of their own", id);
+      ids.add(id);
+    }
+}
 
 /** What is measured is to be the conversation that was given, and no other. */
 function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: TurnReply): void {

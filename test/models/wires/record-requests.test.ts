@@ -204,6 +204,22 @@ describe.each(wires)("on %s", (provider, wire) => {
     );
   });
 
+  test("a long conversation, which is had in stretches, is read as it is in one", async () => {
+    const large = fc.array(fc.nat({ max: 300 }), { minLength: 2, maxLength: 7 }).map((kilobytes) => [
+      ...kilobytes.map((kilobyte, index) => {
+        const [one, two] = [`call_${index}`, `call_${index}_b`];
+        const calls = [call(one, {}), call(two, {})];
+        return called("And?", calls, [result(one, "x".repeat(kilobyte * 1000)), result(two, index)]);
+      }),
+      answered("Done."),
+    ]);
+    const check = async (turns: readonly GivenTurn[]) => {
+      const whole = await recordRequests(wire, opening, "Why?", turns);
+      expect(await recordLastRequest(wire, opening, "Why?", turns)).toEqual(whole.at(-1));
+    };
+    await fc.assert(fc.asyncProperty(large, check), { numRuns: 10 });
+  });
+
   test("a tool has the name by which it was declared", async () => {
     const turns = names.map((name, index) =>
       called("", [call(`call_${index}`, { from: "x" }, name)], [result(`call_${index}`, 1, name)]),
@@ -224,8 +240,9 @@ describe.each(wires)("on %s", (provider, wire) => {
     const done = answered("Done.");
     const one = call("call_1", {});
     const twice = [called("", [one], [result("call_1", 1)]), called("", [one], [result("call_1", 1)]), done];
-    expect(await refused(twice)).toMatch(
-      new RegExp(`^turns\\[1\\] cannot be measured on ${provider}: given was .*call_1`),
+    expect(await refused(twice)).toBe('turns[1]: expected calls with ids of their own, got "call_1".');
+    expect(await refused([called("", [call("no id", {})], []), done])).toMatch(
+      new RegExp(`^turns\\[0\\] cannot be measured on ${provider}: given was .*"no id"`),
     );
     expect(await refused([called("", [{ ...one, caller: "programmatic" } as ModelCall], []), done])).toContain(
       "turns[0]",
