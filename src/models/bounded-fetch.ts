@@ -11,10 +11,10 @@ export class ReplyTooLarge extends Error {
 }
 
 /**
- * The `fetch` that SDKs use: it gives a reply up as soon as it is too large, before anybody parses it, and follows no
+ * A `fetch` as SDKs use it: it gives a reply up as soon as it is too large, before anybody parses it, and follows no
  * redirection, because that would hand the key to another host.
  */
-export function boundedFetch(mostBytes = REPLY_BYTES): typeof fetch {
+export function boundedFetch(fetch: typeof globalThis.fetch, mostBytes = REPLY_BYTES): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: "error" });
     if (!response.body) return response;

@@ -44,7 +44,7 @@ export function gemini(options: ProviderOptions): Model {
           timeout: resolved.timeoutMs,
           // Without these it repeats nothing.
           retryOptions: { attempts: resolved.retries + 1, initialDelay: RETRY_SECONDS },
-          fetch: boundedFetch(),
+          fetch: boundedFetch(resolved.fetch),
         },
       });
       return new GeminiConversation(client, resolved, opening);

@@ -6,7 +6,13 @@ export const OPENAI_KEY = "OPENAI_API_KEY";
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
 /** The official client, told everything that it would otherwise take from the environment. */
-export async function openAiClient({ apiKey, baseUrl, retries, timeoutMs }: ResolvedOptions): Promise<OpenAiClient> {
+export async function openAiClient({
+  apiKey,
+  baseUrl,
+  retries,
+  timeoutMs,
+  fetch,
+}: ResolvedOptions): Promise<OpenAiClient> {
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
   return new OpenAI({
     apiKey,
@@ -16,7 +22,7 @@ export async function openAiClient({ apiKey, baseUrl, retries, timeoutMs }: Reso
     baseURL: versioned(baseUrl ?? "https://api.openai.com"),
     maxRetries: retries,
     timeout: timeoutMs,
-    fetch: boundedFetch(),
+    fetch: boundedFetch(fetch),
     logLevel: "off",
   });
 }

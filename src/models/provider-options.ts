@@ -16,9 +16,20 @@ export interface ProviderOptions {
   readonly retries?: number;
   /** Time for one request, in milliseconds; ten minutes by default. */
   readonly timeoutMs?: number;
+  /** How requests leave: through a proxy, for instance; the global one by default. */
+  readonly fetch?: typeof globalThis.fetch;
 }
 
-export const PROVIDER_OPTIONS = ["model", "apiKey", "baseUrl", "stream", "maxOutputTokens", "retries", "timeoutMs"];
+export const PROVIDER_OPTIONS = [
+  "model",
+  "apiKey",
+  "baseUrl",
+  "stream",
+  "maxOutputTokens",
+  "retries",
+  "timeoutMs",
+  "fetch",
+];
 
 const OUTPUT_TOKENS = 16_000;
 const RETRIES = 2;
@@ -45,6 +56,8 @@ export function resolveOptions(
     maxOutputTokens = OUTPUT_TOKENS,
     retries = RETRIES,
     timeoutMs = TIMEOUT_MS,
+    // Looked up with each request: others may put theirs in its place later.
+    fetch = (input, init) => globalThis.fetch(input, init),
   } = options;
   const apiKey = options.apiKey ?? process.env[keyVariable] ?? "";
   if (typeof model !== "string" || model === "") throw optionError(`${maker}({ model })`, "the model's name", model);
@@ -54,9 +67,10 @@ export function resolveOptions(
   checkWhole(`${maker}({ maxOutputTokens })`, maxOutputTokens, 1, 10_000_000);
   checkWhole(`${maker}({ retries })`, retries, 0, 100);
   checkWhole(`${maker}({ timeoutMs })`, timeoutMs, 1, 2 ** 31 - 1);
+  if (typeof fetch !== "function") throw optionError(`${maker}({ fetch })`, "a function like fetch", fetch);
   if (typeof apiKey !== "string" || apiKey === "")
     throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
-  return { model, apiKey, baseUrl, stream, maxOutputTokens, retries, timeoutMs };
+  return { model, apiKey, baseUrl, stream, maxOutputTokens, retries, timeoutMs, fetch };
 }
 
 /** Loads a provider's SDK, which is installed only by those who use it. */

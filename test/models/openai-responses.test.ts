@@ -266,6 +266,9 @@ test("without a key there is no model, and a sentence says what is missing", asy
   expect(() => openai({ model: "m", apiKey: "k", baseUrl: "file:///x" })).toThrow(
     "openai({ baseUrl }): expected an origin",
   );
+  expect(() => openai({ model: "m", apiKey: "k", fetch: "proxy" as never })).toThrow(
+    'openai({ fetch }): expected a function like fetch, got "proxy".',
+  );
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("model: expected a model");
 });

@@ -52,8 +52,10 @@ test("whatever is thrown after an abort is the abort", () => {
 
 test("a reply is read up to its limit, and no further", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
-  expect(await (await boundedFetch(1000)(server.url)).text()).toHaveLength(1000);
-  await expect((await boundedFetch(999)(server.url)).text()).rejects.toThrow("The reply has more than 999 bytes.");
+  expect(await (await boundedFetch(fetch, 1000)(server.url)).text()).toHaveLength(1000);
+  await expect((await boundedFetch(fetch, 999)(server.url)).text()).rejects.toThrow(
+    "The reply has more than 999 bytes.",
+  );
 });
 
 test("a redirection is not followed, for the key would go with it", async () => {
@@ -68,6 +70,6 @@ test("a redirection is not followed, for the key would go with it", async () => 
     body: {},
     headers: { location: other.url },
   }));
-  await expect(boundedFetch()(server.url)).rejects.toThrow("fetch failed");
+  await expect(boundedFetch(fetch)(server.url)).rejects.toThrow("fetch failed");
   expect(reached).toEqual([]);
 });

@@ -18,8 +18,8 @@ export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "m
 
 /** Gives the model behind a served script a task. */
 export async function ask(served: Served, asking: Asking = {}): Promise<AgentReport> {
-  const { tools = [], stream, retries, maxOutputTokens, apiKey, path, ...options } = asking;
-  const given = Object.entries({ stream, retries, maxOutputTokens, apiKey, path }).filter(
+  const { tools = [], stream, retries, maxOutputTokens, apiKey, path, fetch, ...options } = asking;
+  const given = Object.entries({ stream, retries, maxOutputTokens, apiKey, path, fetch }).filter(
     ([, value]) => value !== undefined,
   );
   await using runtime = await createRuntime({
@@ -235,6 +235,19 @@ export function behavesAsModel(name: string, wire: Wire): void {
       await served.silenced;
       controller.abort();
       expect((await asking).ending).toEqual({ type: "cancelled" });
+    });
+
+    test("requests leave by the fetch that is given", async () => {
+      const left: string[] = [];
+      const asking: Asking = {
+        fetch: (input, init) => {
+          left.push(input instanceof Request ? input.url : String(input));
+          return fetch(input, init);
+        },
+      };
+      const { ending, served } = await run([{ text: "Done." }], asking);
+      expect(ending.type).toBe("answered");
+      expect(left).toEqual([expect.stringContaining(served.url)]);
     });
 
     test("a base URL may have a path", async () => {

@@ -49,6 +49,7 @@ export interface WireModelOptions {
   readonly stream?: boolean;
   readonly retries?: number;
   readonly maxOutputTokens?: number;
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 /** What a server remembers of its conversation. */

@@ -1,24 +1,86 @@
-import { expect, test } from "vitest";
-import { countTokens } from "../../src/tools/count-tokens.ts";
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import * as cl100k from "gpt-tokenizer/encoding/cl100k_base";
+import * as o200k from "gpt-tokenizer/encoding/o200k_base";
+import { describe, expect, test } from "vitest";
+import { countTokens, type Encoding } from "../../src/tools/count-tokens.ts";
+
+const WHOLE: Readonly<Record<Encoding, (text: string) => number>> = {
+  o200k_base: (text) => o200k.countTokens(text, { disallowedSpecial: new Set() }),
+  cl100k_base: (text) => cl100k.countTokens(text, { disallowedSpecial: new Set() }),
+};
+const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
 
 test.each([
-  ["", 0],
-  ["hello world", 2],
-  ["tools.billing.listInvoices", 4],
-])("the text %j has its tokens in o200k_base", (text, tokens) => {
-  expect(countTokens(text)).toBe(tokens);
+  ["", 0, 0],
+  ["hello world", 2, 2],
+  ["tools.billing.listInvoices", 4, 6],
+  ["你好，世界", 3, 6],
+])("the text %j has its tokens in o200k_base, and in cl100k_base", (text, inO200k, inCl100k) => {
+  expect([countTokens(text), countTokens(text, "cl100k_base")]).toEqual([inO200k, inCl100k]);
 });
 
-test("a megabyte of one character is counted in pieces, and so in a moment", { timeout: 20_000 }, () => {
-  const piece = countTokens("a".repeat(4096));
-  expect(countTokens("a".repeat(1024 * 1024))).toBe(piece * 256);
-});
+const file = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const flights = file("node_modules/vega-datasets/data/flights-2k.json");
+const licences = JSON.parse(file("node_modules/spdx-license-list/spdx-full.json")) as Readonly<
+  Record<string, { readonly licenseText: string }>
+>;
 
-test("cutting a text into pieces costs at most one token a cut", () => {
-  const text = "The quick brown fox jumps over the lazy dog. ".repeat(455);
-  const words = text.length / 45;
-  expect(countTokens(text)).toBeGreaterThanOrEqual(words * 10);
-  expect(countTokens(text)).toBeLessThanOrEqual(words * 10 + Math.floor(text.length / 4096) + 1);
+/** What stands beside each other decides where an encoding splits: every kind of neighbour is to meet every other. */
+const CHUNKS =
+  "a Z é ß ǅ ʰ 中 ก \u0301 ٣ ½ Ⅷ 7 ! ' / \" { } [ ] : , . _ - — ’ 😀 𠀀 🏽 \u200d \ud800 \udc00 's 'LL n't 12345 tools <|endoftext|>"
+    .split(" ")
+    .concat(" ", "  ", " 1", "\t", "\n", "\r", "\r\n", "\n\n", "//\n", "\n  ", "\u00a0", "\u3000");
+
+describe.each(ENCODINGS)("in %s", (encoding) => {
+  test.each([
+    ["JSON", flights],
+    ["JSON on several lines", JSON.stringify(JSON.parse(flights), undefined, 2)],
+    ["CSV", file("node_modules/vega-datasets/data/airports.csv")],
+    ["licences, as JSON", JSON.stringify(licences).slice(0, 300_000)],
+    [
+      "licences",
+      Object.values(licences)
+        .map(({ licenseText }) => licenseText)
+        .slice(0, 30)
+        .join("\n\n"),
+    ],
+    ["code", file("src/agent/agent.ts").repeat(5)],
+    ["markdown, with drawings", file("src/README.md").repeat(3)],
+    ["Chinese", "模型写一个程序，程序在墙后运行。只有结果会回来：例如“一百二十三”个航班，或者１２３个。\n".repeat(300)],
+    ["emoji among words", "It works 🎉🎉, mostly 👩‍👩‍👧‍👦. Don't 🏳️‍🌈 ask… ".repeat(300)],
+  ])("a text in pieces has as many tokens as in one: %s", (_, text) => {
+    expect(text.length).toBeGreaterThan(10_000);
+    expect(countTokens(text, encoding)).toBe(WHOLE[encoding](text));
+  });
+
+  test("whatever stands beside each other, pieces have as many tokens as the whole", () => {
+    const texts = fc
+      .array(fc.constantFrom(...CHUNKS), { minLength: 600, maxLength: 2000 })
+      .map((chunks) => chunks.join(""));
+    fc.assert(fc.property(texts, (text) => countTokens(text, encoding) === WHOLE[encoding](text)));
+  });
+
+  test("a run of one character is cut where the encoding splits it", () => {
+    for (const character of ["7", "a", " ", "\n"]) {
+      const piece = WHOLE[encoding](character.repeat(384));
+      expect(countTokens(character.repeat(384 * 100), encoding), character).toBe(piece * 100);
+    }
+    expect(countTokens("7".repeat(30_000), encoding)).toBe(10_000);
+    expect(countTokens(" ".repeat(12_800))).toBe(100);
+  });
+
+  test.each(["a", "!", " ", "\n", "中", "qzx", "kq", "\r\n", "😀", "<|endoftext|>"])(
+    "a megabyte of %j is counted in a moment",
+    (pattern) => {
+      const times = Math.floor((1024 * 1024) / Buffer.byteLength(pattern));
+      const text = pattern.repeat(times);
+      const whole = (WHOLE[encoding](pattern.repeat(256)) / 256) * times;
+      const tokens = countTokens(text, encoding);
+      expect(tokens).toBeGreaterThan(whole * 0.98);
+      expect(tokens).toBeLessThan(whole * 1.02 + (3 * text.length) / 384);
+    },
+  );
 });
 
 test("text that looks like a special token counts as the text it is", () => {
