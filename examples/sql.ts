@@ -7,7 +7,10 @@ const MAX_ROWS = 1000;
 type Cell = string | number | null;
 export type Tables = Readonly<Record<string, readonly Readonly<Record<string, Cell>>[]>>;
 
-/** What a statement may do: read. A recursive one could run for ever, and nobody could stop it. */
+/**
+ * What a statement may do: read. A recursive one could run for ever, and nobody could stop it. A join of everything with
+ * everything still takes its time, and the host's: let nobody ask who is not trusted with that.
+ */
 const ALLOWED = new Set([constants.SQLITE_SELECT, constants.SQLITE_READ, constants.SQLITE_FUNCTION]);
 
 /** The tool `sql.query` over these tables. They are read when it is first called. */
