@@ -57,7 +57,7 @@ bench-peers: build
 # What is published. `npm pack` makes it by itself.
 build: $(PACKAGES)
 	@rm -rf dist && tsc -p tsconfig.dist.json && chmod +x dist/src/cli.js
-	@for example in examples/*/; do cp $$example*.md $$example*.js $$example*.py $$example*.json dist/$$example; done
+	@find examples -type f ! -name '*.ts' -exec cp {} dist/{} \;
 
 dist: build
 	@publint --strict && attw --pack . --profile esm-only

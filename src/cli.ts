@@ -108,7 +108,7 @@ program
 program
   .command("demo")
   .description("run the examples on real data and check their answers")
-  .argument("[example...]", "flights, licenses; both by default")
+  .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
   .option("--sandbox <name>", "where they run: isolate or docker", "isolate")
   .action(async (examples: string[], options) => {
     exitCode = await demo(examples, options);

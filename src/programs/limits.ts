@@ -37,7 +37,7 @@ export const LIMIT_RULES = {
     default: 10_000,
     least: 0,
     most: 1_000_000,
-    reason: "Calls of tools. The largest of our examples makes 728.",
+    reason: "Calls of tools. The largest of our examples makes 1,230.",
   },
   callsAtOnce: {
     default: 64,

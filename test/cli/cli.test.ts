@@ -182,7 +182,10 @@ test.each([
     ["run", "-", ...TOOLS, "--language", "cobol"],
     'portcullis: language: expected one that the isolate sandbox runs (javascript), got "cobol".',
   ],
-  [["demo", "nothing"], 'portcullis: demo: expected flights or licenses, got "nothing".'],
+  [
+    ["demo", "nothing"],
+    'portcullis: demo: expected airports, capital, flights, hops, licenses, movies, operations, speeches or subgrid, got "nothing".',
+  ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");
   expect(stderr).toContain(sentence);

@@ -70,7 +70,7 @@ export function behavesAsModel(name: string, wire: Wire): void {
       expect(served.refusals).toEqual([]);
       expect(ending).toEqual({ type: "answered", answer: "The worst pair is GA>NY." });
       const [result] = transcript.turns[0]?.results ?? [];
-      expect(JSON.parse(result?.text ?? "")).toEqual(JSON.parse(example("answer.json")));
+      expect(JSON.parse(result?.text ?? "")).toEqual(JSON.parse(example("task.json")).answer);
       expect(JSON.stringify(served.asked[1]?.body)).toContain(JSON.stringify(result?.text).slice(1, -1));
       expect(words.join("")).toBe("I will write a program.The worst pair is GA>NY.");
       expect(usage).toMatchObject({ turns: 2, calls: 244, outputTokens: 40 });

