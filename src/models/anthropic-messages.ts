@@ -46,7 +46,7 @@ export function anthropic(options: ProviderOptions): Model {
         baseURL: resolved.baseUrl?.replace(/\/+(v1\/*)?$/, "") ?? "https://api.anthropic.com",
         maxRetries: resolved.retries,
         timeout: resolved.timeoutMs,
-        fetch: boundedFetch(),
+        fetch: boundedFetch(resolved),
         logLevel: "off",
       });
       return new AnthropicConversation(client, resolved, opening, names, tools);

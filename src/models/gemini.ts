@@ -41,10 +41,9 @@ export function gemini(options: ProviderOptions): Model {
         httpOptions: {
           baseUrl: (resolved.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),
           apiVersion: "v1beta",
-          timeout: resolved.timeoutMs,
           // Without these it repeats nothing.
           retryOptions: { attempts: resolved.retries + 1, initialDelay: RETRY_SECONDS },
-          fetch: boundedFetch(),
+          fetch: boundedFetch(resolved),
         },
       });
       return new GeminiConversation(client, resolved, opening);

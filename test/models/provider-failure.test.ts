@@ -50,10 +50,22 @@ test("whatever is thrown after an abort is the abort", () => {
 
 // ---- what is fetched -------------------------------------------------------------------------------------------
 
+const bounds = { timeoutMs: 10_000, stream: false };
+
 test("a reply is read up to its limit, and no further", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
-  expect(await (await boundedFetch(1000)(server.url)).text()).toHaveLength(1000);
-  await expect((await boundedFetch(999)(server.url)).text()).rejects.toThrow("The reply has more than 999 bytes.");
+  expect(await (await boundedFetch(bounds, 1000)(server.url)).text()).toHaveLength(1000);
+  await expect((await boundedFetch(bounds, 999)(server.url)).text()).rejects.toThrow(
+    "The reply has more than 999 bytes.",
+  );
+});
+
+test("a line of a stream has its own limit, whatever type the server gives it", async () => {
+  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
+  await expect((await boundedFetch({ ...bounds, stream: true })(server.url)).text()).rejects.toThrow(
+    "A line of the reply has more than",
+  );
+  expect(await (await boundedFetch(bounds)(server.url)).text()).toHaveLength(5 * 1024 * 1024);
 });
 
 test("a redirection is not followed, for the key would go with it", async () => {
@@ -68,6 +80,6 @@ test("a redirection is not followed, for the key would go with it", async () => 
     body: {},
     headers: { location: other.url },
   }));
-  await expect(boundedFetch()(server.url)).rejects.toThrow("fetch failed");
+  await expect(boundedFetch(bounds)(server.url)).rejects.toThrow("fetch failed");
   expect(reached).toEqual([]);
 });

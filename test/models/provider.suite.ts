@@ -18,8 +18,8 @@ export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "m
 
 /** Gives the model behind a served script a task. */
 export async function ask(served: Served, asking: Asking = {}): Promise<AgentReport> {
-  const { tools = [], stream, retries, maxOutputTokens, apiKey, path, ...options } = asking;
-  const given = Object.entries({ stream, retries, maxOutputTokens, apiKey, path }).filter(
+  const { tools = [], stream, retries, maxOutputTokens, timeoutMs, apiKey, path, ...options } = asking;
+  const given = Object.entries({ stream, retries, maxOutputTokens, timeoutMs, apiKey, path }).filter(
     ([, value]) => value !== undefined,
   );
   await using runtime = await createRuntime({
@@ -214,6 +214,11 @@ export function behavesAsModel(name: string, wire: Wire): void {
         const { ending } = await run([{ fault }]);
         expect(ending, fault).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
       }
+    });
+
+    test.each(["silent", "stalled"] as const)("a provider that is %s has its time, and no more", async (fault) => {
+      const { ending } = await run([{ fault }], { timeoutMs: 200 });
+      expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "timed_out" } });
     });
 
     test("a provider that is not there is a failure", async () => {

@@ -23,7 +23,7 @@ export interface WireTurn {
 }
 
 export interface WireFault {
-  readonly fault: "status" | "silent" | "oversize" | "garbage" | "event";
+  readonly fault: "status" | "silent" | "stalled" | "oversize" | "garbage" | "event";
   readonly status?: number;
   readonly headers?: Record<string, string>;
 }
@@ -49,6 +49,7 @@ export interface WireModelOptions {
   readonly stream?: boolean;
   readonly retries?: number;
   readonly maxOutputTokens?: number;
+  readonly timeoutMs?: number;
 }
 
 /** What a server remembers of its conversation. */
@@ -116,6 +117,8 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
       return { type: "json", status, body: wire.error(status, `fault ${status}`), ...(headers ? { headers } : {}) };
     case "silent":
       return { type: "silent" };
+    case "stalled":
+      return { type: "stalled", contentType: wire.isStreamed(asked) ? "text/event-stream" : "application/json" };
     case "garbage":
       return wire.isStreamed(asked)
         ? {
