@@ -1,7 +1,7 @@
 import { AnthropicStream, type AnthropicReply, readMessage } from "./anthropic-reply.ts";
 import { namesOf, toolsFor } from "./anthropic-request.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
-import { CallIds } from "./call-ids.ts";
+import { CallIds, UniqueIds } from "./call-ids.ts";
 import { fieldOf, type Fields, textOf } from "./fields.ts";
 import type {
   CallResult,
@@ -70,7 +70,7 @@ class AnthropicConversation implements Conversation {
   readonly #about: FailedProvider;
   readonly #messages: { readonly role: "user" | "assistant"; readonly content: readonly Fields[] }[] = [];
   readonly #ids = new CallIds();
-  readonly #toolUseIds = new Set<string>();
+  readonly #toolUseIds = new UniqueIds();
   /** Programs of the provider that have begun and not ended. */
   readonly #openPrograms = new Set<string>();
   #said: string[] = [];
@@ -92,8 +92,9 @@ class AnthropicConversation implements Conversation {
   }
 
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     this.#results = this.#open.flatMap(({ id, toolUseId, fromProgram }) => {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       return result ? [resultBlock(toolUseId, fromProgram, result)] : [];
     });
     this.#open = [];
@@ -172,10 +173,7 @@ class AnthropicConversation implements Conversation {
   /** The provider takes no history in which two calls have one id: where a server repeats one, the later gets another. */
   #withOwnId(block: Fields): Fields {
     if (block.type !== "tool_use") return block;
-    const id = textOf(block, "id") ?? "toolu";
-    let own = id;
-    for (let repeated = 2; this.#toolUseIds.has(own); repeated += 1) own = `${id}-${repeated}`;
-    this.#toolUseIds.add(own);
+    const own = this.#toolUseIds.take(textOf(block, "id") || "toolu");
     return own === block.id ? block : { ...block, id: own };
   }
 

@@ -98,11 +98,12 @@ class GeminiConversation implements Conversation {
 
   /** Results first, in the order of the calls: where those have no ids, that is what they are told apart by. */
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     const parts = this.#open.flatMap(({ id, functionCall }) => {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       return result ? [responsePart(functionCall, result)] : [];
     });
-    this.#next.unshift(...parts);
+    this.#next = [...parts, ...this.#next];
     this.#open = [];
   }
 

@@ -68,8 +68,9 @@ class ChatConversation implements Conversation {
   }
 
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     for (const { id, toolCallId } of this.#open) {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       if (result) this.#messages.push({ role: "tool", tool_call_id: toolCallId, content: labelledText(result) });
     }
     this.#open = [];

@@ -86,8 +86,9 @@ class ResponsesConversation implements Conversation {
   }
 
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     for (const { id, output, fromProgram } of this.#open) {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       if (!result) continue;
       const bare = result.isError ? `Error: ${result.text}` : result.text;
       this.#input.push({ ...output, output: fromProgram ? bare : labelledText(result) });

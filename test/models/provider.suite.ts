@@ -230,6 +230,26 @@ export function behavesAsModel(name: string, wire: Wire): void {
       });
     });
 
+    test.runIf(!stream)(
+      "a hundred thousand calls of one id are read, and answered, without searching for each",
+      async () => {
+        const calls = Array.from({ length: 100_000 }, () => ({ id: "a", tool: "f" }));
+        await using served = await serve({ ...wire, refuse: () => undefined }, [{ calls }, { text: "4" }]);
+        const declaration = { name: "f", description: "f", input: { type: "object" }, callers: direct };
+        const conversation = await served
+          .model({ stream })
+          .converse({ instructions: "Work.", tools: [declaration], hosted: false });
+        const request = { signal: new AbortController().signal, mostTokens: 1000, onText: () => {} };
+        conversation.say("Do it.");
+        const reply = await conversation.turn(request);
+        const ids = reply.type === "turn" ? reply.calls.map(({ id }) => id) : [];
+        expect(new Set(ids).size).toBe(100_000);
+        const result = { text: "1", isJson: true, isError: false, provenance: { tool: "f", bytes: 1 } };
+        conversation.answer(ids.map((callId) => ({ ...result, callId })));
+        expect(await conversation.turn(request)).toMatchObject({ type: "turn", text: "4" });
+      },
+    );
+
     test("cancelling while the provider is silent lets go of it", async () => {
       await using served = await serve(wire, [{ fault: "silent" }]);
       const controller = new AbortController();
