@@ -28,7 +28,8 @@ export function failure(
   detail: string,
   status?: number,
 ): ProviderFailure {
-  const shown = withoutKey(oneLine(detail), key);
+  // The key goes first: cut, or with a line break taken out of it, it would no longer be found.
+  const shown = oneLine(withoutKey(detail, key));
   const known = status === undefined ? {} : { status };
   return {
     code,

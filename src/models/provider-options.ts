@@ -51,6 +51,11 @@ export function resolveOptions(
   if (typeof stream !== "boolean") throw optionError(`${maker}({ stream })`, "true or false", stream);
   if (baseUrl !== undefined && !/^https?:$/.test(protocolOf(baseUrl)))
     throw optionError(`${maker}({ baseUrl })`, "an origin like https://example.com", baseUrl);
+  if (baseUrl !== undefined && hasUser(new URL(baseUrl)))
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}({ baseUrl }): there is a user name or a password in it, which would get into errors. Leave it out, and give the key as apiKey.`,
+    );
   checkWhole(`${maker}({ maxOutputTokens })`, maxOutputTokens, 1, 10_000_000);
   checkWhole(`${maker}({ retries })`, retries, 0, 100);
   checkWhole(`${maker}({ timeoutMs })`, timeoutMs, 1, 2 ** 31 - 1);
@@ -74,6 +79,10 @@ export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Prom
 
 function protocolOf(url: unknown): string {
   return typeof url === "string" && URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+function hasUser({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
 }
 
 function checkWhole(option: string, value: unknown, least: number, most: number): void {

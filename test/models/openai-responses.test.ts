@@ -266,6 +266,9 @@ test("without a key there is no model, and a sentence says what is missing", asy
   expect(() => openai({ model: "m", apiKey: "k", baseUrl: "file:///x" })).toThrow(
     "openai({ baseUrl }): expected an origin",
   );
+  const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
+  expect(withPassword).toThrow("openai({ baseUrl }): there is a user name or a password in it");
+  expect(withPassword).not.toThrow("hunter2");
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("model: expected a model");
 });

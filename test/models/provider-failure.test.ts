@@ -18,6 +18,15 @@ test("the key is in no failure, whatever the provider says of it", () => {
   );
 });
 
+test("nor is a part of it, where the provider's words are cut", () => {
+  const { message } = failure("key_refused", about, `${"x".repeat(285)}my-own-key-0123`);
+  expect(message).not.toContain("my-own");
+  const broken = { ...about, key: "my\nown-key" };
+  expect(failure("interrupted", broken, '"my\nown-key" is no header value.').message).toContain(
+    '"[key]" is no header value.',
+  );
+});
+
 test("a provider's words are on one line, and no longer than they may be", () => {
   const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
   expect(message).toMatch(/^Anthropic failed, also after retries\. It says: a \[31mb x+…$/);
