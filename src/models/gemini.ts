@@ -121,8 +121,10 @@ class GeminiConversation implements Conversation {
     const { model, maxOutputTokens, stream } = this.#options;
     const params = {
       model,
-      contents: this.#contents,
+      // The SDK leaves out what it does not know, signed or not: it sees what is ours, and all goes as it is in the body.
+      contents: this.#contents.slice(-1),
       config: {
+        httpOptions: { extraBody: { contents: this.#contents } },
         systemInstruction: this.#instructions,
         maxOutputTokens: Math.max(1, Math.min(maxOutputTokens, mostTokens)),
         abortSignal: signal,

@@ -106,6 +106,17 @@ describe.each([
     expect(partsOf(served, 1, 1)).toContainEqual({ text: "", thoughtSignature: "c2ln" });
   });
 
+  test("parts and fields that nobody knows go back as they came, signed or not", async () => {
+    const parts = [
+      { text: "Hm.", oddField: { deep: [1, null] } },
+      { oddPart: { a: null }, thoughtSignature: "c2lnMQ==" },
+      { functionCall: { id: "fc-1", name: "f", args: { k: 1 }, oddField: 1 }, thoughtSignature: "c2lnMg==" },
+    ];
+    const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(partsOf(served, 1, 1)).toEqual(parts);
+  });
+
   test("what the model thought is not what it says", async () => {
     const { answer } = await run([{ raw: { parts: [{ text: "private", thought: true }, { text: "4" }] } }]);
     expect(answer).toBe("4");
