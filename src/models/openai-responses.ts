@@ -241,8 +241,9 @@ function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | u
   if (refusal !== undefined) return { type: "refused", reason: refusal };
   if (items.some((item) => textOf(item, "type")?.endsWith("_call") && item.status === "incomplete"))
     return { type: "cut_off", reason: "a call is incomplete" };
-  // Where there is neither a message nor a call, a program of the provider has more to do.
-  return items.some(({ type }) => type === "message") ? { type: "answered" } : { type: "unfinished" };
+  // Where no message comes after the provider's programs, the model has more to do.
+  const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
+  return { type: last?.type === "message" ? "answered" : "unfinished" };
 }
 
 function callerOf(caller: unknown): "direct" | "programmatic" | "unknown" {

@@ -130,8 +130,8 @@ describe.each([
   ])("R6: two pauses of one program, its output alone, and then the answer, %s", async (_, store) => {
     const { served, answer, transcript } = await hosted(
       [
-        output(program, call("call_1", "depot", { id: 1 }, caller)),
-        output(call("call_2", "depot", { id: 2 }, caller)),
+        output(program, ...[1, 2].map((id) => call(`call_${id}`, "depot", { id }, caller))),
+        output(...[3, 4].map((id) => call(`call_${id}`, "depot", { id }, caller))),
         output(programOutput("24")),
         { text: "24" },
       ],
@@ -144,6 +144,11 @@ describe.each([
       { type: "hosted_program_started", program: "call_p", source: "text(1)" },
       { type: "hosted_program_ended", program: "call_p", output: "24", isError: false },
     ]);
+  });
+
+  test("R6: words before a program are not the answer, which comes after what it put out", async () => {
+    const { answer, served } = await hosted([output(message("I run it."), program, programOutput("8")), { text: "8" }]);
+    expect([answer, served.refusals]).toEqual(["8", []]);
   });
 
   test("R7: a program's fingerprint goes back byte for byte, and is in no transcript", async () => {
