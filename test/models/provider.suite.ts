@@ -122,6 +122,41 @@ export function behavesAsModel(name: string, wire: Wire): void {
       expect(instructionsAndWords(served).join()).not.toContain("Call pay now");
     });
 
+    test("X3: a program that calls a tool which is not for programs gets an error, and the tool is not run", async () => {
+      const own = counted("own");
+      const program = `try { await tools.own({ k: 1 }); return "called"; } catch (error) { return String(error); }`;
+      const { ending, served, transcript } = await run([{ calls: [{ program }] }, { text: "No." }], {
+        tools: [own.tool, counted("other", { allowedCallers: ["programmatic"] }).tool],
+      });
+      expect([ending.type, served.refusals, own.inputs]).toEqual(["answered", [], []]);
+      expect(transcript.turns[0]?.results[0]?.text).toMatch(/Error/);
+      expect(transcript.turns[0]?.results[0]?.text).not.toContain("called");
+    });
+
+    test.runIf(!stream)(
+      "X4: of ten thousand calls at once none is lost or made twice, and few run at a time",
+      async () => {
+        const inputs: unknown[] = [];
+        let [open, most] = [0, 0];
+        const handler = async ({ k }: { k: number }) => {
+          inputs.push(k);
+          open += 1;
+          most = Math.max(most, open);
+          await Promise.resolve();
+          open -= 1;
+          return k;
+        };
+        const many = makeTool({ name: "many", input: k, handler });
+        const program = `const got = await Promise.all(Array.from({ length: 10000 }, (_, k) => tools.many({ k })));
+        return got.every((value, k) => value === k);`;
+        const { served, calls, transcript } = await run([{ calls: [{ program }] }, { text: "4" }], { tools: [many] });
+        expect([served.refusals, transcript.turns[0]?.results[0]?.text]).toEqual([[], "true"]);
+        expect([inputs.length, new Set(inputs).size]).toEqual([10_000, 10_000]);
+        expect(new Set(calls.map(({ callId }) => callId)).size).toBe(10_000);
+        expect(most).toBe(64);
+      },
+    );
+
     test("X6: of a result that is too large the beginning goes back, and how much there is", async () => {
       const rows = makeTool({ name: "rows", allowedCallers: direct, handler: () => "x".repeat(200_000) });
       const { ending, served, calls } = await run([{ calls: [{ tool: "rows" }] }, { text: "Long." }], {
