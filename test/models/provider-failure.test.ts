@@ -40,6 +40,8 @@ test.each<[unknown, string]>([
     "overloaded",
   ],
   [Object.assign(new Error("x"), { error: { type: "rate_limit_error" } }), "rate_limited"],
+  [Object.assign(new Error("x"), { error: { type: "error", code: "rate_limit_exceeded" } }), "rate_limited"],
+  [Object.assign(new Error("x"), { error: { type: "error", code: "server_error" } }), "server_failed"],
   [Object.assign(new Error('{"error":{"message":"API key not valid"}}'), { status: 400 }), "key_refused"],
   [Object.assign(new Error("x"), { status: 422 }), "request_refused"],
   [new Error("terminated", { cause: new Error("other side closed") }), "interrupted"],
