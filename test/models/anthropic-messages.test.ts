@@ -131,6 +131,15 @@ describe("direct calls", () => {
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_tokens" }, []]);
   });
 
+  test("a streamed input that is no JSON is not mended into one that would fit", async () => {
+    const f = counted("f", { input: z.object({ k: z.number().optional() }) });
+    const { served } = await run([{ calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }] }, { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect(f.inputs).toEqual([]);
+    expect(lastMessage(served, 1)?.content).toMatchObject([{ is_error: true }]);
+  });
+
   test("an input that is nested without end, or named __proto__, is done nothing with, and ends nothing else", async () => {
     const f = counted("f", { input: z.looseObject({}) });
     const deep = `{"k":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;

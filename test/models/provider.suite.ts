@@ -77,6 +77,17 @@ export function behavesAsModel(name: string, wire: Wire): void {
       expect(usage.inputTokens).toBeGreaterThan(0);
     });
 
+    test("each request tells our instructions, and how many tokens the reply may have", async () => {
+      const { served } = await run([{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }], {
+        tools: [counted("f").tool],
+        maxOutputTokens: 777,
+      });
+      for (const { body } of served.asked) {
+        expect(JSON.stringify(body)).toContain("Do the task with the tools you have");
+        expect(JSON.stringify(body)).toMatch(/[tT]okens":777\b/);
+      }
+    });
+
     test("parallel calls are answered together, each by its own id, whichever is done first", async () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       const slow = makeTool({ name: "slow", allowedCallers: direct, handler: () => promise });
