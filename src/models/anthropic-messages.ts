@@ -9,6 +9,7 @@ import type {
   HostedProgramNews,
   Model,
   ModelCall,
+  ModelUsage,
   Opening,
   TurnEnd,
   TurnReply,
@@ -105,7 +106,7 @@ class AnthropicConversation implements Conversation {
     const stream = new AnthropicStream(request.onText);
     try {
       const reply = await this.#send(request, stream);
-      return reply ? this.#read(reply) : this.#failed("interrupted", "");
+      return reply ? this.#read(reply) : this.#failed("interrupted", "", stream.usage);
     } catch (error) {
       return failedReply(error, request.signal, this.#about, stream.usage);
     }
@@ -154,7 +155,7 @@ class AnthropicConversation implements Conversation {
   /** Takes a whole reply into the history, and out of it what is to be done. */
   #read(reply: AnthropicReply): TurnReply {
     const end = endOf(reply);
-    if (!end) return this.#failed("interrupted", "It has no stop reason.");
+    if (!end) return this.#failed("interrupted", "It has no stop reason.", reply.usage);
     this.#container = reply.container?.id ?? this.#container;
     const content = reply.content.map((block) => this.#withOwnId(block));
     const kept = content.filter((block) => !(block.type === "text" && block.text === ""));
@@ -165,7 +166,7 @@ class AnthropicConversation implements Conversation {
     const { usage } = reply;
     const text = wordsOf(content);
     if (end.type === "called" && calls.length === 0)
-      return this.#failed("reply_invalid", "It calls, and names no tool.");
+      return this.#failed("reply_invalid", "It calls, and names no tool.", reply.usage);
     const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
     return { type: "turn", text, calls, hosted, end: whole, usage };
   }
@@ -209,8 +210,8 @@ class AnthropicConversation implements Conversation {
     return [{ type: "hosted_program_ended", program, ...outputOf(block.content) }];
   }
 
-  #failed(code: "interrupted" | "reply_invalid", detail: string): TurnReply {
-    return { type: "failed", failure: failure(code, this.#about, detail) };
+  #failed(code: "interrupted" | "reply_invalid", detail: string, usage: ModelUsage): TurnReply {
+    return { type: "failed", failure: failure(code, this.#about, detail), usage };
   }
 }
 

@@ -110,14 +110,16 @@ class GeminiConversation implements Conversation {
   async turn(request: TurnRequest): Promise<TurnReply> {
     if (this.#next.length > 0) this.#contents.push({ role: "user", parts: this.#next });
     this.#next = [];
+    const chunks: unknown[] = [];
     try {
-      return this.#read(await this.#send(request));
+      await this.#send(request, chunks);
+      return this.#read(joined(chunks));
     } catch (error) {
-      return failedReply(error, request.signal, this.#about);
+      return failedReply(error, request.signal, this.#about, joined(chunks).usage);
     }
   }
 
-  async #send({ signal, mostTokens, onText }: TurnRequest): Promise<GeminiReply> {
+  async #send({ signal, mostTokens, onText }: TurnRequest, chunks: unknown[]): Promise<void> {
     const { model, maxOutputTokens, stream } = this.#options;
     const params = {
       model,
@@ -132,7 +134,6 @@ class GeminiConversation implements Conversation {
         ...(this.#declarations.length > 0 ? { tools: [{ functionDeclarations: this.#declarations }] } : {}),
       },
     } as unknown as Params;
-    const chunks: unknown[] = [];
     const given = stream
       ? await this.#client.models.generateContentStream(params)
       : [await this.#client.models.generateContent(params)];
@@ -140,7 +141,6 @@ class GeminiConversation implements Conversation {
       chunks.push(chunk);
       onText(wordsOf(partsOf(chunk)));
     }
-    return joined(chunks);
   }
 
   /** Takes a whole reply into the history, and out of it what is to be done. No part is moved, merged or left out: some are signed. */

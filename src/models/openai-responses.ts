@@ -143,7 +143,10 @@ class ResponsesConversation implements Conversation {
       return { ...this.#failed(code === "rate_limit_exceeded" ? "rate_limited" : "server_failed", detail), usage };
     }
     const end = endOf(reply);
-    if (!end) return this.#failed("reply_invalid", `Its status is ${JSON.stringify(reply.status ?? null)}.`);
+    if (!end) {
+      const detail = `Its status is ${JSON.stringify(reply.status ?? null)}.`;
+      return { ...this.#failed("reply_invalid", detail), usage };
+    }
     if (this.#options.store) {
       this.#input = [];
       this.#previous = reply.id;

@@ -116,6 +116,17 @@ describe("direct calls", () => {
     expect(stream.reply).toBeUndefined();
   });
 
+  test("two blocks in one place are no reply, for the first's input might be taken for the second's", async () => {
+    const stream = new AnthropicStream(() => {});
+    for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), stop]) stream.take(event);
+    expect(() => stream.take(start(use("toolu_2", "g", {})))).toThrow("Two blocks of the reply have the place 0.");
+  });
+
+  test("what a stream cost that ended too soon is counted", async () => {
+    const { ending, usage } = await run([{ text: "I", sent: "short" }]);
+    expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 110]);
+  });
+
   test("A4: a call without any input has the empty one, which its schema refuses", async () => {
     const f = counted("f");
     const { transcript } = await run([{ calls: [{ tool: "f", input: {} }] }, { text: "4" }], { tools: [f.tool] });

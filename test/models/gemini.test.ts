@@ -138,6 +138,12 @@ describe.each([
   });
 });
 
+test.each(["short", "broken"] as const)("what a stream cost that was %s is counted", async (sent) => {
+  await using served = await serve(geminiWire, [{ text: "I", calls: [{ tool: "f" }], sent }]);
+  const { ending, usage } = await ask(served, {});
+  expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 100]);
+});
+
 test("a schema is flattened: references written out, one of many is any of many, a constant is an enumeration", () => {
   const schema = {
     type: "object",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemorySandbox, createRuntime, openai, type OpenAiOptions } from "../../src/index.ts";
+import { ResponsesStream } from "../../src/models/openai-responses-reply.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { responsesWire } from "./openai-responses-wire.ts";
 import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
@@ -253,6 +254,13 @@ describe.each([
     const { transcript } = await hosted([output(program, programOutput("timeout", "incomplete"), message("No."))]);
     expect(transcript.turns[0]?.turn.hosted.at(-1)).toMatchObject({ output: "timeout", isError: true });
   });
+});
+
+test("two items in one place are no reply, for one of them would be lost", () => {
+  const stream = new ResponsesStream(() => {});
+  const done = (item: object) => ({ type: "response.output_item.done", item });
+  stream.take(done(call("c_1", "f", { k: 1 })));
+  expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
 });
 
 test("R14: of what is sealed, the value of the item that is done counts", async () => {

@@ -350,9 +350,9 @@ export function behavesAsModel(name: string, wire: Wire): void {
   });
 
   describe(`${name}, broken streams`, () => {
-    test("a stream that breaks off does nothing of what it began", async () => {
+    test.each(["broken", "short"] as const)("a stream that is %s does nothing of what it began", async (sent) => {
       const f = counted("f");
-      await using served = await serve(wire, [{ text: "I", calls: [{ tool: "f", input: { k: 1 } }], sent: "broken" }]);
+      await using served = await serve(wire, [{ text: "I", calls: [{ tool: "f", input: { k: 1 } }], sent }]);
       const { ending } = await ask(served, { tools: [f.tool] });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "interrupted" } });
       expect(f.inputs).toEqual([]);
