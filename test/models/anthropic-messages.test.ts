@@ -293,7 +293,7 @@ describe.each([
   });
 
   test("A13: a later version of the provider's programs is one; any other caller is refused", async () => {
-    const f = counted("f", { allowedCallers: ["programmatic"] });
+    const f = counted("f", { allowedCallers: both });
     const later = { type: "code_execution_20270101", tool_id: "srvtoolu_c" };
     const content = [
       program(),

@@ -119,6 +119,11 @@ describe.each([
   });
 });
 
+test("a stream is asked to say what it cost, which it does not by itself", async () => {
+  const { served } = await run([{ text: "4" }]);
+  expect(served.asked[0]?.body.stream_options).toEqual({ include_usage: true });
+});
+
 test("C5: fragments without an index are one call for each id", async () => {
   const [f, g] = [counted("f"), counted("g")];
   const deltas = [

@@ -171,6 +171,15 @@ describe.each([
     expect(calls).toMatchObject([{ result: "caller_not_allowed" }]);
   });
 
+  test("a call by whom nobody knows is refused, and its caller goes back as it came", async () => {
+    const f = counted("f", { allowedCallers: ["direct", "programmatic"] });
+    const odd = { type: "agent_20270101", caller_id: "a_1" };
+    const { served, answer } = await hosted([output(call("c_1", "f", { k: 1 }, odd)), { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
+  });
+
   test("R9: of a response that is incomplete nothing is done", async () => {
     const f = counted("f");
     const { ending } = await here([{ calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" }], { tools: [f.tool] });
@@ -261,6 +270,13 @@ test("two items in one place are no reply, for one of them would be lost", () =>
   const done = (item: object) => ({ type: "response.output_item.done", item });
   stream.take(done(call("c_1", "f", { k: 1 })));
   expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
+});
+
+test("an item that was added and is never done makes a reply that is not whole", () => {
+  const stream = new ResponsesStream(() => {});
+  stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
+  stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
+  expect(stream.reply).toBeUndefined();
 });
 
 test("R14: of what is sealed, the value of the item that is done counts", async () => {
