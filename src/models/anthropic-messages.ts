@@ -42,7 +42,7 @@ export function anthropic(options: ProviderOptions): Model {
       const { default: Anthropic } = await loadSdk("@anthropic-ai/sdk", () => import("@anthropic-ai/sdk"));
       const client = new Anthropic({
         apiKey: resolved.apiKey,
-        // What the environment says besides the key is not for this conversation.
+        // What the environment has for other services is not for this conversation.
         authToken: null,
         baseURL: resolved.baseUrl?.replace(/\/+(v1\/*)?$/, "") ?? "https://api.anthropic.com",
         maxRetries: resolved.retries,

@@ -36,7 +36,7 @@ export function gemini(options: ProviderOptions): Model {
       const { GoogleGenAI } = await loadSdk("@google/genai", () => import("@google/genai"));
       const client = new GoogleGenAI({
         apiKey: resolved.apiKey,
-        // What the environment says besides the key is not for this conversation.
+        // What the environment has for other services is not for this conversation.
         vertexai: false,
         httpOptions: {
           baseUrl: (resolved.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),

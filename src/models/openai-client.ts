@@ -5,7 +5,7 @@ export const OPENAI_KEY = "OPENAI_API_KEY";
 
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
-/** The official client, told everything that it would otherwise take from the environment. */
+/** The official client, told what it would otherwise take from the environment, but for headers of all its requests. */
 export async function openAiClient(options: ResolvedOptions): Promise<OpenAiClient> {
   const { apiKey, baseUrl, retries, timeoutMs } = options;
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));

@@ -358,6 +358,16 @@ describe.each([
     ]);
   });
 
+  test("a container that has gone when its program is answered is an ending, and nothing is done twice", async () => {
+    const f = counted("depot", { allowedCallers: ["programmatic"], effect: "write" });
+    const { ending, transcript } = await hosted(
+      [paused(use("toolu_d1", "depot", { k: 1 }, fromProgram)), { fault: "status", status: 400 }],
+      { tools: [f.tool], retries: 2 },
+    );
+    expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "request_refused", status: 400 } });
+    expect([f.inputs.length, transcript.turns.length]).toEqual([1, 1]);
+  });
+
   test("a program of the provider that fails is told as such", async () => {
     const failed = {
       ...printed(""),

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import flights from "../../examples/flights/tools.ts";
 import { type AgentOptions, type AgentReport, createMemorySandbox, createRuntime, type Tool } from "../../src/index.ts";
@@ -225,6 +225,7 @@ export function behavesAsModel(name: string, wire: Wire): void {
     });
 
     test.each<[number, string]>([
+      [400, "request_refused"],
       [401, "key_refused"],
       [403, "key_refused"],
       [404, "request_refused"],
@@ -245,6 +246,30 @@ export function behavesAsModel(name: string, wire: Wire): void {
       const { ending } = await run([], { apiKey: "sk-wrong-0123456789" });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "key_refused", status: 401 } });
       expect(JSON.stringify(ending)).not.toContain("0123456789");
+    });
+
+    test("what the environment has for other services goes nowhere", async () => {
+      for (const name of [
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "OPENAI_ADMIN_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_ORG_ID",
+        "OPENAI_PROJECT_ID",
+        "GOOGLE_API_KEY",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_CLOUD_LOCATION",
+        "GOOGLE_GEMINI_BASE_URL",
+      ])
+        vi.stubEnv(name, name.endsWith("URL") ? "http://127.0.0.1:9" : name.endsWith("VERTEXAI") ? "true" : "stray");
+      try {
+        const { ending, served } = await run([{ text: "4" }]);
+        expect(ending).toEqual({ type: "answered", answer: "4" });
+        expect(JSON.stringify(served.asked)).not.toContain("stray");
+      } finally {
+        vi.unstubAllEnvs();
+      }
     });
 
     test("what may be asked again is asked again, and nothing is done twice", async () => {
