@@ -233,6 +233,9 @@ class ResponsesConversation implements Conversation {
   }
 }
 
+/** How a call stands that nobody may make yet. */
+const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
+
 function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | undefined {
   if (status === "incomplete")
     return incompleteReason === "content_filter"
@@ -242,8 +245,8 @@ function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | u
   const parts = items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
   const refusal = parts.map((part) => textOf(part, "refusal")).find((words) => words !== undefined);
   if (refusal !== undefined) return { type: "refused", reason: refusal };
-  if (items.some((item) => textOf(item, "type")?.endsWith("_call") && item.status === "incomplete"))
-    return { type: "cut_off", reason: "a call is incomplete" };
+  if (items.some(({ type, status }) => String(type).endsWith("_call") && UNFINISHED.has(status)))
+    return { type: "cut_off", reason: "a call is not completed" };
   // Where no message comes after the provider's programs, the model has more to do.
   const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
   return { type: last?.type === "message" ? "answered" : "unfinished" };

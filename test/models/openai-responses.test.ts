@@ -186,6 +186,14 @@ describe.each([
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_output_tokens" }, []]);
   });
 
+  test("R9: of a response with a call that is not completed nothing is done", async () => {
+    const f = counted("f");
+    for (const status of ["in_progress", "incomplete"]) {
+      const { ending } = await here([output({ ...call("c_1", "f", { k: 1 }), status })], { tools: [f.tool] });
+      expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
+    }
+  });
+
   test("R10: arguments that break off are refused in words", async () => {
     const f = counted("f");
     const { served, answer } = await here([{ calls: [{ tool: "f", inputText: "{" }] }, { text: "4" }], {
