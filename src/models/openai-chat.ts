@@ -102,7 +102,7 @@ class ChatConversation implements Conversation {
     const given: unknown = await this.#client.chat.completions.create(params, { signal, timeout: timeoutMs });
     if (!stream) {
       const reply = readCompletion(given);
-      onText(textOf(reply?.message, "content") ?? "");
+      onText(wordsOf(reply?.message));
       return reply;
     }
     const chunks = new ChatStream(onText);
@@ -118,16 +118,15 @@ class ChatConversation implements Conversation {
       .filter(isFields)
       .map((call) => this.#withId(call));
     const echo = without(message, ...ONLY_GIVEN, "tool_calls");
-    const content = textOf(message, "content") ?? null;
     this.#messages.push({
       ...echo,
       role: "assistant",
-      content,
+      content: fieldOf(message, "content") ?? null,
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     });
     const calls = end.type === "answered" ? this.#callsOf(toolCalls) : [];
     const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
-    return { type: "turn", text: content ?? "", calls, hosted: [], end: whole, usage };
+    return { type: "turn", text: wordsOf(message), calls, hosted: [], end: whole, usage };
   }
 
   /** A call without an id could not be answered. */
@@ -155,6 +154,12 @@ class ChatConversation implements Conversation {
 
 function declareFunction({ description, input }: Pick<ToolDeclaration, "description" | "input">, name: string): Fields {
   return { type: "function", function: { name, description, parameters: input } };
+}
+
+/** Some servers say in parts what others say in one text. */
+function wordsOf(message: unknown): string {
+  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
+  return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }
 
 function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
