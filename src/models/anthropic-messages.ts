@@ -106,7 +106,9 @@ class AnthropicConversation implements Conversation {
     const stream = new AnthropicStream(request.onText);
     try {
       const reply = await this.#send(request, stream);
-      return reply ? this.#read(reply) : this.#failed("interrupted", "", stream.usage);
+      return reply
+        ? this.#read(reply)
+        : this.#failed(this.#options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
     } catch (error) {
       return failedReply(error, request.signal, this.#about, stream.usage);
     }

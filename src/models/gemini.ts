@@ -149,7 +149,7 @@ class GeminiConversation implements Conversation {
       return turnOf("", [], { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` }, usage);
     const end = endOf(finishReason);
     if (!end) {
-      const code = finishReason === undefined ? "interrupted" : "reply_invalid";
+      const code = finishReason === undefined && this.#options.stream ? "interrupted" : "reply_invalid";
       return { type: "failed", failure: failure(code, this.#about, finishReason ?? ""), usage };
     }
     if (parts.length > 0) this.#contents.push({ role: "model", parts });

@@ -81,7 +81,9 @@ class ChatConversation implements Conversation {
     this.#said = [];
     try {
       const reply = await this.#send(request);
-      return reply ? this.#read(reply) : { type: "failed", failure: failure("interrupted", this.#about, "") };
+      if (reply) return this.#read(reply);
+      const code = this.#options.stream ? "interrupted" : "reply_invalid";
+      return { type: "failed", failure: failure(code, this.#about, "") };
     } catch (error) {
       return failedReply(error, request.signal, this.#about);
     }

@@ -103,7 +103,7 @@ class ResponsesConversation implements Conversation {
     }
     try {
       const reply = await this.#send(request);
-      return reply ? this.#read(reply) : this.#failed("interrupted", "");
+      return reply ? this.#read(reply) : this.#failed(this.#options.stream ? "interrupted" : "reply_invalid", "");
     } catch (error) {
       return failedReply(error, request.signal, this.#about);
     }

@@ -23,7 +23,7 @@ export interface WireTurn {
 }
 
 export interface WireFault {
-  readonly fault: "status" | "silent" | "stalled" | "oversize" | "garbage" | "event";
+  readonly fault: "status" | "silent" | "stalled" | "empty" | "oversize" | "garbage" | "event";
   readonly status?: number;
   readonly headers?: Record<string, string>;
 }
@@ -129,6 +129,8 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
             ending: "whole",
           }
         : { type: "text", body: "{" };
+    case "empty":
+      return { type: "json", status: 200, body: {} };
     case "event":
       return { type: "events", events: [wire.errorEvent], ending: "whole" };
     case "oversize":
