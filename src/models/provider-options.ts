@@ -61,7 +61,12 @@ export function resolveOptions(
   checkWhole(`${maker}({ timeoutMs })`, timeoutMs, 1, 2 ** 31 - 1);
   if (typeof apiKey !== "string" || apiKey === "")
     throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
-  return { model, apiKey, baseUrl, stream, maxOutputTokens, retries, timeoutMs };
+  if (!/^[\x21-\x7e]+$/.test(apiKey.trim()))
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}({ apiKey }): there is a character in the key that no key has, like a space or a line break: check ${keyVariable}.`,
+    );
+  return { model, apiKey: apiKey.trim(), baseUrl, stream, maxOutputTokens, retries, timeoutMs };
 }
 
 /** Loads a provider's SDK, which is installed only by those who use it. */

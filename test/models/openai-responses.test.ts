@@ -303,6 +303,9 @@ test("without a key there is no model, and a sentence says what is missing", asy
   expect(() => openai({ model: "m", apiKey: "k", baseUrl: "file:///x" })).toThrow(
     "openai({ baseUrl }): expected an origin",
   );
+  const withBreak = () => openai({ model: "m", apiKey: "sk-1\nhunter2" });
+  expect(withBreak).toThrow("check OPENAI_API_KEY");
+  expect(withBreak).not.toThrow("hunter2");
   const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
   expect(withPassword).toThrow("openai({ baseUrl }): there is a user name or a password in it");
   expect(withPassword).not.toThrow("hunter2");
