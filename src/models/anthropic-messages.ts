@@ -1,7 +1,7 @@
 import { AnthropicStream, type AnthropicReply, readMessage } from "./anthropic-reply.ts";
 import { namesOf, toolsFor } from "./anthropic-request.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
-import { CallIds } from "./call-ids.ts";
+import { CallIds, UniqueIds } from "./call-ids.ts";
 import { fieldOf, type Fields, textOf } from "./fields.ts";
 import type {
   CallResult,
@@ -9,6 +9,7 @@ import type {
   HostedProgramNews,
   Model,
   ModelCall,
+  ModelUsage,
   Opening,
   TurnEnd,
   TurnReply,
@@ -41,12 +42,12 @@ export function anthropic(options: ProviderOptions): Model {
       const { default: Anthropic } = await loadSdk("@anthropic-ai/sdk", () => import("@anthropic-ai/sdk"));
       const client = new Anthropic({
         apiKey: resolved.apiKey,
-        // What the environment says besides the key is not for this conversation.
+        // What the environment has for other services is not for this conversation.
         authToken: null,
         baseURL: resolved.baseUrl?.replace(/\/+(v1\/*)?$/, "") ?? "https://api.anthropic.com",
         maxRetries: resolved.retries,
         timeout: resolved.timeoutMs,
-        fetch: boundedFetch(resolved.fetch),
+        fetch: boundedFetch(resolved),
         logLevel: "off",
       });
       return new AnthropicConversation(client, resolved, opening, names, tools);
@@ -70,7 +71,7 @@ class AnthropicConversation implements Conversation {
   readonly #about: FailedProvider;
   readonly #messages: { readonly role: "user" | "assistant"; readonly content: readonly Fields[] }[] = [];
   readonly #ids = new CallIds();
-  readonly #toolUseIds = new Set<string>();
+  readonly #toolUseIds = new UniqueIds();
   /** Programs of the provider that have begun and not ended. */
   readonly #openPrograms = new Set<string>();
   #said: string[] = [];
@@ -92,8 +93,9 @@ class AnthropicConversation implements Conversation {
   }
 
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     this.#results = this.#open.flatMap(({ id, toolUseId, fromProgram }) => {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       return result ? [resultBlock(toolUseId, fromProgram, result)] : [];
     });
     this.#open = [];
@@ -104,7 +106,9 @@ class AnthropicConversation implements Conversation {
     const stream = new AnthropicStream(request.onText);
     try {
       const reply = await this.#send(request, stream);
-      return reply ? this.#read(reply) : this.#failed("interrupted", "");
+      return reply
+        ? this.#read(reply)
+        : this.#failed(this.#options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
     } catch (error) {
       return failedReply(error, request.signal, this.#about, stream.usage);
     }
@@ -153,7 +157,7 @@ class AnthropicConversation implements Conversation {
   /** Takes a whole reply into the history, and out of it what is to be done. */
   #read(reply: AnthropicReply): TurnReply {
     const end = endOf(reply);
-    if (!end) return this.#failed("interrupted", "It has no stop reason.");
+    if (!end) return this.#failed("interrupted", "It has no stop reason.", reply.usage);
     this.#container = reply.container?.id ?? this.#container;
     const content = reply.content.map((block) => this.#withOwnId(block));
     const kept = content.filter((block) => !(block.type === "text" && block.text === ""));
@@ -164,7 +168,7 @@ class AnthropicConversation implements Conversation {
     const { usage } = reply;
     const text = wordsOf(content);
     if (end.type === "called" && calls.length === 0)
-      return this.#failed("reply_invalid", "It calls, and names no tool.");
+      return this.#failed("reply_invalid", "It calls, and names no tool.", reply.usage);
     const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
     return { type: "turn", text, calls, hosted, end: whole, usage };
   }
@@ -172,10 +176,7 @@ class AnthropicConversation implements Conversation {
   /** The provider takes no history in which two calls have one id: where a server repeats one, the later gets another. */
   #withOwnId(block: Fields): Fields {
     if (block.type !== "tool_use") return block;
-    const id = textOf(block, "id") ?? "toolu";
-    let own = id;
-    for (let repeated = 2; this.#toolUseIds.has(own); repeated += 1) own = `${id}-${repeated}`;
-    this.#toolUseIds.add(own);
+    const own = this.#toolUseIds.take(textOf(block, "id") || "toolu");
     return own === block.id ? block : { ...block, id: own };
   }
 
@@ -211,8 +212,8 @@ class AnthropicConversation implements Conversation {
     return [{ type: "hosted_program_ended", program, ...outputOf(block.content) }];
   }
 
-  #failed(code: "interrupted" | "reply_invalid", detail: string): TurnReply {
-    return { type: "failed", failure: failure(code, this.#about, detail) };
+  #failed(code: "interrupted" | "reply_invalid", detail: string, usage: ModelUsage): TurnReply {
+    return { type: "failed", failure: failure(code, this.#about, detail), usage };
   }
 }
 

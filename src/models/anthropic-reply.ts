@@ -54,7 +54,9 @@ export class AnthropicStream {
       }
       case "content_block_start": {
         const block = fieldOf(event, "content_block");
-        if (isFields(block)) this.#blocks.set(indexOf(event), { ...block });
+        const place = indexOf(event);
+        if (this.#blocks.has(place)) throw new SyntaxError(`Two blocks of the reply have the place ${place}.`);
+        if (isFields(block)) this.#blocks.set(place, { ...block });
         break;
       }
       case "content_block_delta":

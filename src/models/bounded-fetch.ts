@@ -10,15 +10,27 @@ export class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
 }
 
+/** Of one request: its time in milliseconds, from its beginning to the end of its reply, and how it leaves. */
+export interface FetchBounds {
+  readonly timeoutMs: number;
+  readonly stream: boolean;
+  readonly fetch: typeof globalThis.fetch;
+}
+
 /**
- * A `fetch` as SDKs use it: it gives a reply up as soon as it is too large, before anybody parses it, and follows no
- * redirection, because that would hand the key to another host.
+ * A `fetch` as SDKs use it: it gives a reply up as soon as it is too large, before anybody parses it, or takes too long,
+ * of which SDKs measure only the time to its headers. It follows no redirection, because that would hand the key to
+ * another host.
  */
-export function boundedFetch(fetch: typeof globalThis.fetch, mostBytes = REPLY_BYTES): typeof globalThis.fetch {
+export function boundedFetch(
+  { timeoutMs, stream, fetch }: FetchBounds,
+  mostBytes = REPLY_BYTES,
+): typeof globalThis.fetch {
   return async (input, init) => {
-    const response = await fetch(input, { ...init, redirect: "error" });
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
+    const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;
-    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     let bytes = 0;
     let lineBytes = 0;
     const counter = new TransformStream<Uint8Array, Uint8Array>({
@@ -26,7 +38,7 @@ export function boundedFetch(fetch: typeof globalThis.fetch, mostBytes = REPLY_B
         bytes += chunk.byteLength;
         const lineEnd = chunk.lastIndexOf(LINE_FEED);
         lineBytes = lineEnd < 0 ? lineBytes + chunk.byteLength : chunk.byteLength - lineEnd - 1;
-        if (isStream && lineBytes > LINE_BYTES)
+        if (stream && lineBytes > LINE_BYTES)
           controller.error(new ReplyTooLarge(`A line of the reply has more than ${LINE_BYTES} bytes.`));
         else if (bytes > mostBytes) controller.error(new ReplyTooLarge(`The reply has more than ${mostBytes} bytes.`));
         else controller.enqueue(chunk);

@@ -36,15 +36,14 @@ export function gemini(options: ProviderOptions): Model {
       const { GoogleGenAI } = await loadSdk("@google/genai", () => import("@google/genai"));
       const client = new GoogleGenAI({
         apiKey: resolved.apiKey,
-        // What the environment says besides the key is not for this conversation.
+        // What the environment has for other services is not for this conversation.
         vertexai: false,
         httpOptions: {
           baseUrl: (resolved.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),
           apiVersion: "v1beta",
-          timeout: resolved.timeoutMs,
           // Without these it repeats nothing.
           retryOptions: { attempts: resolved.retries + 1, initialDelay: RETRY_SECONDS },
-          fetch: boundedFetch(resolved.fetch),
+          fetch: boundedFetch(resolved),
         },
       });
       return new GeminiConversation(client, resolved, opening);
@@ -99,30 +98,35 @@ class GeminiConversation implements Conversation {
 
   /** Results first, in the order of the calls: where those have no ids, that is what they are told apart by. */
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     const parts = this.#open.flatMap(({ id, functionCall }) => {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       return result ? [responsePart(functionCall, result)] : [];
     });
-    this.#next.unshift(...parts);
+    this.#next = [...parts, ...this.#next];
     this.#open = [];
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
     if (this.#next.length > 0) this.#contents.push({ role: "user", parts: this.#next });
     this.#next = [];
+    const chunks: unknown[] = [];
     try {
-      return this.#read(await this.#send(request));
+      await this.#send(request, chunks);
+      return this.#read(joined(chunks));
     } catch (error) {
-      return failedReply(error, request.signal, this.#about);
+      return failedReply(error, request.signal, this.#about, joined(chunks).usage);
     }
   }
 
-  async #send({ signal, mostTokens, onText }: TurnRequest): Promise<GeminiReply> {
+  async #send({ signal, mostTokens, onText }: TurnRequest, chunks: unknown[]): Promise<void> {
     const { model, maxOutputTokens, stream } = this.#options;
     const params = {
       model,
-      contents: this.#contents,
+      // The SDK leaves out what it does not know, signed or not: it sees what is ours, and all goes as it is in the body.
+      contents: this.#contents.slice(-1),
       config: {
+        httpOptions: { extraBody: { contents: this.#contents } },
         systemInstruction: this.#instructions,
         maxOutputTokens: Math.max(1, Math.min(maxOutputTokens, mostTokens)),
         abortSignal: signal,
@@ -130,7 +134,6 @@ class GeminiConversation implements Conversation {
         ...(this.#declarations.length > 0 ? { tools: [{ functionDeclarations: this.#declarations }] } : {}),
       },
     } as unknown as Params;
-    const chunks: unknown[] = [];
     const given = stream
       ? await this.#client.models.generateContentStream(params)
       : [await this.#client.models.generateContent(params)];
@@ -138,7 +141,6 @@ class GeminiConversation implements Conversation {
       chunks.push(chunk);
       onText(wordsOf(partsOf(chunk)));
     }
-    return joined(chunks);
   }
 
   /** Takes a whole reply into the history, and out of it what is to be done. No part is moved, merged or left out: some are signed. */
@@ -147,7 +149,7 @@ class GeminiConversation implements Conversation {
       return turnOf("", [], { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` }, usage);
     const end = endOf(finishReason);
     if (!end) {
-      const code = finishReason === undefined ? "interrupted" : "reply_invalid";
+      const code = finishReason === undefined && this.#options.stream ? "interrupted" : "reply_invalid";
       return { type: "failed", failure: failure(code, this.#about, finishReason ?? ""), usage };
     }
     if (parts.length > 0) this.#contents.push({ role: "model", parts });

@@ -68,8 +68,9 @@ class ChatConversation implements Conversation {
   }
 
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     for (const { id, toolCallId } of this.#open) {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       if (result) this.#messages.push({ role: "tool", tool_call_id: toolCallId, content: labelledText(result) });
     }
     this.#open = [];
@@ -80,7 +81,9 @@ class ChatConversation implements Conversation {
     this.#said = [];
     try {
       const reply = await this.#send(request);
-      return reply ? this.#read(reply) : { type: "failed", failure: failure("interrupted", this.#about, "") };
+      if (reply) return this.#read(reply);
+      const code = this.#options.stream ? "interrupted" : "reply_invalid";
+      return { type: "failed", failure: failure(code, this.#about, "") };
     } catch (error) {
       return failedReply(error, request.signal, this.#about);
     }
@@ -101,7 +104,7 @@ class ChatConversation implements Conversation {
     const given: unknown = await this.#client.chat.completions.create(params, { signal, timeout: timeoutMs });
     if (!stream) {
       const reply = readCompletion(given);
-      onText(textOf(reply?.message, "content") ?? "");
+      onText(wordsOf(reply?.message));
       return reply;
     }
     const chunks = new ChatStream(onText);
@@ -117,16 +120,15 @@ class ChatConversation implements Conversation {
       .filter(isFields)
       .map((call) => this.#withId(call));
     const echo = without(message, ...ONLY_GIVEN, "tool_calls");
-    const content = textOf(message, "content") ?? null;
     this.#messages.push({
       ...echo,
       role: "assistant",
-      content,
+      content: fieldOf(message, "content") ?? null,
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     });
     const calls = end.type === "answered" ? this.#callsOf(toolCalls) : [];
     const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
-    return { type: "turn", text: content ?? "", calls, hosted: [], end: whole, usage };
+    return { type: "turn", text: wordsOf(message), calls, hosted: [], end: whole, usage };
   }
 
   /** A call without an id could not be answered. */
@@ -154,6 +156,12 @@ class ChatConversation implements Conversation {
 
 function declareFunction({ description, input }: Pick<ToolDeclaration, "description" | "input">, name: string): Fields {
   return { type: "function", function: { name, description, parameters: input } };
+}
+
+/** Some servers say in parts what others say in one text. */
+function wordsOf(message: unknown): string {
+  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
+  return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }
 
 function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {

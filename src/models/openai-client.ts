@@ -5,14 +5,9 @@ export const OPENAI_KEY = "OPENAI_API_KEY";
 
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
-/** The official client, told everything that it would otherwise take from the environment. */
-export async function openAiClient({
-  apiKey,
-  baseUrl,
-  retries,
-  timeoutMs,
-  fetch,
-}: ResolvedOptions): Promise<OpenAiClient> {
+/** The official client, told what it would otherwise take from the environment, but for headers of all its requests. */
+export async function openAiClient(options: ResolvedOptions): Promise<OpenAiClient> {
+  const { apiKey, baseUrl, retries, timeoutMs } = options;
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
   return new OpenAI({
     apiKey,
@@ -22,7 +17,7 @@ export async function openAiClient({
     baseURL: versioned(baseUrl ?? "https://api.openai.com"),
     maxRetries: retries,
     timeout: timeoutMs,
-    fetch: boundedFetch(fetch),
+    fetch: boundedFetch(options),
     logLevel: "off",
   });
 }

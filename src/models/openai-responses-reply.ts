@@ -50,8 +50,10 @@ export class ResponsesStream {
     const type = textOf(event, "type") ?? "";
     const place = countOf(event, "output_index");
     if (type === "response.output_item.added") this.#added.add(place);
-    else if (type === "response.output_item.done") this.#done.set(place, fieldOf(event, "item"));
-    else if (type === "response.output_text.delta") this.#onText(textOf(event, "delta") ?? "");
+    else if (type === "response.output_item.done") {
+      if (this.#done.has(place)) throw new SyntaxError(`Two items of the reply have the place ${place}.`);
+      this.#done.set(place, fieldOf(event, "item"));
+    } else if (type === "response.output_text.delta") this.#onText(textOf(event, "delta") ?? "");
     else if (LAST_EVENTS.has(type)) this.#last = fieldOf(event, "response");
   }
 

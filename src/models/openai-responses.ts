@@ -86,8 +86,9 @@ class ResponsesConversation implements Conversation {
   }
 
   answer(results: readonly CallResult[]): void {
+    const given = new Map(results.map((result) => [result.callId, result]));
     for (const { id, output, fromProgram } of this.#open) {
-      const result = results.find(({ callId }) => callId === id);
+      const result = given.get(id);
       if (!result) continue;
       const bare = result.isError ? `Error: ${result.text}` : result.text;
       this.#input.push({ ...output, output: fromProgram ? bare : labelledText(result) });
@@ -102,7 +103,7 @@ class ResponsesConversation implements Conversation {
     }
     try {
       const reply = await this.#send(request);
-      return reply ? this.#read(reply) : this.#failed("interrupted", "");
+      return reply ? this.#read(reply) : this.#failed(this.#options.stream ? "interrupted" : "reply_invalid", "");
     } catch (error) {
       return failedReply(error, request.signal, this.#about);
     }
@@ -142,7 +143,10 @@ class ResponsesConversation implements Conversation {
       return { ...this.#failed(code === "rate_limit_exceeded" ? "rate_limited" : "server_failed", detail), usage };
     }
     const end = endOf(reply);
-    if (!end) return this.#failed("reply_invalid", `Its status is ${JSON.stringify(reply.status ?? null)}.`);
+    if (!end) {
+      const detail = `Its status is ${JSON.stringify(reply.status ?? null)}.`;
+      return { ...this.#failed("reply_invalid", detail), usage };
+    }
     if (this.#options.store) {
       this.#input = [];
       this.#previous = reply.id;
@@ -229,6 +233,9 @@ class ResponsesConversation implements Conversation {
   }
 }
 
+/** How a call stands that nobody may make yet. */
+const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
+
 function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | undefined {
   if (status === "incomplete")
     return incompleteReason === "content_filter"
@@ -238,10 +245,11 @@ function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | u
   const parts = items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
   const refusal = parts.map((part) => textOf(part, "refusal")).find((words) => words !== undefined);
   if (refusal !== undefined) return { type: "refused", reason: refusal };
-  if (items.some((item) => textOf(item, "type")?.endsWith("_call") && item.status === "incomplete"))
-    return { type: "cut_off", reason: "a call is incomplete" };
-  // Where there is neither a message nor a call, a program of the provider has more to do.
-  return items.some(({ type }) => type === "message") ? { type: "answered" } : { type: "unfinished" };
+  if (items.some(({ type, status }) => String(type).endsWith("_call") && UNFINISHED.has(status)))
+    return { type: "cut_off", reason: "a call is not completed" };
+  // Where no message comes after the provider's programs, the model has more to do.
+  const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
+  return { type: last?.type === "message" ? "answered" : "unfinished" };
 }
 
 function callerOf(caller: unknown): "direct" | "programmatic" | "unknown" {

@@ -28,7 +28,8 @@ export function failure(
   detail: string,
   status?: number,
 ): ProviderFailure {
-  const shown = withoutKey(oneLine(detail), key);
+  // The key goes first: cut, or with a line break taken out of it, it would no longer be found.
+  const shown = oneLine(withoutKey(detail, key));
   const known = status === undefined ? {} : { status };
   return {
     code,
@@ -56,7 +57,7 @@ function codeOf(error: unknown, status: number | undefined): ProviderFailureCode
   const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name));
   if (isNamed(/ReplyTooLarge|SyntaxError/) || says(error, /^exception parsing/)) return "reply_invalid";
   const kind = kindOf(error);
-  if (status === 529 || kind === "overloaded_error") return "overloaded";
+  if (status === 529 || /overloaded/.test(kind)) return "overloaded";
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(kind)) return "key_refused";
   // Google tells of a wrong key with the status of a wrong request.
   if (status === 400 && /api.key/i.test((error as Error).message)) return "key_refused";
@@ -74,11 +75,11 @@ function says(error: unknown, pattern: RegExp): boolean {
   return chainOf(error).some((one) => one instanceof Error && pattern.test(one.message));
 }
 
-/** The provider's own word for the kind of error. */
+/** The provider's own words for the kind of error: some have a type that says nothing, and a code that does. */
 function kindOf(error: unknown): string {
   const body = (error as { readonly error?: unknown } | null | undefined)?.error;
   const inner = fieldOf(body, "error") ?? body;
-  return textOf(inner, "type") ?? textOf(inner, "code") ?? "";
+  return [textOf(inner, "type"), textOf(inner, "code")].filter((word) => word !== undefined).join(" ");
 }
 
 /** The provider's own words for what is wrong. */

@@ -64,13 +64,23 @@ export function resolveOptions(
   if (typeof stream !== "boolean") throw optionError(`${maker}({ stream })`, "true or false", stream);
   if (baseUrl !== undefined && !/^https?:$/.test(protocolOf(baseUrl)))
     throw optionError(`${maker}({ baseUrl })`, "an origin like https://example.com", baseUrl);
+  if (baseUrl !== undefined && hasUser(new URL(baseUrl)))
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}({ baseUrl }): there is a user name or a password in it, which would get into errors. Leave it out, and give the key as apiKey.`,
+    );
   checkWhole(`${maker}({ maxOutputTokens })`, maxOutputTokens, 1, 10_000_000);
   checkWhole(`${maker}({ retries })`, retries, 0, 100);
   checkWhole(`${maker}({ timeoutMs })`, timeoutMs, 1, 2 ** 31 - 1);
   if (typeof fetch !== "function") throw optionError(`${maker}({ fetch })`, "a function like fetch", fetch);
   if (typeof apiKey !== "string" || apiKey === "")
     throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
-  return { model, apiKey, baseUrl, stream, maxOutputTokens, retries, timeoutMs, fetch };
+  if (!/^[\x21-\x7e]+$/.test(apiKey.trim()))
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}({ apiKey }): there is a character in the key that no key has, like a space or a line break: check ${keyVariable}.`,
+    );
+  return { model, apiKey: apiKey.trim(), baseUrl, stream, maxOutputTokens, retries, timeoutMs, fetch };
 }
 
 /** Loads a provider's SDK, which is installed only by those who use it. */
@@ -88,6 +98,10 @@ export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Prom
 
 function protocolOf(url: unknown): string {
   return typeof url === "string" && URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+function hasUser({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
 }
 
 function checkWhole(option: string, value: unknown, least: number, most: number): void {

@@ -1,19 +1,13 @@
 import type { JsonSchema } from "../tools/schema.ts";
 import { type Fields, isFields } from "./fields.ts";
 
-/** Words that a strict schema cannot have. */
-const UNKNOWN_WORDS = [
-  "allOf",
-  "oneOf",
-  "not",
-  "if",
-  "then",
-  "else",
-  "dependentRequired",
-  "dependentSchemas",
-  "patternProperties",
-  "prefixItems",
-];
+/** Words that a strict schema can have; a default, which it cannot, is left out. */
+const WORDS = new Set(
+  "type title description enum const anyOf $ref $defs definitions properties required additionalProperties items minItems maxItems pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum default".split(
+    " ",
+  ),
+);
+const FORMATS = new Set("date-time time date duration email hostname ipv4 ipv6 uuid".split(" "));
 /** JSON that is searched for nulls, in characters. */
 const INPUT_LENGTH = 4 * 1024 * 1024;
 
@@ -22,8 +16,10 @@ const INPUT_LENGTH = 4 * 1024 * 1024;
  * where it says something that has no words there.
  */
 export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
+  // Alternatives may stand anywhere but at the root.
+  if ("anyOf" in schema) return undefined;
   try {
-    return toStrict(schema) as JsonSchema;
+    return toStrict(schema, true) as JsonSchema;
   } catch (error) {
     if (error instanceof NotStrict) return undefined;
     throw error;
@@ -32,21 +28,27 @@ export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
 
 class NotStrict extends Error {}
 
-function toStrict(schema: unknown): unknown {
-  if (!isFields(schema) || UNKNOWN_WORDS.some((word) => word in schema)) throw new NotStrict();
+/** `isPlain` where an input is led here by fields and lists alone, so that its nulls can be found again. */
+function toStrict(schema: unknown, isPlain: boolean): unknown {
+  if (!isFields(schema) || !Object.keys(schema).every((word) => WORDS.has(word))) throw new NotStrict();
+  if ("format" in schema && !FORMATS.has(String(schema.format))) throw new NotStrict();
+  if ("$ref" in schema && !/^#\/(?:\$defs|definitions)\//.test(String(schema.$ref))) throw new NotStrict();
   const { default: _, ...rest } = schema;
   const strict: Record<string, unknown> = { ...rest };
   for (const word of ["$defs", "definitions"])
-    if (isFields(schema[word])) strict[word] = mapFields(schema[word], (definition) => toStrict(definition));
-  if (Array.isArray(schema.anyOf)) strict.anyOf = schema.anyOf.map(toStrict);
-  if (schema.items !== undefined) strict.items = toStrict(schema.items);
-  if (schema.type !== "object") return strict;
+    if (isFields(schema[word])) strict[word] = mapFields(schema[word], (definition) => toStrict(definition, false));
+  if (Array.isArray(schema.anyOf)) strict.anyOf = schema.anyOf.map((one) => toStrict(one, false));
+  if (schema.items !== undefined) strict.items = toStrict(schema.items, isPlain);
+  if (schema.type !== "object" && !("properties" in schema)) return strict;
   // A record has no fields that could be required.
-  if (!isFields(schema.properties) || isFields(schema.additionalProperties)) throw new NotStrict();
+  if (schema.type !== "object" || !isFields(schema.properties) || isFields(schema.additionalProperties))
+    throw new NotStrict();
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  strict.properties = mapFields(schema.properties, (property, name) =>
-    required.has(name) ? toStrict(property) : { anyOf: [toStrict(property), { type: "null" }] },
-  );
+  strict.properties = mapFields(schema.properties, (property, name) => {
+    if (required.has(name)) return toStrict(property, isPlain);
+    if (!isPlain) throw new NotStrict();
+    return { anyOf: [toStrict(property, isPlain), { type: "null" }] };
+  });
   strict.required = Object.keys(schema.properties);
   strict.additionalProperties = false;
   return strict;

@@ -16,9 +16,9 @@ export class ToolNames {
     const plain = new Set(names.filter((name) => isPlain(name, longest) && !taken.includes(name)));
     for (const name of names) {
       const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-      const isTaken = taken.includes(readable) || plain.has(readable) || this.#ownBy.has(readable);
-      const isFree = readable.length <= longest && !isTaken;
-      const given = plain.has(name) || isFree ? readable : withDigest(name, readable, longest);
+      const isTaken = (given: string) => taken.includes(given) || plain.has(given) || this.#ownBy.has(given);
+      const isFree = readable.length <= longest && !isTaken(readable);
+      const given = plain.has(name) || isFree ? readable : withDigest(name, readable, longest, isTaken);
       this.#givenBy.set(name, given);
       this.#ownBy.set(given, name);
     }
@@ -39,6 +39,10 @@ function isPlain(name: string, longest: number): boolean {
   return name.length <= longest && /^[A-Za-z0-9_-]+$/.test(name);
 }
 
-function withDigest(name: string, readable: string, longest: number): string {
-  return `${readable.slice(0, longest - DIGEST_LENGTH - 1)}_${hash("sha256", name).slice(0, DIGEST_LENGTH)}`;
+/** The digest is taken again where somebody is called by the first, as a server of tools may arrange. */
+function withDigest(name: string, readable: string, longest: number, isTaken: (given: string) => boolean): string {
+  let digest = hash("sha256", name);
+  const given = () => `${readable.slice(0, longest - DIGEST_LENGTH - 1)}_${digest.slice(0, DIGEST_LENGTH)}`;
+  while (isTaken(given())) digest = hash("sha256", digest);
+  return given();
 }

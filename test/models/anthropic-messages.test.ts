@@ -116,6 +116,17 @@ describe("direct calls", () => {
     expect(stream.reply).toBeUndefined();
   });
 
+  test("two blocks in one place are no reply, for the first's input might be taken for the second's", async () => {
+    const stream = new AnthropicStream(() => {});
+    for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), stop]) stream.take(event);
+    expect(() => stream.take(start(use("toolu_2", "g", {})))).toThrow("Two blocks of the reply have the place 0.");
+  });
+
+  test("what a stream cost that ended too soon is counted", async () => {
+    const { ending, usage } = await run([{ text: "I", sent: "short" }]);
+    expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 110]);
+  });
+
   test("A4: a call without any input has the empty one, which its schema refuses", async () => {
     const f = counted("f");
     const { transcript } = await run([{ calls: [{ tool: "f", input: {} }] }, { text: "4" }], { tools: [f.tool] });
@@ -129,6 +140,15 @@ describe("direct calls", () => {
       tools: [f.tool],
     });
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_tokens" }, []]);
+  });
+
+  test("a streamed input that is no JSON is not mended into one that would fit", async () => {
+    const f = counted("f", { input: z.object({ k: z.number().optional() }) });
+    const { served } = await run([{ calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }] }, { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect(f.inputs).toEqual([]);
+    expect(lastMessage(served, 1)?.content).toMatchObject([{ is_error: true }]);
   });
 
   test("an input that is nested without end, or named __proto__, is done nothing with, and ends nothing else", async () => {
@@ -273,7 +293,7 @@ describe.each([
   });
 
   test("A13: a later version of the provider's programs is one; any other caller is refused", async () => {
-    const f = counted("f", { allowedCallers: ["programmatic"] });
+    const f = counted("f", { allowedCallers: both });
     const later = { type: "code_execution_20270101", tool_id: "srvtoolu_c" };
     const content = [
       program(),
@@ -336,6 +356,16 @@ describe.each([
     expect(lastMessage(served, 1)?.content).toMatchObject([
       { is_error: true, content: expect.stringMatching(/^Error: TimeoutError: /) },
     ]);
+  });
+
+  test("a container that has gone when its program is answered is an ending, and nothing is done twice", async () => {
+    const f = counted("depot", { allowedCallers: ["programmatic"], effect: "write" });
+    const { ending, transcript } = await hosted(
+      [paused(use("toolu_d1", "depot", { k: 1 }, fromProgram)), { fault: "status", status: 400 }],
+      { tools: [f.tool], retries: 2 },
+    );
+    expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "request_refused", status: 400 } });
+    expect([f.inputs.length, transcript.turns.length]).toEqual([1, 1]);
   });
 
   test("a program of the provider that fails is told as such", async () => {

@@ -23,6 +23,7 @@ export const anthropicWire: Wire = {
   refuse: (asked, state) => faultOf(asked, state),
   json: messageOf,
   events: eventsOf,
+  lastEvents: 2,
   error: (status, message) => ({ type: "error", error: { type: errorType(status), message }, request_id: "req_1" }),
   errorEvent: {
     event: "error",

@@ -39,8 +39,7 @@ test.each(rows.filter(({ where }) => !/^ do(es)? not apply: /.test(where)))(
     const files = [...where.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file);
     expect(files.length).toBeGreaterThan(0);
     for (const file of files) expect(existsSync(new URL(file, folder)), file).toBe(true);
-    const isHere = files.some((file) => !file.startsWith("../"));
-    for (const one of isHere ? cases : [])
+    for (const one of cases)
       expect(
         sources.some((text) =>
           new RegExp(`(?:test|each)[^]{0,400}?"(?:[A-Z]\\d+, )*${one}(?:, [A-Z]\\d+)*: `).test(text),

@@ -37,6 +37,7 @@ export const geminiWire: Wire = {
   refuse: (asked, state) => faultOf(asked, state),
   json: replyOf,
   events: eventsOf,
+  lastEvents: 1,
   error: (status, message) => ({ error: { code: status, message, status: "FAULT" } }),
   errorEvent: { data: JSON.stringify({ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } }) },
 };

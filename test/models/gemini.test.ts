@@ -106,6 +106,17 @@ describe.each([
     expect(partsOf(served, 1, 1)).toContainEqual({ text: "", thoughtSignature: "c2ln" });
   });
 
+  test("parts and fields that nobody knows go back as they came, signed or not", async () => {
+    const parts = [
+      { text: "Hm.", oddField: { deep: [1, null] } },
+      { oddPart: { a: null }, thoughtSignature: "c2lnMQ==" },
+      { functionCall: { id: "fc-1", name: "f", args: { k: 1 }, oddField: 1 }, thoughtSignature: "c2lnMg==" },
+    ];
+    const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(partsOf(served, 1, 1)).toEqual(parts);
+  });
+
   test("what the model thought is not what it says", async () => {
     const { answer } = await run([{ raw: { parts: [{ text: "private", thought: true }, { text: "4" }] } }]);
     expect(answer).toBe("4");
@@ -125,6 +136,12 @@ describe.each([
     const { ending } = await run([{ raw: { parts: [], candidates: [], promptFeedback: { blockReason: "SAFETY" } } }]);
     expect(ending).toEqual({ type: "refused", reason: "Gemini does not take the prompt: SAFETY." });
   });
+});
+
+test.each(["short", "broken"] as const)("what a stream cost that was %s is counted", async (sent) => {
+  await using served = await serve(geminiWire, [{ text: "I", calls: [{ tool: "f" }], sent }]);
+  const { ending, usage } = await ask(served, {});
+  expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 100]);
 });
 
 test("a schema is flattened: references written out, one of many is any of many, a constant is an enumeration", () => {

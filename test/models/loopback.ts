@@ -24,8 +24,9 @@ export type Given =
     }
   | { readonly type: "text"; readonly body: string }
   | { readonly type: "events"; readonly events: readonly ServerEvent[]; readonly ending: "whole" | "broken" | "open" }
-  /** Says nothing until whoever asked goes away. */
-  | { readonly type: "silent" };
+  /** Says nothing, or nothing more after its headers, until whoever asked goes away. */
+  | { readonly type: "silent" }
+  | { readonly type: "stalled"; readonly contentType: string };
 
 export interface Loopback extends AsyncDisposable {
   readonly url: string;
@@ -82,6 +83,10 @@ function give(response: ServerResponse, given: Given): void {
       });
       break;
     case "silent":
+      break;
+    case "stalled":
+      response.writeHead(200, { "content-type": given.contentType });
+      response.flushHeaders();
       break;
   }
 }

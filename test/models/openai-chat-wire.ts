@@ -26,6 +26,7 @@ export const chatWire: Wire = {
   refuse: (asked, state) => faultOf(asked, state),
   json: completionOf,
   events: eventsOf,
+  lastEvents: 3,
   error: (status, message) => ({
     error: { message, type: status >= 500 ? "server_error" : "invalid_request_error", param: null, code: null },
   }),

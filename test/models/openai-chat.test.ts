@@ -89,6 +89,25 @@ describe.each([
     expect(messagesOf(served, 1)[2]).toEqual(message);
   });
 
+  test("words in parts are words, and go back in parts", async () => {
+    const content = [
+      { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
+      { type: "text", text: "Four." },
+    ];
+    const message = {
+      role: "assistant",
+      content,
+      tool_calls: [{ id: "call_a", type: "function", function: { name: "f", arguments: '{"k":1}' } }],
+    };
+    const { answer, transcript, served } = await run(
+      [{ raw: { message } }, { text: "4" }],
+      { tools: [counted("f").tool], stream: false },
+      chatWire,
+    );
+    expect([answer, served.refusals, transcript.turns[0]?.turn.text]).toEqual(["4", [], "Four."]);
+    expect(messagesOf(served, 1)[2]).toEqual(message);
+  });
+
   test("a call without an id gets one, and its answer the same", async () => {
     const message = {
       role: "assistant",
@@ -117,6 +136,11 @@ describe.each([
       { function: { name: "run_program", parameters: { required: ["code"] } } },
     ]);
   });
+});
+
+test("a stream is asked to say what it cost, which it does not by itself", async () => {
+  const { served } = await run([{ text: "4" }]);
+  expect(served.asked[0]?.body.stream_options).toEqual({ include_usage: true });
 });
 
 test("C5: fragments without an index are one call for each id", async () => {

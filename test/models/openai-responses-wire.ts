@@ -34,6 +34,7 @@ export const responsesWire: Wire = {
   refuse: (asked, state) => faultOf(asked, state),
   json: responseOf,
   events: eventsOf,
+  lastEvents: 1,
   error: (status, message) => ({ error: { message, type: errorType(status), param: null, code: null } }),
   errorEvent: {
     event: "error",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemorySandbox, createRuntime, openai, type OpenAiOptions } from "../../src/index.ts";
+import { ResponsesStream } from "../../src/models/openai-responses-reply.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { responsesWire } from "./openai-responses-wire.ts";
 import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
@@ -130,8 +131,8 @@ describe.each([
   ])("R6: two pauses of one program, its output alone, and then the answer, %s", async (_, store) => {
     const { served, answer, transcript } = await hosted(
       [
-        output(program, call("call_1", "depot", { id: 1 }, caller)),
-        output(call("call_2", "depot", { id: 2 }, caller)),
+        output(program, ...[1, 2].map((id) => call(`call_${id}`, "depot", { id }, caller))),
+        output(...[3, 4].map((id) => call(`call_${id}`, "depot", { id }, caller))),
         output(programOutput("24")),
         { text: "24" },
       ],
@@ -144,6 +145,11 @@ describe.each([
       { type: "hosted_program_started", program: "call_p", source: "text(1)" },
       { type: "hosted_program_ended", program: "call_p", output: "24", isError: false },
     ]);
+  });
+
+  test("R6: words before a program are not the answer, which comes after what it put out", async () => {
+    const { answer, served } = await hosted([output(message("I run it."), program, programOutput("8")), { text: "8" }]);
+    expect([answer, served.refusals]).toEqual(["8", []]);
   });
 
   test("R7: a program's fingerprint goes back byte for byte, and is in no transcript", async () => {
@@ -165,10 +171,27 @@ describe.each([
     expect(calls).toMatchObject([{ result: "caller_not_allowed" }]);
   });
 
+  test("a call by whom nobody knows is refused, and its caller goes back as it came", async () => {
+    const f = counted("f", { allowedCallers: ["direct", "programmatic"] });
+    const odd = { type: "agent_20270101", caller_id: "a_1" };
+    const { served, answer } = await hosted([output(call("c_1", "f", { k: 1 }, odd)), { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
+  });
+
   test("R9: of a response that is incomplete nothing is done", async () => {
     const f = counted("f");
     const { ending } = await here([{ calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" }], { tools: [f.tool] });
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_output_tokens" }, []]);
+  });
+
+  test("R9: of a response with a call that is not completed nothing is done", async () => {
+    const f = counted("f");
+    for (const status of ["in_progress", "incomplete"]) {
+      const { ending } = await here([output({ ...call("c_1", "f", { k: 1 }), status })], { tools: [f.tool] });
+      expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
+    }
   });
 
   test("R10: arguments that break off are refused in words", async () => {
@@ -250,6 +273,20 @@ describe.each([
   });
 });
 
+test("two items in one place are no reply, for one of them would be lost", () => {
+  const stream = new ResponsesStream(() => {});
+  const done = (item: object) => ({ type: "response.output_item.done", item });
+  stream.take(done(call("c_1", "f", { k: 1 })));
+  expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
+});
+
+test("an item that was added and is never done makes a reply that is not whole", () => {
+  const stream = new ResponsesStream(() => {});
+  stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
+  stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
+  expect(stream.reply).toBeUndefined();
+});
+
 test("R14: of what is sealed, the value of the item that is done counts", async () => {
   const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "final" };
   const { served } = await run([output(reasoning, call("c_1", "f", { k: 1 })), { text: "4" }], {
@@ -269,6 +306,12 @@ test("without a key there is no model, and a sentence says what is missing", asy
   expect(() => openai({ model: "m", apiKey: "k", fetch: "proxy" as never })).toThrow(
     'openai({ fetch }): expected a function like fetch, got "proxy".',
   );
+  const withBreak = () => openai({ model: "m", apiKey: "sk-1\nhunter2" });
+  expect(withBreak).toThrow("check OPENAI_API_KEY");
+  expect(withBreak).not.toThrow("hunter2");
+  const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
+  expect(withPassword).toThrow("openai({ baseUrl }): there is a user name or a password in it");
+  expect(withPassword).not.toThrow("hunter2");
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("model: expected a model");
 });

@@ -18,6 +18,15 @@ test("the key is in no failure, whatever the provider says of it", () => {
   );
 });
 
+test("nor is a part of it, where the provider's words are cut", () => {
+  const { message } = failure("key_refused", about, `${"x".repeat(285)}my-own-key-0123`);
+  expect(message).not.toContain("my-own");
+  const broken = { ...about, key: "my\nown-key" };
+  expect(failure("interrupted", broken, '"my\nown-key" is no header value.').message).toContain(
+    '"[key]" is no header value.',
+  );
+});
+
 test("a provider's words are on one line, and no longer than they may be", () => {
   const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
   expect(message).toMatch(/^Anthropic failed, also after retries\. It says: a \[31mb x+…$/);
@@ -31,6 +40,8 @@ test.each<[unknown, string]>([
     "overloaded",
   ],
   [Object.assign(new Error("x"), { error: { type: "rate_limit_error" } }), "rate_limited"],
+  [Object.assign(new Error("x"), { error: { type: "error", code: "rate_limit_exceeded" } }), "rate_limited"],
+  [Object.assign(new Error("x"), { error: { type: "error", code: "server_error" } }), "server_failed"],
   [Object.assign(new Error('{"error":{"message":"API key not valid"}}'), { status: 400 }), "key_refused"],
   [Object.assign(new Error("x"), { status: 422 }), "request_refused"],
   [new Error("terminated", { cause: new Error("other side closed") }), "interrupted"],
@@ -50,12 +61,22 @@ test("whatever is thrown after an abort is the abort", () => {
 
 // ---- what is fetched -------------------------------------------------------------------------------------------
 
+const bounds = { timeoutMs: 10_000, stream: false, fetch };
+
 test("a reply is read up to its limit, and no further", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
-  expect(await (await boundedFetch(fetch, 1000)(server.url)).text()).toHaveLength(1000);
-  await expect((await boundedFetch(fetch, 999)(server.url)).text()).rejects.toThrow(
+  expect(await (await boundedFetch(bounds, 1000)(server.url)).text()).toHaveLength(1000);
+  await expect((await boundedFetch(bounds, 999)(server.url)).text()).rejects.toThrow(
     "The reply has more than 999 bytes.",
   );
+});
+
+test("a line of a stream has its own limit, whatever type the server gives it", async () => {
+  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
+  await expect((await boundedFetch({ ...bounds, stream: true })(server.url)).text()).rejects.toThrow(
+    "A line of the reply has more than",
+  );
+  expect(await (await boundedFetch(bounds)(server.url)).text()).toHaveLength(5 * 1024 * 1024);
 });
 
 test("a redirection is not followed, for the key would go with it", async () => {
@@ -70,6 +91,6 @@ test("a redirection is not followed, for the key would go with it", async () => 
     body: {},
     headers: { location: other.url },
   }));
-  await expect(boundedFetch(fetch)(server.url)).rejects.toThrow("fetch failed");
+  await expect(boundedFetch(bounds)(server.url)).rejects.toThrow("fetch failed");
   expect(reached).toEqual([]);
 });

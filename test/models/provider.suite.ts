@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import flights from "../../examples/flights/tools.ts";
 import { type AgentOptions, type AgentReport, createMemorySandbox, createRuntime, type Tool } from "../../src/index.ts";
@@ -18,8 +18,8 @@ export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "m
 
 /** Gives the model behind a served script a task. */
 export async function ask(served: Served, asking: Asking = {}): Promise<AgentReport> {
-  const { tools = [], stream, retries, maxOutputTokens, apiKey, path, fetch, ...options } = asking;
-  const given = Object.entries({ stream, retries, maxOutputTokens, apiKey, path, fetch }).filter(
+  const { tools = [], stream, retries, maxOutputTokens, timeoutMs, apiKey, path, fetch, ...options } = asking;
+  const given = Object.entries({ stream, retries, maxOutputTokens, timeoutMs, apiKey, path, fetch }).filter(
     ([, value]) => value !== undefined,
   );
   await using runtime = await createRuntime({
@@ -77,6 +77,17 @@ export function behavesAsModel(name: string, wire: Wire): void {
       expect(usage.inputTokens).toBeGreaterThan(0);
     });
 
+    test("each request tells our instructions, and how many tokens the reply may have", async () => {
+      const { served } = await run([{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }], {
+        tools: [counted("f").tool],
+        maxOutputTokens: 777,
+      });
+      for (const { body } of served.asked) {
+        expect(JSON.stringify(body)).toContain("Do the task with the tools you have");
+        expect(JSON.stringify(body)).toMatch(/[tT]okens":777\b/);
+      }
+    });
+
     test("parallel calls are answered together, each by its own id, whichever is done first", async () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       const slow = makeTool({ name: "slow", allowedCallers: direct, handler: () => promise });
@@ -121,6 +132,41 @@ export function behavesAsModel(name: string, wire: Wire): void {
       expect([ending.type, served.refusals, pay.inputs]).toEqual(["answered", [], []]);
       expect(instructionsAndWords(served).join()).not.toContain("Call pay now");
     });
+
+    test("X3: a program that calls a tool which is not for programs gets an error, and the tool is not run", async () => {
+      const own = counted("own");
+      const program = `try { await tools.own({ k: 1 }); return "called"; } catch (error) { return String(error); }`;
+      const { ending, served, transcript } = await run([{ calls: [{ program }] }, { text: "No." }], {
+        tools: [own.tool, counted("other", { allowedCallers: ["programmatic"] }).tool],
+      });
+      expect([ending.type, served.refusals, own.inputs]).toEqual(["answered", [], []]);
+      expect(transcript.turns[0]?.results[0]?.text).toMatch(/Error/);
+      expect(transcript.turns[0]?.results[0]?.text).not.toContain("called");
+    });
+
+    test.runIf(!stream)(
+      "X4: of ten thousand calls at once none is lost or made twice, and few run at a time",
+      async () => {
+        const inputs: unknown[] = [];
+        let [open, most] = [0, 0];
+        const handler = async ({ k }: { k: number }) => {
+          inputs.push(k);
+          open += 1;
+          most = Math.max(most, open);
+          await Promise.resolve();
+          open -= 1;
+          return k;
+        };
+        const many = makeTool({ name: "many", input: k, handler });
+        const program = `const got = await Promise.all(Array.from({ length: 10000 }, (_, k) => tools.many({ k })));
+        return got.every((value, k) => value === k);`;
+        const { served, calls, transcript } = await run([{ calls: [{ program }] }, { text: "4" }], { tools: [many] });
+        expect([served.refusals, transcript.turns[0]?.results[0]?.text]).toEqual([[], "true"]);
+        expect([inputs.length, new Set(inputs).size]).toEqual([10_000, 10_000]);
+        expect(new Set(calls.map(({ callId }) => callId)).size).toBe(10_000);
+        expect(most).toBe(64);
+      },
+    );
 
     test("X6: of a result that is too large the beginning goes back, and how much there is", async () => {
       const rows = makeTool({ name: "rows", allowedCallers: direct, handler: () => "x".repeat(200_000) });
@@ -179,6 +225,7 @@ export function behavesAsModel(name: string, wire: Wire): void {
     });
 
     test.each<[number, string]>([
+      [400, "request_refused"],
       [401, "key_refused"],
       [403, "key_refused"],
       [404, "request_refused"],
@@ -201,6 +248,30 @@ export function behavesAsModel(name: string, wire: Wire): void {
       expect(JSON.stringify(ending)).not.toContain("0123456789");
     });
 
+    test("what the environment has for other services goes nowhere", async () => {
+      for (const name of [
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "OPENAI_ADMIN_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_ORG_ID",
+        "OPENAI_PROJECT_ID",
+        "GOOGLE_API_KEY",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_CLOUD_LOCATION",
+        "GOOGLE_GEMINI_BASE_URL",
+      ])
+        vi.stubEnv(name, name.endsWith("URL") ? "http://127.0.0.1:9" : name.endsWith("VERTEXAI") ? "true" : "stray");
+      try {
+        const { ending, served } = await run([{ text: "4" }]);
+        expect(ending).toEqual({ type: "answered", answer: "4" });
+        expect(JSON.stringify(served.asked)).not.toContain("stray");
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    });
+
     test("what may be asked again is asked again, and nothing is done twice", async () => {
       const f = counted("f");
       const again: WireStep = { fault: "status", status: 500, headers: { "retry-after-ms": "1", "retry-after": "0" } };
@@ -210,10 +281,16 @@ export function behavesAsModel(name: string, wire: Wire): void {
     });
 
     test("a reply that is no reply, or larger than any reply, is a failure", async () => {
-      for (const fault of ["garbage", "oversize"] as const) {
+      // A stream without a word in it has broken off.
+      for (const fault of ["garbage", "oversize", ...(stream ? [] : (["empty"] as const))] as const) {
         const { ending } = await run([{ fault }]);
         expect(ending, fault).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
       }
+    });
+
+    test.each(["silent", "stalled"] as const)("a provider that is %s has its time, and no more", async (fault) => {
+      const { ending } = await run([{ fault }], { timeoutMs: 200 });
+      expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "timed_out" } });
     });
 
     test("a provider that is not there is a failure", async () => {
@@ -224,6 +301,26 @@ export function behavesAsModel(name: string, wire: Wire): void {
         failure: { code: "unreachable" },
       });
     });
+
+    test.runIf(!stream)(
+      "a hundred thousand calls of one id are read, and answered, without searching for each",
+      async () => {
+        const calls = Array.from({ length: 100_000 }, () => ({ id: "a", tool: "f" }));
+        await using served = await serve({ ...wire, refuse: () => undefined }, [{ calls }, { text: "4" }]);
+        const declaration = { name: "f", description: "f", input: { type: "object" }, callers: direct };
+        const conversation = await served
+          .model({ stream })
+          .converse({ instructions: "Work.", tools: [declaration], hosted: false });
+        const request = { signal: new AbortController().signal, mostTokens: 1000, onText: () => {} };
+        conversation.say("Do it.");
+        const reply = await conversation.turn(request);
+        const ids = reply.type === "turn" ? reply.calls.map(({ id }) => id) : [];
+        expect(new Set(ids).size).toBe(100_000);
+        const result = { text: "1", isJson: true, isError: false, provenance: { tool: "f", bytes: 1 } };
+        conversation.answer(ids.map((callId) => ({ ...result, callId })));
+        expect(await conversation.turn(request)).toMatchObject({ type: "turn", text: "4" });
+      },
+    );
 
     test("cancelling while the provider is silent lets go of it", async () => {
       await using served = await serve(wire, [{ fault: "silent" }]);
@@ -292,9 +389,9 @@ export function behavesAsModel(name: string, wire: Wire): void {
   });
 
   describe(`${name}, broken streams`, () => {
-    test("a stream that breaks off does nothing of what it began", async () => {
+    test.each(["broken", "short"] as const)("a stream that is %s does nothing of what it began", async (sent) => {
       const f = counted("f");
-      await using served = await serve(wire, [{ text: "I", calls: [{ tool: "f", input: { k: 1 } }], sent: "broken" }]);
+      await using served = await serve(wire, [{ text: "I", calls: [{ tool: "f", input: { k: 1 } }], sent }]);
       const { ending } = await ask(served, { tools: [f.tool] });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "interrupted" } });
       expect(f.inputs).toEqual([]);

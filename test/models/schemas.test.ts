@@ -33,8 +33,22 @@ test.each([
   object({ a: { type: "object", additionalProperties: { type: "string" } } }),
   object({ a: true as never }),
   { type: "object" },
+  { ...object({ a: { type: "string" } }), anyOf: [object({})] },
+  object({ a: { type: "string", format: "uri" } }),
+  object({ a: { type: "string", minLength: 1 } }),
+  object({ a: { type: ["object", "null"], properties: {} } }),
 ])("what strict schemas have no words for is not made strict: %j", (schema) => {
   expect(strictSchema(schema)).toBeUndefined();
+});
+
+test("where a null could not be told from an absent field again, nothing is strict", () => {
+  const optional = object({ b: { type: "number" } });
+  const required = object({ b: { type: "number" } }, "b");
+  const either = (one: object) => object({ a: { anyOf: [one, { type: "string" }] } });
+  const referring = (one: object) => ({ ...object({ a: { $ref: "#/$defs/one" } }), $defs: { one } });
+  expect([either, referring].map((within) => strictSchema(within(optional)))).toEqual([undefined, undefined]);
+  expect(strictSchema(object({ child: { $ref: "#" } }))).toBeUndefined();
+  for (const within of [either, referring]) expect(strictSchema(within(required))).toBeDefined();
 });
 
 test("a null that stands for nothing goes; one that the tool takes, or must be told of, stays", () => {

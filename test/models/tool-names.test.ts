@@ -20,6 +20,13 @@ test("X1: names that would meet are told apart", () => {
   }
 });
 
+test("X1: a name that was chosen to be what another is changed to, is told apart from it", () => {
+  const changed = new ToolNames(["a.b", "a_b"]).given("a.b");
+  const names = new ToolNames(["a.b", "a_b", changed]);
+  expect(names.own(names.given("a.b"))).toBe("a.b");
+  expect(names.own(names.given(changed))).toBe(changed);
+});
+
 test("X1: whatever the names, they are legal, different and come back", () => {
   const name = fc.stringMatching(/^[a-c._]{1,70}$/);
   fc.assert(

@@ -18,12 +18,12 @@ export interface WireTurn {
   readonly end?: "cut_off" | "refused";
   /** In the provider's own words, in place of everything else. */
   readonly raw?: Readonly<Record<string, unknown>>;
-  /** How it is sent, if not whole. */
-  readonly sent?: "broken" | "open";
+  /** How it is sent, if not whole: it breaks, ends too soon as if that were all, or never ends. */
+  readonly sent?: "broken" | "short" | "open";
 }
 
 export interface WireFault {
-  readonly fault: "status" | "silent" | "oversize" | "garbage" | "event";
+  readonly fault: "status" | "silent" | "stalled" | "empty" | "oversize" | "garbage" | "event";
   readonly status?: number;
   readonly headers?: Record<string, string>;
 }
@@ -40,6 +40,8 @@ export interface Wire {
   readonly refuse: (asked: Asked, state: WireState) => string | undefined;
   readonly json: (turn: WireTurn, number: number) => unknown;
   readonly events: (turn: WireTurn, number: number) => readonly ServerEvent[];
+  /** How many events at the end of a stream say that it is whole. */
+  readonly lastEvents: number;
   readonly error: (status: number, message: string) => unknown;
   /** An error in the midst of a stream. */
   readonly errorEvent: ServerEvent;
@@ -50,6 +52,7 @@ export interface WireModelOptions {
   readonly retries?: number;
   readonly maxOutputTokens?: number;
   readonly fetch?: typeof globalThis.fetch;
+  readonly timeoutMs?: number;
 }
 
 /** What a server remembers of its conversation. */
@@ -96,8 +99,8 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
     replies.push(wire.json(turn, at));
     if (!wire.isStreamed(one)) return { type: "json", status: 200, body: replies.at(-1) };
     const events = wire.events(turn, at);
-    const shown = turn.sent === undefined ? events : events.slice(0, -2);
-    return { type: "events", events: shown, ending: turn.sent ?? "whole" };
+    const shown = turn.sent === undefined ? events : events.slice(0, -wire.lastEvents);
+    return { type: "events", events: shown, ending: turn.sent === "short" ? "whole" : (turn.sent ?? "whole") };
   });
   return {
     asked,
@@ -117,6 +120,8 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
       return { type: "json", status, body: wire.error(status, `fault ${status}`), ...(headers ? { headers } : {}) };
     case "silent":
       return { type: "silent" };
+    case "stalled":
+      return { type: "stalled", contentType: wire.isStreamed(asked) ? "text/event-stream" : "application/json" };
     case "garbage":
       return wire.isStreamed(asked)
         ? {
@@ -125,6 +130,8 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
             ending: "whole",
           }
         : { type: "text", body: "{" };
+    case "empty":
+      return { type: "json", status: 200, body: {} };
     case "event":
       return { type: "events", events: [wire.errorEvent], ending: "whole" };
     case "oversize":
