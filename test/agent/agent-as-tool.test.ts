@@ -68,6 +68,19 @@ test("what a provider says of its failure stays here", async () => {
   ]);
 });
 
+test("its calls are approved by whom the agent asks that calls it, and not by the runtime's approver", async () => {
+  const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
+  const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
+  const clerk = agentAsTool({ ...describe, model, tools: [paid] });
+  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), approve: () => true });
+  const asking = scriptedModel([
+    { calls: [{ tool: "clerk", input: { task: "x" } }] },
+    ({ results }) => ({ text: results[0]?.text ?? "" }),
+  ]);
+  const { answer } = await runtime.agent({ model: asking, task: "Pay.", approve: () => false });
+  expect(answer).toContain("was not approved");
+});
+
 test("cancelling whoever called cancels it", async () => {
   const controller = new AbortController();
   const model = scriptedModel([
