@@ -61,8 +61,7 @@ export function checkAgentOptions({
 }: AgentOptions): void {
   if (!isModel(model)) throw optionError("model", "a model, like anthropic({ model: … })", model);
   if (typeof task !== "string" || task.trim() === "") throw optionError("task", "a text", task);
-  if (programs !== undefined && !PROGRAMS_OPTIONS.includes(programs))
-    throw optionError("programs", PROGRAMS_OPTIONS.map((option) => `"${option}"`).join(", "), programs);
+  checkPrograms("programs", programs);
   checkCount("maxTurns", maxTurns, 10_000);
   checkCount("maxTokens", maxTokens, Number.MAX_SAFE_INTEGER);
   if (approve !== undefined && typeof approve !== "function") throw optionError("approve", "a function", approve);
@@ -79,6 +78,11 @@ export function checkCount(option: string, value: unknown, most: number): void {
   if (value === undefined) return;
   if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > most)
     throw optionError(option, `a whole number from 1 to ${most}`, value);
+}
+
+export function checkPrograms(option: string, value: ProgramsOption | undefined): void {
+  if (value !== undefined && !PROGRAMS_OPTIONS.includes(value))
+    throw optionError(option, PROGRAMS_OPTIONS.map((known) => `"${known}"`).join(", "), value);
 }
 
 /** Programs run here where that is of use, unless somebody has said otherwise. */

@@ -103,6 +103,12 @@ test.each<[object, string]>([
   [{ model: {} }, "agentAsTool({ model }): expected a model, got {}."],
   [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ tool: [] }, 'agentAsTool: there is no option "tool".'],
+  [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted", "none", got "remote".'],
+  [
+    { programs: "hosted", model: scriptedModel([], { hostsPrograms: false }) },
+    'programs: expected "local" or "none", for scripted:script runs no programs',
+  ],
+  [{ programs: "local", tools: [makeTool({ name: "run_program" })] }, 'A tool is called "run_program"'],
 ])("a wrong option is told: %j", (changes, message) => {
   expect(() => agentAsTool({ ...describe, model: scriptedModel([]), tools: [], ...changes })).toThrow(message);
 });
