@@ -96,6 +96,8 @@ export function agentAsTool(options: AgentToolOptions): Tool {
     output: jsonSchema<string>({ type: "string" }),
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
+    // It needs none itself, but somebody has to be there whom its tools can ask.
+    approval: tools.all.some(({ approvable }) => approvable) ? () => false : "never",
     concurrency: options.concurrency ?? CONCURRENCY,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     async handler({ task }, context) {

@@ -81,6 +81,15 @@ test("its calls are approved by whom the agent asks that calls it, and not by th
   expect(answer).toContain("was not approved");
 });
 
+test("where a tool of it needs approval and nobody approves, there is no runtime", async () => {
+  const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
+  const clerk = agentAsTool({ ...describe, model: scriptedModel([]), tools: [paid] });
+  const above = agentAsTool({ ...describe, name: "above", model: scriptedModel([]), tools: [clerk] });
+  await expect(createRuntime({ tools: [above], sandbox: createMemorySandbox() })).rejects.toThrow(
+    'Tool "above" may need approval, but the runtime has no `approve`',
+  );
+});
+
 test("cancelling whoever called cancels it", async () => {
   const controller = new AbortController();
   const model = scriptedModel([
