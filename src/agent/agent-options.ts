@@ -19,7 +19,10 @@ export interface AgentOptions {
   readonly language?: ProgramLanguage;
   /** Turns it may take; 20 by default. */
   readonly maxTurns?: number;
-  /** Tokens it may read and write, all turns together; a million by default. A turn that is begun is finished. */
+  /**
+   * Tokens it may read and write, all turns together; a million by default. A turn that is begun is finished, its own
+   * and one of each agent that works for it at the time; then none begins any more.
+   */
   readonly maxTokens?: number;
   readonly limits?: Partial<Limits>;
   /** Decides about calls of tools that need approval, in place of the runtime's. */

@@ -154,6 +154,8 @@ class Talk {
   /** The loop. */
   async untilEnding(): Promise<AgentEnding> {
     for (;;) {
+      // Agents that are its tools, or that stand beside it, may have used what was left.
+      if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
       if (reply.type === "aborted" || this.#request.signal.aborted) return { type: "cancelled" };
       if (reply.type === "failed") return { type: "provider_failed", failure: reply.failure };
@@ -190,7 +192,7 @@ class Talk {
 
   /** Why the conversation ends with this turn, if it does. What a model would call in the last turn it may have, nobody would read. */
   #endingOf({ end, text }: ModelTurn): AgentEnding | undefined {
-    const { maxTurns, maxTokens } = this.#request;
+    const { maxTurns } = this.#request;
     switch (end.type) {
       case "answered":
         return { type: "answered", answer: text };
@@ -198,12 +200,16 @@ class Talk {
       case "cut_off":
         return end;
       case "called":
-      case "unfinished": {
-        const { tokensLeft } = this.session.budget;
-        if (tokensLeft <= 0) return { type: "tokens_spent", allowed: maxTokens, seen: total(this.#usage) };
+      case "unfinished":
+        if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
         return this.#turns.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
-      }
     }
+  }
+
+  /** What it was allowed is less than it was given where whoever called it had less left. */
+  #tokensSpent(): AgentEnding {
+    const { tokens, tokensLeft } = this.session.budget;
+    return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
   }
 
   async #runProgram(call: ProgramCall, source: string): Promise<Report> {
@@ -276,8 +282,4 @@ function notDone(calls: readonly ModelCall[], ending: AgentEnding): CallResult[]
   return calls.map((call) =>
     refusal(call, `It was not done, because the conversation had ended (${ending.type}).`, tool(call)),
   );
-}
-
-function total({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }): number {
-  return inputTokens + outputTokens;
 }

@@ -38,6 +38,10 @@ export class Budget {
     return Math.min(this.#tokensAllowed - this.#tokens, this.#above?.tokensLeft ?? Number.POSITIVE_INFINITY);
   }
 
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   /** Counts what a model has used, whatever was left. */
   takeTokens(tokens: number): void {
     this.#tokens += tokens;

@@ -28,7 +28,7 @@ test("its tokens count against those of the model that calls it, which bound it 
   const talked = await talk(
     [
       { calls: [{ tool: "clerk", input: { task: "x" } }], usage },
-      { text: "So be it.", usage },
+      { text: "never", usage },
     ],
     {
       tools: [clerk],
@@ -36,10 +36,30 @@ test("its tokens count against those of the model that calls it, which bound it 
       maxTokens: 100,
     },
   );
-  expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: expect.stringMatching(/^clerk has no answer\. The model may use/) },
+  expect(talked.transcript.turns[0]?.results).toMatchObject([
+    {
+      isError: true,
+      text: expect.stringContaining("clerk has no answer. The model may use 50 tokens (maxTokens) and has used 50."),
+    },
   ]);
+  expect(talked.ending).toEqual({ type: "tokens_spent", allowed: 100, seen: 100 });
   expect(model.conversations[0]).toHaveLength(1);
+});
+
+test("once the tokens of the model that calls it are spent, no turn begins, however often programs call it", async () => {
+  const model = scriptedModel([{ text: "x", usage }]);
+  const clerk = agentAsTool({ ...describe, model, tools: [] });
+  const program = `
+    const answers = [];
+    for (let n = 0; n < 5; n += 1) answers.push(await tools.clerk({ task: "x" }).catch(({ message }) => message));
+    return answers`;
+  const talked = await talk([{ programs: [program], usage }, { text: "never" }], { tools: [clerk], maxTokens: 120 });
+  const spent =
+    "clerk has no answer. The model may use 0 tokens (maxTokens) and has used 0. Allow more, or ask for less.";
+  expect(JSON.parse(talked.transcript.turns[0]?.results[0]?.text ?? "")).toEqual(["x", "x", spent, spent, spent]);
+  expect(model.conversations.map((moments) => moments.length)).toEqual([1, 1, 0, 0, 0]);
+  expect(talked.model.conversations[0]).toHaveLength(1);
+  expect(talked.ending).toEqual({ type: "tokens_spent", allowed: 120, seen: 150 });
 });
 
 test("its calls count against the limit of calls above it", async () => {
