@@ -12,14 +12,7 @@ import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
 import { openingFor } from "./opening.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
-import {
-  addUsage,
-  type AgentUsage,
-  NO_TOKENS,
-  type ProgramsOption,
-  type Transcript,
-  type TranscriptTurn,
-} from "./transcript.ts";
+import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
 
 /** Where a conversation takes place: its tools stand behind the gate, its programs run in the sandbox. */
 export interface AgentContext extends Omit<ExecutionContext, "onEvent"> {
@@ -90,7 +83,6 @@ class Talk {
   readonly #answerer: CallAnswerer;
   readonly #turns: TranscriptTurn[] = [];
   readonly #programCalls: CallLine[] = [];
-  #usage = NO_TOKENS;
 
   private constructor(
     execution: string,
@@ -182,9 +174,8 @@ class Talk {
       onText: (text) => this.#tell({ type: "text", execution: this.#execution, text }),
     });
     if (reply.type === "aborted") return reply;
-    const usage = reply.usage ?? NO_TOKENS;
-    this.#usage = addUsage(this.#usage, usage);
-    budget.takeTokens(usage.inputTokens + usage.outputTokens);
+    const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    budget.takeTokens(usage);
     this.#tell({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
     if (reply.type === "turn") this.#tellHosted(reply);
     return reply;
@@ -245,7 +236,7 @@ class Talk {
       ending,
       answer: ending.type === "answered" ? ending.answer : undefined,
       calls: [...this.session.lines, ...this.#programCalls],
-      usage: { ...this.#usage, turns: this.#turns.length, calls: this.session.usage.calls },
+      usage: { ...this.session.budget.tokenUsage, turns: this.#turns.length, calls: this.session.usage.calls },
       transcript: {
         format: 1,
         model: model.name,

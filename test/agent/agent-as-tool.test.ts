@@ -46,6 +46,21 @@ test("its tokens count against those of the model that calls it, which bound it 
   expect(model.conversations[0]).toHaveLength(1);
 });
 
+test("what it uses is in the usage of the model that calls it, and not in its turns", async () => {
+  const tool = makeTool({ allowedCallers: ["direct"] });
+  const model = scriptedModel([
+    { calls: [{ tool: "t" }], usage },
+    { text: "x", usage },
+  ]);
+  const clerk = agentAsTool({ ...describe, model, tools: [tool] });
+  const script = [
+    { programs: ['return await tools.clerk({ task: "x" })'], usage },
+    { text: "x", usage },
+  ];
+  const talked = await talk(script, { tools: [clerk] });
+  expect(talked.usage).toEqual({ turns: 2, calls: 2, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
+});
+
 test("once the tokens of the model that calls it are spent, no turn begins, however often programs call it", async () => {
   const model = scriptedModel([{ text: "x", usage }]);
   const clerk = agentAsTool({ ...describe, model, tools: [] });
