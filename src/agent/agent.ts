@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { Budget } from "../gate/budget.ts";
 import type { CallLine, GateSession } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
@@ -34,7 +33,10 @@ export interface AgentReport {
   readonly ending: AgentEnding;
   /** Undefined unless the ending is `answered`. */
   readonly answer: string | undefined;
-  /** All calls: the model's own and those of its programs. One of a program that ran here has the ids of both, like `call_2/17`. */
+  /**
+   * All calls: the model's own, those of its programs and those of agents that are its tools. One of a program that ran
+   * here has the ids of both, like `call_2/17`, and one of an agent that of its call too.
+   */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
   readonly transcript: Transcript;
@@ -82,7 +84,6 @@ class Talk {
   readonly #log: ExecutionLog;
   readonly #answerer: CallAnswerer;
   readonly #turns: TranscriptTurn[] = [];
-  readonly #programCalls: CallLine[] = [];
 
   private constructor(
     execution: string,
@@ -102,7 +103,8 @@ class Talk {
       execution,
       ...ROLES[programs],
       limits,
-      budget: new Budget(limits, above, maxTokens),
+      above,
+      maxTokens,
       opener,
       record: (record) => log.append(record),
       onEvent,
@@ -208,10 +210,9 @@ class Talk {
     this.#tell({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const { language, limits, tenant, signal } = this.#request;
     const ran = await execute(
-      { ...this.#context, above: this.session.budget },
+      { ...this.#context, above: { session: this.session, callId: call.id } },
       { source, language, limits, tenant, signal },
     );
-    this.#programCalls.push(...ran.calls.map((line) => ({ ...line, callId: `${call.id}/${line.callId}` })));
     const report = reportOf(ran, limits, this.#context.gate.tools);
     const { outcome, output } = report;
     this.#tell({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
@@ -235,7 +236,7 @@ class Talk {
       execution: this.#execution,
       ending,
       answer: ending.type === "answered" ? ending.answer : undefined,
-      calls: [...this.session.lines, ...this.#programCalls],
+      calls: [...this.session.lines],
       usage: { ...this.session.budget.tokenUsage, turns: this.#turns.length, calls: this.session.usage.calls },
       transcript: {
         format: 1,

@@ -46,7 +46,7 @@ test("its tokens count against those of the model that calls it, which bound it 
   expect(model.conversations[0]).toHaveLength(1);
 });
 
-test("what it uses is in the usage of the model that calls it, and not in its turns", async () => {
+test("what it uses and calls is in the report of the model that calls it, and not in its turns", async () => {
   const tool = makeTool({ allowedCallers: ["direct"] });
   const model = scriptedModel([
     { calls: [{ tool: "t" }], usage },
@@ -59,6 +59,10 @@ test("what it uses is in the usage of the model that calls it, and not in its tu
   ];
   const talked = await talk(script, { tools: [clerk] });
   expect(talked.usage).toEqual({ turns: 2, calls: 2, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
+  expect(talked.calls.map(({ callId, tool }) => [callId, tool])).toEqual([
+    ["call-1/1/call-1", "t"],
+    ["call-1/1", "clerk"],
+  ]);
 });
 
 test("once the tokens of the model that calls it are spent, no turn begins, however often programs call it", async () => {
