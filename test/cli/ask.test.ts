@@ -11,6 +11,7 @@ vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
 vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
 
 const tools = `${root}examples/flights/tools.ts`;
+const agentTools = `${fixtures}agent-tools.ts`;
 const MODELS: readonly [string, Wire][] = [
   ["anthropic:claude-test", anthropicWire],
   ["openai:gpt-test", responsesWire],
@@ -66,6 +67,31 @@ test("--json prints one document, and --no-stream asks for turns in one piece", 
   expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
   expect(stdout).not.toContain(anthropicWire.key);
 });
+
+const HANG: readonly WireStep[] = [{ calls: [{ tool: "hang" }, { tool: "hang" }] }];
+const HANG_IN_PROGRAM: readonly WireStep[] = [{ calls: [{ program: "await tools.hang({})" }] }];
+
+test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
+  ["SIGINT", "a tool", HANG, 2, 130],
+  ["SIGINT", "a program", HANG_IN_PROGRAM, 1, 130],
+  ["SIGTERM", "a tool", HANG, 2, 143],
+  ["SIGHUP", "a program", HANG_IN_PROGRAM, 1, 129],
+])(
+  "%s in the midst of %s ends it, every call has a result, and the document is whole",
+  async (signal, _, script, results, exitCode) => {
+    await using served = await serve(anthropicWire, script);
+    const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url, "--json"];
+    const { child, finished } = start(["ask", "Wait.", ...options]);
+    child.stderr.once("data", () => child.kill(signal));
+    const { code, stdout } = await finished();
+    expect(code).toBe(exitCode);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ending: { type: "cancelled" },
+      turns: [{ results: Array.from({ length: results }, () => ({ isError: true })) }],
+      calls: [{ tool: "hang", result: "aborted" }],
+    });
+  },
+);
 
 test("SIGINT ends it, with the document all the same", async () => {
   await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
