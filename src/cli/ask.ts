@@ -66,8 +66,12 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
 
 /** Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal. */
 function showConversation(): (event: AgentEvent) => void {
+  let conversation: string | undefined;
   let inLine = false;
   return (event) => {
+    conversation ??= event.execution;
+    // What agents that are tools say is not the model's answer, and several may speak at once.
+    if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
       process.stdout.write(cleanText(event.text));
       inLine = !event.text.endsWith("\n");

@@ -93,6 +93,17 @@ test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
   },
 );
 
+test("what an agent that is a tool says is no part of the answer", async () => {
+  await using served = await serve(anthropicWire, [
+    { text: "I ask.", calls: [{ tool: "clerk", input: { task: "2 + 2?" } }] },
+    { text: "4" },
+  ]);
+  const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url];
+  const { stdout, stderr } = await portcullis(["ask", "2 + 2?", ...options]);
+  expect(stdout).toBe("I ask.\n4\n");
+  expect(stderr).toMatch(/^all +227 +40 +1$/m);
+});
+
 test("SIGINT ends it, with the document all the same", async () => {
   await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
   const options = ["--model", "anthropic:claude-test", "--tools", tools, "--base-url", served.url, "--json"];
