@@ -151,8 +151,11 @@ class Talk {
       // Agents that are its tools, or that stand beside it, may have used what was left.
       if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
-      if (reply.type === "aborted" || this.#request.signal.aborted) return { type: "cancelled" };
-      if (reply.type === "failed") return { type: "provider_failed", failure: reply.failure };
+      if (reply.type === "aborted") return { type: "cancelled" };
+      if (reply.type === "failed")
+        return this.#request.signal.aborted
+          ? { type: "cancelled" }
+          : { type: "provider_failed", failure: reply.failure };
 
       await this.#journal("model", reply);
       const ending = this.#endingOf(reply);
@@ -194,6 +197,7 @@ class Talk {
         return end;
       case "called":
       case "unfinished":
+        if (this.#request.signal.aborted) return { type: "cancelled" };
         if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
         return this.#turns.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
     }

@@ -5,6 +5,7 @@ import {
   createMemorySandbox,
   createRuntime,
   PortcullisError,
+  replayTranscript,
   scriptedModel,
   type ScriptedTurn,
 } from "../../src/index.ts";
@@ -350,6 +351,31 @@ test("cancelling aborts what runs, starts nothing more, and every call has a res
   expect(ending).toEqual({ type: "cancelled" });
   expect(transcript.turns[0]?.results).toHaveLength(2);
   expect(calls).toMatchObject([{ result: "aborted" }]);
+});
+
+test("cancelling just as a turn has come does nothing of it, and keeps it in the transcript that its usage counts", async () => {
+  const controller = new AbortController();
+  const usage = { inputTokens: 10, outputTokens: 4 };
+  const talked = await talk([{ text: "I look.", calls: [call("t")], usage }], {
+    tools: [direct()],
+    signal: controller.signal,
+    onEvent: ({ type }) => type === "turn_ended" && controller.abort(),
+  });
+  expect([talked.ending.type, talked.calls, talked.usage.turns]).toEqual(["cancelled", [], 1]);
+  expect(talked.transcript.turns[0]?.results).toMatchObject([
+    { isError: true, text: "It was not done, because the conversation had ended (cancelled)." },
+  ]);
+  expect(replayTranscript(talked.transcript).type).toBe("consistent");
+});
+
+test("an answer that is there counts, though it was cancelled as it came", async () => {
+  const controller = new AbortController();
+  const { ending } = await talk([{ text: "4" }], {
+    tools: [],
+    signal: controller.signal,
+    onEvent: ({ type }) => type === "turn_ended" && controller.abort(),
+  });
+  expect(ending).toEqual({ type: "answered", answer: "4" });
 });
 
 test("cancelling a program that runs ends it", async () => {
