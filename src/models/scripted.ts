@@ -106,8 +106,8 @@ class ScriptedConversation implements Conversation {
     const step = this.#script[this.#moments.length];
     this.#moments.push(moment);
     if (step === undefined) return { type: "failed", failure: SCRIPT_ENDED };
-    const turn = typeof step === "function" ? await step(moment) : step;
-    if (signal.aborted) return { type: "aborted" };
+    const turn = typeof step === "function" ? await Promise.race([step(moment), untilAborted(signal)]) : step;
+    if (turn === ABORTED || signal.aborted) return { type: "aborted" };
     if (turn.failure) return { type: "failed", failure: turn.failure };
     for (const [word] of (turn.text ?? "").matchAll(/\S+\s*|\s+/g)) onText(word);
     return this.#whole(turn);
@@ -129,6 +129,15 @@ class ScriptedConversation implements Conversation {
     const { tool, caller = "direct", input = {}, inputText = JSON.stringify(input), answerBy } = call;
     return { type: "tool_call", id, tool, caller, inputText, ...(answerBy === undefined ? {} : { answerBy }) };
   }
+}
+
+const ABORTED = Symbol("aborted");
+
+/** A provider may be silent for ever, and so may a step that plays one. */
+function untilAborted(signal: AbortSignal): Promise<typeof ABORTED> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
+  });
 }
 
 const SCRIPT_ENDED: ProviderFailure = { code: "reply_invalid", message: "The script has no further turn." };

@@ -353,6 +353,11 @@ test("cancelling aborts what runs, starts nothing more, and every call has a res
   expect(calls).toMatchObject([{ result: "aborted" }]);
 });
 
+test("cancelling lets go of a script that is silent", async () => {
+  const talked = await talk([() => new Promise<never>(() => {})], { tools: [], signal: AbortSignal.timeout(20) });
+  expect(talked.ending).toEqual({ type: "cancelled" });
+});
+
 test("cancelling just as a turn has come does nothing of it, and keeps it in the transcript that its usage counts", async () => {
   const controller = new AbortController();
   const usage = { inputTokens: 10, outputTokens: 4 };
