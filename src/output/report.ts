@@ -118,7 +118,7 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
 }
 
 /** A text of at most so many bytes and a line: where it has more, its middle goes. */
-function cutMiddle(text: string, allowedBytes: number): string {
+export function cutMiddle(text: string, allowedBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= allowedBytes) return text;
   const half = Math.floor(allowedBytes / 2);

@@ -226,6 +226,18 @@ test("what a handler throws stays here; what it says for callers is told", async
   ]);
 });
 
+test("of a long failure the middle is left out, and how much there was is told", async () => {
+  const wordy = direct({
+    handler: () => {
+      throw new PortcullisError("tool_failed", `The server says: ${"x".repeat(1_000_000)} Ask again.`);
+    },
+  });
+  const [result] = resultsBefore(await talk([{ calls: [call("t")] }, { text: "No." }], { tools: [wordy] }), 1);
+  expect(Buffer.byteLength(result?.text ?? "")).toBeLessThan(17 * 1024);
+  expect(result?.text).toMatch(/^The server says: x+\n… \d+ bytes left out …\nx+ Ask again\.$/);
+  expect(result?.provenance).toEqual({ tool: "t", bytes: 1_000_028, cut: "of which the middle is left out" });
+});
+
 test("approval is asked of the agent's own approver, and a denial is a result", async () => {
   const pay = direct({ name: "pay", effect: "write", approval: "always" });
   const asked: unknown[] = [];
