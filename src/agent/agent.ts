@@ -48,9 +48,12 @@ export interface AgentReport {
  * where the journal refuses to be written or the sandbox has no guest to give.
  */
 export async function runAgent(context: AgentContext, request: AgentRequest): Promise<AgentReport> {
-  const { model, task, programs, signal } = request;
+  const { model, task, programs } = request;
   const conversation = await model.converse(openingFor(model, context.gate.tools, programs, request.language));
-  const talk = await Talk.begin(context, request, conversation);
+  // Where one of several calls brings the conversation down, the programs beside it and after it end too.
+  const over = new AbortController();
+  const signal = AbortSignal.any([request.signal, over.signal]);
+  const talk = await Talk.begin(context, { ...request, signal }, conversation);
   const onAbort = () => talk.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
@@ -61,8 +64,7 @@ export async function runAgent(context: AgentContext, request: AgentRequest): Pr
     await talk.abandon(error);
     throw error;
   } finally {
-    signal.removeEventListener("abort", onAbort);
-    talk.session.close();
+    over.abort();
   }
 }
 

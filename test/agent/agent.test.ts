@@ -6,6 +6,7 @@ import {
   createRuntime,
   PortcullisError,
   replayTranscript,
+  type Sandbox,
   scriptedModel,
   type ScriptedTurn,
 } from "../../src/index.ts";
@@ -434,6 +435,32 @@ test("a model whose own code throws has no ending, and the journal does not keep
   ];
   await expect(runtime.agent({ model: scriptedModel(script), task: "Do it." })).rejects.toThrow("a mistake");
   for await (const { ended } of journal.list()) expect(ended).toBe(true);
+});
+
+test("where the sandbox has no guest to give there is no ending, and nothing runs that was called beside it", async () => {
+  const memory = createMemorySandbox();
+  let opened = 0;
+  const sandbox: Sandbox = {
+    name: memory.name,
+    languages: memory.languages,
+    open: async (...parts) => {
+      opened += 1;
+      if (opened === 1) throw new Error("no guest");
+      return await memory.open(...parts);
+    },
+    [Symbol.asyncDispose]: () => memory[Symbol.asyncDispose](),
+  };
+  const ran = vi.fn(() => "ok");
+  await using runtime = await createRuntime({ tools: [makeTool({ handler: ran })], sandbox });
+  const ended = Promise.withResolvers<void>();
+  const asking = runtime.agent({
+    model: scriptedModel([{ programs: ["return 1", "return await tools.t({})"] }]),
+    task: "Do it.",
+    onEvent: (event) => event.type === "program_ended" && ended.resolve(),
+  });
+  await expect(asking).rejects.toThrow("no guest");
+  await ended.promise;
+  expect(ran).not.toHaveBeenCalled();
 });
 
 // ---- options ---------------------------------------------------------------------------------------------------
