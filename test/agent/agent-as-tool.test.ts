@@ -96,6 +96,29 @@ test("its calls count against the limit of calls above it", async () => {
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"false,true"' }]);
 });
 
+test("it changes something where one of its tools does, and four run at once", () => {
+  const make = (...effects: readonly ("read" | "idempotent")[]) => {
+    const tools = effects.map((effect, n) => makeTool({ name: `t${n}`, effect }));
+    return agentAsTool({ ...describe, model: scriptedModel([]), tools });
+  };
+  expect([make(), make("read"), make("read", "idempotent")].map(({ effect }) => effect)).toEqual([
+    "read",
+    "read",
+    "write",
+  ]);
+  expect([make().concurrency, make().timeoutMs]).toEqual([4, 600_000]);
+});
+
+test("its turns are bounded by its own number, and its programs run where whoever called runs", async () => {
+  const model = scriptedModel([{ programs: ["return await tools.t({})"] }, { calls: [{ tool: "t" }] }]);
+  const clerk = agentAsTool({ ...describe, model, tools: [makeTool()], maxTurns: 2 });
+  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
+    tools: [clerk],
+  });
+  expect(model.conversations[0]?.[1]?.results).toMatchObject([{ text: '"ok"', isError: false }]);
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: expect.stringContaining("The model had 2 turns") }]);
+});
+
 test("what a provider says of its failure stays here", async () => {
   const failure = { code: "key_refused", message: "The key sk-123 is wrong." } as const;
   const clerk = agentAsTool({ ...describe, model: scriptedModel([{ failure }]), tools: [] });

@@ -1,9 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
+  agentAsTool,
   createMemoryJournal,
   createMemorySandbox,
   createRuntime,
+  type Model,
   PortcullisError,
   replayTranscript,
   type Sandbox,
@@ -92,6 +94,14 @@ test("a program with a syntax error goes back as one, and runs nothing", async (
   expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: expect.stringContaining("SyntaxError") }]);
 });
 
+test("what is no program's text goes back as that, and runs nothing", async () => {
+  const calls = [{ type: "program_call", id: "p", source: undefined } as const];
+  const talked = await talk([{ calls }, { text: "?" }], { tools: [], programs: "local" });
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { isError: true, text: "run_program takes the program's source as text, and got none." },
+  ]);
+});
+
 test("reads run at once; what changes something is done one after the other, in order", async () => {
   const reads = holdCalls();
   const order: string[] = [];
@@ -113,6 +123,51 @@ test("reads run at once; what changes something is done one after the other, in 
   reads.release();
   expect((await talking).ending.type).toBe("answered");
   expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
+});
+
+test("what may be done twice, and programs, keep their order too; calls of the provider's programs keep none", async () => {
+  const order: string[] = [];
+  const step = makeTool({
+    name: "step",
+    allowedCallers: both,
+    effect: "idempotent",
+    handler: async ({ n }) => {
+      order.push(`begin ${String(n)}`);
+      await idle();
+      order.push(`end ${String(n)}`);
+    },
+  });
+  const inOrder = ["begin 1", "end 1", "begin 2", "end 2"];
+  const calls = [1, 2].map((n) => call("step", { n }));
+  await talk([{ calls }, { text: "Done." }], { tools: [step] });
+  expect(order.splice(0)).toEqual(inOrder);
+  await talk([{ programs: [1, 2].map((n) => `await tools.step({ n: ${n} })`) }, { text: "Done." }], { tools: [step] });
+  expect(order.splice(0)).toEqual(inOrder);
+  const hosted = calls.map((one) => ({ ...one, caller: "programmatic" as const }));
+  await talk([{ calls: hosted }, { text: "Done." }], { tools: [step], programs: "hosted" });
+  expect(order).toEqual(["begin 1", "begin 2", "end 1", "end 2"]);
+});
+
+test("a turn is told how many tokens are left for it", async () => {
+  const asked: number[] = [];
+  const script = scriptedModel([{ calls: [call("t")], usage: { inputTokens: 30, outputTokens: 10 } }, { text: "4" }]);
+  const model: Model = {
+    ...script,
+    async converse(opening) {
+      const conversation = await script.converse(opening);
+      return {
+        say: (text) => conversation.say(text),
+        answer: (results) => conversation.answer(results),
+        turn: (request) => {
+          asked.push(request.mostTokens);
+          return conversation.turn(request);
+        },
+      };
+    },
+  };
+  await using runtime = await createRuntime({ tools: [direct()], sandbox: createMemorySandbox() });
+  await runtime.agent({ model, task: "Do it.", maxTokens: 100 });
+  expect(asked).toEqual([100, 60]);
 });
 
 // ---- who may call what -----------------------------------------------------------------------------------------
@@ -206,6 +261,18 @@ test("a large result of a direct call goes back as its shape and beginning, and 
   expect(talked.calls).toMatchObject([{ bytes, result: "array of 5000" }]);
 });
 
+test("a program at the provider gets its results whole, and as they are", async () => {
+  const rows = makeTool({ name: "rows", handler: () => `\u001b${"x".repeat(50_000)}` });
+  const calls = [{ tool: "rows", caller: "programmatic" as const }];
+  const talked = await talk([{ calls }, { text: "Many." }], { tools: [rows], programs: "hosted" });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: JSON.stringify(`\u001b${"x".repeat(50_000)}`) }]);
+});
+
+test("a tool's name that the model has made up steers no terminal", async () => {
+  const talked = await talk([{ calls: [call("\u001b[2J")] }, { text: "No." }], { tools: [] });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ provenance: { tool: "\\u001b[2J" } }]);
+});
+
 test("what a handler throws stays here; what it says for callers is told", async () => {
   const secret = direct({
     name: "secret",
@@ -281,6 +348,19 @@ test("an answer that would come after the provider's deadline is given up: the p
   expect(talked.calls).toHaveLength(1);
 });
 
+test("a deadline that is far away, or was met, is nobody's concern", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const slow = makeTool({ handler: async () => (await vi.advanceTimersByTimeAsync(1000), "done") });
+    const calls = [{ tool: "t", caller: "programmatic" as const, answerBy: Number.MAX_SAFE_INTEGER }];
+    const talked = await talk([{ calls }, { text: "Done." }], { tools: [slow], programs: "hosted" });
+    expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"done"' }]);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 // ---- endings ---------------------------------------------------------------------------------------------------
 
 test("a model that has had its turns ends, and what it called in the last is not done", async () => {
@@ -342,9 +422,10 @@ test("a turn that is not finished is asked for again, with nothing new, as often
 
 test("a provider's failure ends it, and the transcript is kept", async () => {
   const failure = { code: "overloaded", message: "The provider is overloaded." } as const;
-  const { ending, transcript } = await talk([{ calls: [call("t")] }, { failure }], { tools: [direct()] });
+  const script = [{ calls: [call("t")] }, { failure, usage: { inputTokens: 7 } }];
+  const { ending, transcript, usage } = await talk(script, { tools: [direct()] });
   expect(ending).toEqual({ type: "provider_failed", failure });
-  expect(transcript.turns).toHaveLength(1);
+  expect([transcript.turns.length, usage.inputTokens]).toEqual([1, 7]);
 });
 
 test("cancelling aborts what runs, starts nothing more, and every call has a result", async () => {
@@ -364,6 +445,26 @@ test("cancelling aborts what runs, starts nothing more, and every call has a res
   expect(ending).toEqual({ type: "cancelled" });
   expect(transcript.turns[0]?.results).toHaveLength(2);
   expect(calls).toMatchObject([{ result: "aborted" }]);
+});
+
+test("what was cancelled before it began asks the model nothing, and is cancelled whatever else is spent", async () => {
+  const before = await talk([{ text: "4" }], { tools: [], signal: AbortSignal.abort() });
+  expect([before.ending, before.model.conversations]).toEqual([{ type: "cancelled" }, [[]]]);
+  const controller = new AbortController();
+  const clerk = agentAsTool({
+    name: "clerk",
+    description: "Looks things up",
+    allowedCallers: ["direct"],
+    model: scriptedModel([{ text: "4", usage: { inputTokens: 500 } }]),
+    tools: [],
+  });
+  const during = await talk([{ calls: [call("clerk", { task: "2 + 2?" })] }], {
+    tools: [clerk],
+    maxTokens: 100,
+    signal: controller.signal,
+    onEvent: (event) => event.type === "call_ended" && controller.abort(),
+  });
+  expect(during.ending).toEqual({ type: "cancelled" });
 });
 
 test("cancelling lets go of a script that is silent", async () => {
@@ -480,10 +581,16 @@ test("a tool that has the name of the tool for programs cannot stand beside it",
   expect((await talk([{ text: "4" }], { tools: [tool] })).ending.type).toBe("answered");
 });
 
-test("a listener that throws changes nothing", async () => {
-  const onEvent = vi.fn(() => {
-    throw new Error("no");
-  });
+test.each([
+  ["throws", () => Promise.reject(new Error("no"))],
+  [
+    "throws at once",
+    () => {
+      throw new Error("no");
+    },
+  ],
+])("a listener that %s changes nothing", async (_, listener: () => unknown) => {
+  const onEvent = vi.fn(listener);
   expect((await talk([{ text: "4" }], { tools: [], onEvent })).ending.type).toBe("answered");
   expect(onEvent).toHaveBeenCalled();
 });
