@@ -56,7 +56,6 @@ export async function runAgent(context: AgentContext, request: AgentRequest): Pr
   const talk = await Talk.begin(context, { ...request, signal }, conversation);
   const onAbort = () => talk.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
   try {
     conversation.say(task);
     return await talk.end(await talk.untilEnding());
@@ -150,6 +149,7 @@ class Talk {
   /** The loop. */
   async untilEnding(): Promise<AgentEnding> {
     for (;;) {
+      if (this.#request.signal.aborted) return { type: "cancelled" };
       // Agents that are its tools, or that stand beside it, may have used what was left.
       if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
@@ -166,14 +166,12 @@ class Talk {
       if (ending) return ending;
 
       await this.#journal("host", results);
-      if (this.#request.signal.aborted) return { type: "cancelled" };
-      if (reply.calls.length > 0) this.#conversation.answer(results);
+      this.#conversation.answer(results);
     }
   }
 
   async #ask(): Promise<TurnReply> {
     const { signal } = this.#request;
-    if (signal.aborted) return { type: "aborted" };
     const { budget } = this.session;
     const reply = await this.#conversation.turn({
       signal,
