@@ -156,12 +156,17 @@ test.each<[readonly string[], string]>([
   expect(code).toBe(2);
 });
 
-test("without a key it says so, and what works without one", async () => {
-  vi.stubEnv("OPENAI_API_KEY", "");
-  const { code, stderr } = await portcullis(["ask", "x", "--model", "openai:m", "--tools", tools]);
-  vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
+test.each([
+  ["anthropic", "ANTHROPIC_API_KEY", anthropicWire.key],
+  ["openai", "OPENAI_API_KEY", responsesWire.key],
+  ["openai-chat", "OPENAI_API_KEY", chatWire.key],
+  ["gemini", "GEMINI_API_KEY", geminiWire.key],
+])("without a key for %s it says so, and what works without one", async (provider, variable, key) => {
+  vi.stubEnv(variable, "");
+  const { code, stderr } = await portcullis(["ask", "x", "--model", `${provider}:m`, "--tools", tools]);
+  vi.stubEnv(variable, key);
   expect(code).toBe(5);
   expect(stderr).toBe(
-    "portcullis: There is no key for openai: set OPENAI_API_KEY. Without a key, make demo (portcullis demo) shows what programs do.\n",
+    `portcullis: There is no key for ${provider}: set ${variable}. Without a key, make demo (portcullis demo) shows what programs do.\n`,
   );
 });
