@@ -75,7 +75,7 @@ function showConversation(): (event: AgentEvent) => void {
     if (event.type === "text" && event.text !== "") {
       process.stdout.write(cleanText(event.text));
       inLine = !event.text.endsWith("\n");
-    } else if (event.type === "turn_ended" && inLine) {
+    } else if ((event.type === "turn_ended" || event.type === "conversation_ended") && inLine) {
       process.stdout.write("\n");
       inLine = false;
     } else showWork(event);

@@ -107,6 +107,8 @@ test("it changes something where one of its tools does, and four run at once", (
     "write",
   ]);
   expect([make().concurrency, make().timeoutMs]).toEqual([4, 600_000]);
+  const told = agentAsTool({ ...describe, model: scriptedModel([]), tools: [], concurrency: 7, timeoutMs: 5 });
+  expect([told.concurrency, told.timeoutMs]).toEqual([7, 5]);
 });
 
 test("its turns are bounded by its own number, and its programs run where whoever called runs", async () => {
