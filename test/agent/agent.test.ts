@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   agentAsTool,
+  type AgentEvent,
   createMemoryJournal,
   createMemorySandbox,
   createRuntime,
@@ -590,7 +591,12 @@ test.each([
     },
   ],
 ])("a listener that %s changes nothing", async (_, listener: () => unknown) => {
-  const onEvent = vi.fn(listener);
+  const heard: string[] = [];
+  const onEvent = ({ type }: AgentEvent) => {
+    heard.push(type);
+    // Not a mock, which would handle what is rejected.
+    return listener();
+  };
   expect((await talk([{ text: "4" }], { tools: [], onEvent })).ending.type).toBe("answered");
-  expect(onEvent).toHaveBeenCalled();
+  expect(heard).toContain("conversation_ended");
 });

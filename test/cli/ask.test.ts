@@ -93,18 +93,21 @@ test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
   },
 );
 
-test("SIGINT in the midst of a stream does nothing of it, and ends the line that was begun", async () => {
-  const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
-  await using served = await serve(anthropicWire, [hang]);
-  const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url];
-  const { child, finished } = start(["ask", "Wait.", ...options]);
-  child.stdout.once("data", () => child.kill("SIGINT"));
-  const { code, stdout, stderr } = await finished();
-  await served.abandoned;
-  expect([code, stdout]).toEqual([130, "I wait.\n"]);
-  expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
-  expect(stderr).not.toContain("hanging");
-});
+test.each(MODELS)(
+  "%s: SIGINT in the midst of a stream does nothing of it, and ends the line that was begun",
+  async (model, wire) => {
+    const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
+    await using served = await serve(wire, [hang]);
+    const options = ["--model", model, "--tools", agentTools, "--base-url", served.url];
+    const { child, finished } = start(["ask", "Wait.", ...options]);
+    child.stdout.once("data", () => child.kill("SIGINT"));
+    const { code, stdout, stderr } = await finished();
+    await served.abandoned;
+    expect([code, stdout]).toEqual([130, "I wait.\n"]);
+    expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
+    expect(stderr).not.toContain("hanging");
+  },
+);
 
 test("what an agent that is a tool says is no part of the answer", async () => {
   await using served = await serve(anthropicWire, [
