@@ -90,6 +90,16 @@ test("of results that come as they are made, the last counts; what asks for appr
 test("what the AI SDK's client would run itself cannot be taken over", () => {
   const tool = aiTool({ description: "Nothing", inputSchema: k });
   expect(() => fromAiSdk({ tool }, policy)).toThrow('fromAiSdk: tool "tool" cannot be taken over: it has no execute.');
+  const contextSchema = z.object({ user: z.string() });
+  const asks = aiTool({
+    description: "Asks",
+    inputSchema: k,
+    contextSchema,
+    execute: (_, { context }) => context.user,
+  });
+  expect(() => fromAiSdk({ asks }, policy)).toThrow(
+    "only the AI SDK's own calls give it the context it asks for; close over that",
+  );
 });
 
 // ---- Anthropic -------------------------------------------------------------------------------------------------
