@@ -116,7 +116,7 @@ export class Runtime implements AsyncDisposable {
     const circumstances = this.#circumstances(options);
     const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#tell(event);
     const host = this.#host(onEvent, circumstances);
-    const running = execute({ ...host, gate: this.#gate, opener: host }, { source: program, ...circumstances });
+    const running = execute({ ...host, opener: host }, { source: program, ...circumstances });
     return reportOf(await this.#untilEnded(running), circumstances.limits, this.tools);
   }
 
@@ -130,15 +130,15 @@ export class Runtime implements AsyncDisposable {
     checkAgentOptions(options);
     const { model, task, maxTurns = DEFAULT_TURNS, maxTokens = DEFAULT_TOKENS } = options;
     const circumstances = this.#circumstances(options);
-    const gate = this.#gateFor(options);
     const onEvent = (event: AgentEvent) => {
       tell(options.onEvent, event);
       if (isExecutionEvent(event)) this.#tell(event);
     };
-    const host = this.#host(onEvent, circumstances);
-    const programs = programsFor(options.programs, gate.tools);
+    // Agents that are tools ask whom this one asks.
+    const host = { ...this.#host(onEvent, circumstances), gate: this.#gateFor(options) };
+    const programs = programsFor(options.programs, host.gate.tools);
     const request = { model, task, programs, maxTurns, maxTokens, ...circumstances };
-    return this.#untilEnded(runAgent({ ...host, gate, opener: host }, request));
+    return this.#untilEnded(runAgent({ ...host, opener: host }, request));
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */

@@ -8,8 +8,9 @@ import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { type AgentContext, runAgent } from "./agent.ts";
-import { checkCount, DEFAULT_TOKENS, DEFAULT_TURNS, isModel, programsFor } from "./agent-options.ts";
+import { checkCount, checkPrograms, DEFAULT_TOKENS, DEFAULT_TURNS, isModel, programsFor } from "./agent-options.ts";
 import { agentEndingText } from "./ending.ts";
+import { openingFor } from "./opening.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
 /** What an agent stands on that was begun by a call: the same sandbox, journal and rules as whoever called. */
@@ -57,12 +58,16 @@ const TIMEOUT_MS = 600_000;
  * the budget of whoever called it too, and its calls stop at the same gate, as direct calls and calls of programs.
  */
 export function agentAsTool(options: AgentToolOptions): Tool {
-  const { name, description, model, allowedCallers, programs, maxTurns, maxTokens } = options;
+  const { name, description, model, allowedCallers, maxTurns, maxTokens } = options;
   refuseUnknownOptions("agentAsTool", options, OPTIONS);
   if (!isModel(model)) throw optionError("agentAsTool({ model })", "a model", model);
   checkCount("agentAsTool({ maxTurns })", maxTurns, 10_000);
   checkCount("agentAsTool({ maxTokens })", maxTokens, Number.MAX_SAFE_INTEGER);
+  checkPrograms("agentAsTool({ programs })", options.programs);
   const tools = new ToolSet(options.tools);
+  const programs = programsFor(options.programs, tools);
+  // Whoever defines it is told what its model cannot be asked, and not whoever calls it.
+  openingFor(model, tools, programs, "javascript");
   const ask = async (task: string, context: CallContext) => {
     const origin = originOf(context);
     const host = origin?.opener as AgentHost | undefined;
@@ -70,11 +75,11 @@ export function agentAsTool(options: AgentToolOptions): Tool {
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
     const gate = host.gate.beside(tools, host.gate.approve);
     return runAgent(
-      { ...host, gate, above: origin.budget, opener: host },
+      { ...host, gate, above: { session: origin, callId: context.callId }, opener: host },
       {
         model,
         task,
-        programs: programsFor(programs, tools),
+        programs,
         maxTurns: maxTurns ?? DEFAULT_TURNS,
         maxTokens: maxTokens ?? DEFAULT_TOKENS,
         language: host.language,
@@ -91,6 +96,8 @@ export function agentAsTool(options: AgentToolOptions): Tool {
     output: jsonSchema<string>({ type: "string" }),
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
+    // It needs none itself, but somebody has to be there whom its tools can ask.
+    approval: tools.all.some(({ approvable }) => approvable) ? () => false : "never",
     concurrency: options.concurrency ?? CONCURRENCY,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     async handler({ task }, context) {

@@ -19,7 +19,10 @@ export interface AgentOptions {
   readonly language?: ProgramLanguage;
   /** Turns it may take; 20 by default. */
   readonly maxTurns?: number;
-  /** Tokens it may read and write, all turns together; a million by default. A turn that is begun is finished. */
+  /**
+   * Tokens it may read and write, all turns together; a million by default. A turn that is begun is finished, its own
+   * and one of each agent that works for it at the time; then none begins any more.
+   */
   readonly maxTokens?: number;
   readonly limits?: Partial<Limits>;
   /** Decides about calls of tools that need approval, in place of the runtime's. */
@@ -61,8 +64,7 @@ export function checkAgentOptions({
 }: AgentOptions): void {
   if (!isModel(model)) throw optionError("model", "a model, like anthropic({ model: … })", model);
   if (typeof task !== "string" || task.trim() === "") throw optionError("task", "a text", task);
-  if (programs !== undefined && !PROGRAMS_OPTIONS.includes(programs))
-    throw optionError("programs", PROGRAMS_OPTIONS.map((option) => `"${option}"`).join(", "), programs);
+  checkPrograms("programs", programs);
   checkCount("maxTurns", maxTurns, 10_000);
   checkCount("maxTokens", maxTokens, Number.MAX_SAFE_INTEGER);
   if (approve !== undefined && typeof approve !== "function") throw optionError("approve", "a function", approve);
@@ -79,6 +81,11 @@ export function checkCount(option: string, value: unknown, most: number): void {
   if (value === undefined) return;
   if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > most)
     throw optionError(option, `a whole number from 1 to ${most}`, value);
+}
+
+export function checkPrograms(option: string, value: ProgramsOption | undefined): void {
+  if (value !== undefined && !PROGRAMS_OPTIONS.includes(value))
+    throw optionError(option, PROGRAMS_OPTIONS.map((known) => `"${known}"`).join(", "), value);
 }
 
 /** Programs run here where that is of use, unless somebody has said otherwise. */

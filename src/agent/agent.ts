@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { Budget } from "../gate/budget.ts";
 import type { CallLine, GateSession } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
@@ -12,14 +11,7 @@ import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
 import { openingFor } from "./opening.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
-import {
-  addUsage,
-  type AgentUsage,
-  NO_TOKENS,
-  type ProgramsOption,
-  type Transcript,
-  type TranscriptTurn,
-} from "./transcript.ts";
+import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
 
 /** Where a conversation takes place: its tools stand behind the gate, its programs run in the sandbox. */
 export interface AgentContext extends Omit<ExecutionContext, "onEvent"> {
@@ -41,7 +33,10 @@ export interface AgentReport {
   readonly ending: AgentEnding;
   /** Undefined unless the ending is `answered`. */
   readonly answer: string | undefined;
-  /** All calls: the model's own and those of its programs. One of a program that ran here has the ids of both, like `call_2/17`. */
+  /**
+   * All calls: the model's own, those of its programs and those of agents that are its tools. One of a program that ran
+   * here has the ids of both, like `call_2/17`, and one of an agent that of its call too.
+   */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
   readonly transcript: Transcript;
@@ -53,12 +48,14 @@ export interface AgentReport {
  * where the journal refuses to be written or the sandbox has no guest to give.
  */
 export async function runAgent(context: AgentContext, request: AgentRequest): Promise<AgentReport> {
-  const { model, task, programs, signal } = request;
+  const { model, task, programs } = request;
   const conversation = await model.converse(openingFor(model, context.gate.tools, programs, request.language));
-  const talk = await Talk.begin(context, request, conversation);
+  // Where one of several calls brings the conversation down, the programs beside it and after it end too.
+  const over = new AbortController();
+  const signal = AbortSignal.any([request.signal, over.signal]);
+  const talk = await Talk.begin(context, { ...request, signal }, conversation);
   const onAbort = () => talk.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
   try {
     conversation.say(task);
     return await talk.end(await talk.untilEnding());
@@ -66,8 +63,7 @@ export async function runAgent(context: AgentContext, request: AgentRequest): Pr
     await talk.abandon(error);
     throw error;
   } finally {
-    signal.removeEventListener("abort", onAbort);
-    talk.session.close();
+    over.abort();
   }
 }
 
@@ -89,8 +85,6 @@ class Talk {
   readonly #log: ExecutionLog;
   readonly #answerer: CallAnswerer;
   readonly #turns: TranscriptTurn[] = [];
-  readonly #programCalls: CallLine[] = [];
-  #usage = NO_TOKENS;
 
   private constructor(
     execution: string,
@@ -110,7 +104,8 @@ class Talk {
       execution,
       ...ROLES[programs],
       limits,
-      budget: new Budget(limits, above, maxTokens),
+      above,
+      maxTokens,
       opener,
       record: (record) => log.append(record),
       onEvent,
@@ -154,9 +149,15 @@ class Talk {
   /** The loop. */
   async untilEnding(): Promise<AgentEnding> {
     for (;;) {
+      if (this.#request.signal.aborted) return { type: "cancelled" };
+      // Agents that are its tools, or that stand beside it, may have used what was left.
+      if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
-      if (reply.type === "aborted" || this.#request.signal.aborted) return { type: "cancelled" };
-      if (reply.type === "failed") return { type: "provider_failed", failure: reply.failure };
+      if (reply.type === "aborted") return { type: "cancelled" };
+      if (reply.type === "failed")
+        return this.#request.signal.aborted
+          ? { type: "cancelled" }
+          : { type: "provider_failed", failure: reply.failure };
 
       await this.#journal("model", reply);
       const ending = this.#endingOf(reply);
@@ -165,14 +166,12 @@ class Talk {
       if (ending) return ending;
 
       await this.#journal("host", results);
-      if (this.#request.signal.aborted) return { type: "cancelled" };
-      if (reply.calls.length > 0) this.#conversation.answer(results);
+      this.#conversation.answer(results);
     }
   }
 
   async #ask(): Promise<TurnReply> {
     const { signal } = this.#request;
-    if (signal.aborted) return { type: "aborted" };
     const { budget } = this.session;
     const reply = await this.#conversation.turn({
       signal,
@@ -180,9 +179,8 @@ class Talk {
       onText: (text) => this.#tell({ type: "text", execution: this.#execution, text }),
     });
     if (reply.type === "aborted") return reply;
-    const usage = reply.usage ?? NO_TOKENS;
-    this.#usage = addUsage(this.#usage, usage);
-    budget.takeTokens(usage.inputTokens + usage.outputTokens);
+    const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    budget.takeTokens(usage);
     this.#tell({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
     if (reply.type === "turn") this.#tellHosted(reply);
     return reply;
@@ -190,7 +188,7 @@ class Talk {
 
   /** Why the conversation ends with this turn, if it does. What a model would call in the last turn it may have, nobody would read. */
   #endingOf({ end, text }: ModelTurn): AgentEnding | undefined {
-    const { maxTurns, maxTokens } = this.#request;
+    const { maxTurns } = this.#request;
     switch (end.type) {
       case "answered":
         return { type: "answered", answer: text };
@@ -198,12 +196,17 @@ class Talk {
       case "cut_off":
         return end;
       case "called":
-      case "unfinished": {
-        const { tokensLeft } = this.session.budget;
-        if (tokensLeft <= 0) return { type: "tokens_spent", allowed: maxTokens, seen: total(this.#usage) };
+      case "unfinished":
+        if (this.#request.signal.aborted) return { type: "cancelled" };
+        if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
         return this.#turns.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
-      }
     }
+  }
+
+  /** What it was allowed is less than it was given where whoever called it had less left. */
+  #tokensSpent(): AgentEnding {
+    const { tokens, tokensLeft } = this.session.budget;
+    return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
   }
 
   async #runProgram(call: ProgramCall, source: string): Promise<Report> {
@@ -211,10 +214,9 @@ class Talk {
     this.#tell({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const { language, limits, tenant, signal } = this.#request;
     const ran = await execute(
-      { ...this.#context, above: this.session.budget },
+      { ...this.#context, above: { session: this.session, callId: call.id } },
       { source, language, limits, tenant, signal },
     );
-    this.#programCalls.push(...ran.calls.map((line) => ({ ...line, callId: `${call.id}/${line.callId}` })));
     const report = reportOf(ran, limits, this.#context.gate.tools);
     const { outcome, output } = report;
     this.#tell({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
@@ -238,8 +240,8 @@ class Talk {
       execution: this.#execution,
       ending,
       answer: ending.type === "answered" ? ending.answer : undefined,
-      calls: [...this.session.lines, ...this.#programCalls],
-      usage: { ...this.#usage, turns: this.#turns.length, calls: this.session.usage.calls },
+      calls: [...this.session.lines],
+      usage: { ...this.session.budget.tokenUsage, turns: this.#turns.length, calls: this.session.usage.calls },
       transcript: {
         format: 1,
         model: model.name,
@@ -276,8 +278,4 @@ function notDone(calls: readonly ModelCall[], ending: AgentEnding): CallResult[]
   return calls.map((call) =>
     refusal(call, `It was not done, because the conversation had ended (${ending.type}).`, tool(call)),
   );
-}
-
-function total({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }): number {
-  return inputTokens + outputTokens;
 }

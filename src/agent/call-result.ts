@@ -1,7 +1,7 @@
 import type { Answer } from "../gate/answer.ts";
 import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
-import type { Report } from "../output/report.ts";
+import { cutMiddle, type Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
 import { readHead } from "../programs/value-head.ts";
 
@@ -10,7 +10,7 @@ const ADVICE =
 
 /** What the gate answered to a call, as it goes back. */
 export async function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes: number): Promise<CallResult> {
-  if (!answer.ok) return refusal(call, cleanText(answer.message));
+  if (!answer.ok) return failureResult(call, cleanText(answer.message), outputBytes);
   // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
   const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
@@ -21,6 +21,15 @@ export async function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes
   };
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, ADVICE);
   return valueResult(call, cleanText(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
+}
+
+/** A handler may tell its callers as much as it likes, like what a server has answered it. */
+function failureResult(call: ToolCall, message: string, outputBytes: number): CallResult {
+  const text = cutMiddle(message, outputBytes);
+  const whole = refusal(call, text);
+  if (text === message) return whole;
+  const cut = "of which the middle is left out";
+  return { ...whole, provenance: { ...whole.provenance, bytes: Buffer.byteLength(message), cut } };
 }
 
 /** What a program that ran here came to, as it goes back. */

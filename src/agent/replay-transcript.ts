@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { optionError, PortcullisError } from "../errors.ts";
-import type { CallResult, ModelCall, ModelTurn } from "../models/model.ts";
+import type { CallResult, ModelCall, ModelTurn, TurnEnd } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { Transcript, TranscriptTurn } from "./transcript.ts";
 
@@ -36,8 +36,7 @@ export function replayTranscript(transcript: Transcript, viewer: TranscriptViewe
       };
   }
   const { ending, turns } = transcript;
-  const last = turns.at(-1)?.turn;
-  if (!endsWith(last, ending))
+  if (!endsWith(turns, ending))
     return { type: "inconsistent", turn: turns.length, detail: `The ending ${ending.type} does not follow from it.` };
   return { type: "consistent", ending };
 }
@@ -56,20 +55,24 @@ function goesOn({ end }: ModelTurn): boolean {
   return end.type === "called" || end.type === "unfinished";
 }
 
-/** Whether a conversation can have ended like this after its last turn. */
-function endsWith(last: ModelTurn | undefined, ending: AgentEnding): boolean {
+/** Whether a conversation can have ended like this after these turns. */
+function endsWith(turns: Transcript["turns"], ending: AgentEnding): boolean {
+  const last = turns.at(-1)?.turn;
+  const wentOn = last === undefined || goesOn(last);
   switch (ending.type) {
     case "answered":
       return last?.end.type === "answered" && last.text === ending.answer;
     case "refused":
     case "cut_off":
-      return last?.end.type === ending.type;
+      return isDeepStrictEqual(last?.end, ending);
     case "turns_spent":
+      return wentOn && turns.length === ending.allowed;
     case "tokens_spent":
-      return last !== undefined && goesOn(last);
+      return wentOn && ending.seen >= ending.allowed;
     case "provider_failed":
+      return wentOn && typeof ending.failure?.message === "string";
     case "cancelled":
-      return last === undefined || goesOn(last);
+      return wentOn;
   }
 }
 
@@ -83,6 +86,14 @@ const ENDINGS: ReadonlySet<unknown> = new Set<AgentEnding["type"]>([
   "cancelled",
 ]);
 
+const TURN_ENDS: ReadonlySet<unknown> = new Set<TurnEnd["type"]>([
+  "answered",
+  "called",
+  "unfinished",
+  "refused",
+  "cut_off",
+]);
+
 function check(transcript: Transcript): void {
   const whole = "a transcript, as runtime.agent gives it";
   if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
@@ -92,10 +103,16 @@ function check(transcript: Transcript): void {
     throw optionError("replayTranscript(transcript)", whole, transcript);
   for (const [index, one] of turns.entries()) {
     const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
-    if (!Array.isArray(turn?.calls) || !Array.isArray(results) || typeof turn.end?.type !== "string")
+    const { text, calls, end } = turn ?? {};
+    if (typeof text !== "string" || !haveIds(calls, "id") || !haveIds(results, "callId") || !TURN_ENDS.has(end?.type))
       throw new PortcullisError(
         "option_invalid",
-        `replayTranscript(transcript): turn ${index + 1} lacks its calls, its results or its end.`,
+        `replayTranscript(transcript): turn ${index + 1} lacks its text, its calls, its results or its end.`,
       );
   }
+}
+
+function haveIds(list: unknown, key: "id" | "callId"): boolean {
+  if (!Array.isArray(list)) return false;
+  return list.every((one: Readonly<Record<string, unknown>> | null) => typeof one?.[key] === "string");
 }

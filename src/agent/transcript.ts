@@ -26,18 +26,9 @@ export interface Transcript {
   readonly ending: AgentEnding;
 }
 
+/** Of a conversation: tokens and calls of its programs, and of agents that are its tools, are in it. */
 export interface AgentUsage extends ModelUsage {
+  /** The model's own. */
   readonly turns: number;
-  /** Calls of tools, those of programs included. */
   readonly calls: number;
-}
-
-export const NO_TOKENS: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-
-export function addUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-  };
 }

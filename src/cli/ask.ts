@@ -1,10 +1,11 @@
 import type { AgentReport } from "../agent/agent.ts";
-import { agentEndingText } from "../agent/ending.ts";
+import { type AgentEnding, agentEndingText } from "../agent/ending.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { optionError } from "../errors.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { createRuntime } from "../runtime.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS } from "../agent/transcript.ts";
+import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
 import { parseModel } from "./parse-model.ts";
@@ -32,25 +33,19 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const maxTurns = parseTurns(options.maxTurns);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
-  const cancel = new AbortController();
-  const onInterrupt = () => cancel.abort();
-  process.once("SIGINT", onInterrupt);
-  try {
-    await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
-    const report = await runtime.agent({
-      model,
-      task,
-      signal: cancel.signal,
-      ...(programs === undefined ? {} : { programs }),
-      ...(maxTurns === undefined ? {} : { maxTurns }),
-      ...(json ? {} : { onEvent: showConversation() }),
-    });
-    if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
-    else conclude(report);
-    return exitCodeOf(report);
-  } finally {
-    process.off("SIGINT", onInterrupt);
-  }
+  using cancelling = cancelOnSignal();
+  await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
+  const report = await runtime.agent({
+    model,
+    task,
+    signal: cancelling.signal,
+    ...(programs === undefined ? {} : { programs }),
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(json ? {} : { onEvent: showConversation() }),
+  });
+  if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
+  else conclude(report);
+  return report.ending.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report.ending);
 }
 
 function parsePrograms(text: string | undefined): ProgramsOption | undefined {
@@ -71,12 +66,16 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
 
 /** Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal. */
 function showConversation(): (event: AgentEvent) => void {
+  let conversation: string | undefined;
   let inLine = false;
   return (event) => {
+    conversation ??= event.execution;
+    // What agents that are tools say is not the model's answer, and several may speak at once.
+    if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
       process.stdout.write(cleanText(event.text));
       inLine = !event.text.endsWith("\n");
-    } else if (event.type === "turn_ended" && inLine) {
+    } else if ((event.type === "turn_ended" || event.type === "conversation_ended") && inLine) {
       process.stdout.write("\n");
       inLine = false;
     } else showWork(event);
@@ -113,7 +112,7 @@ function conclude({ ending, transcript, usage }: AgentReport): void {
   process.stderr.write(`${table(head, [...rows, row("all", usage, usage.calls)], head.slice(1))}\n`);
 }
 
-function exitCodeOf({ ending }: AgentReport): number {
+function exitCodeOf(ending: Exclude<AgentEnding, { type: "cancelled" }>): number {
   switch (ending.type) {
     case "answered":
       return EXIT.completed;
@@ -125,7 +124,5 @@ function exitCodeOf({ ending }: AgentReport): number {
       return EXIT.stopped;
     case "provider_failed":
       return EXIT.environment;
-    case "cancelled":
-      return EXIT.cancelled;
   }
 }

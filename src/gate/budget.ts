@@ -14,6 +14,14 @@ export interface Overdraft {
   readonly seen: number;
 }
 
+/** Tokens, as providers count them. */
+export interface TokenUsage {
+  /** All that was read, from a cache or not. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+}
+
 /**
  * What an execution has used of what it may. One that was begun by a call of another counts its calls and its tokens
  * against that one's budget too; its bytes are its own, for they are bounded for the sake of its own journal.
@@ -22,7 +30,7 @@ export class Budget {
   readonly #limits: GateLimits;
   readonly #above: Budget | undefined;
   readonly #tokensAllowed: number;
-  #tokens = 0;
+  #tokenUsage: TokenUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
   #calls = 0;
   #inputBytes = 0;
   #resultBytes = 0;
@@ -35,13 +43,26 @@ export class Budget {
 
   /** Tokens that models may still use, here and in everything that this stands under. */
   get tokensLeft(): number {
-    return Math.min(this.#tokensAllowed - this.#tokens, this.#above?.tokensLeft ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#tokensAllowed - this.tokens, this.#above?.tokensLeft ?? Number.POSITIVE_INFINITY);
+  }
+
+  get tokens(): number {
+    return this.#tokenUsage.inputTokens + this.#tokenUsage.outputTokens;
+  }
+
+  get tokenUsage(): TokenUsage {
+    return this.#tokenUsage;
   }
 
   /** Counts what a model has used, whatever was left. */
-  takeTokens(tokens: number): void {
-    this.#tokens += tokens;
-    this.#above?.takeTokens(tokens);
+  takeTokens(used: TokenUsage): void {
+    const { inputTokens, outputTokens, cachedInputTokens } = this.#tokenUsage;
+    this.#tokenUsage = {
+      inputTokens: inputTokens + used.inputTokens,
+      outputTokens: outputTokens + used.outputTokens,
+      cachedInputTokens: cachedInputTokens + used.cachedInputTokens,
+    };
+    this.#above?.takeTokens(used);
   }
 
   get calls(): number {

@@ -1,5 +1,6 @@
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Budget } from "./budget.ts";
+import type { CallLine } from "./session.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -61,10 +62,11 @@ export class OpenCall {
   }
 }
 
-/** What a call's session was opened with, for a tool that is itself an agent. */
+/** A call's session, for a tool that is itself an agent. */
 export interface Origin {
   readonly budget: Budget;
   readonly opener: unknown;
+  readonly note: (line: CallLine) => void;
 }
 
 /** Where a handler's call came from; undefined for a context that no gate has made. */

@@ -6,7 +6,7 @@ import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Answer } from "./answer.ts";
 import type { Approve } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import { type CallRequest, OpenCall, OVER } from "./open-call.ts";
+import { type CallRequest, OpenCall, type Origin, OVER } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
@@ -29,13 +29,20 @@ export interface SessionOptions {
    */
   readonly knows?: readonly Caller[];
   readonly limits: GateLimits;
-  /** What it may use, where that is counted beyond this session too. */
-  readonly budget?: Budget;
+  /** The call that has begun it, in whose session calls and tokens count too. */
+  readonly above?: Above | undefined;
+  /** Tokens that models may use; unlimited by default. */
+  readonly maxTokens?: number;
   /** What a tool needs that is itself an agent: passed on to handlers, and not looked at. */
   readonly opener?: unknown;
   /** Journals; an `allowed` is awaited before its handler runs. */
   readonly record: (record: CallRecord) => Promise<void>;
   readonly onEvent: (event: CallEvent) => void;
+}
+
+export interface Above {
+  readonly session: Origin;
+  readonly callId: string;
 }
 
 /** For whoever watches. `error` is for the operator's eyes: it may hold anything. */
@@ -81,7 +88,7 @@ export class GateSession {
   constructor(gate: SharedRules, options: SessionOptions) {
     this.#gate = gate;
     this.#options = options;
-    this.budget = options.budget ?? new Budget(options.limits);
+    this.budget = new Budget(options.limits, options.above?.session.budget, options.maxTokens);
     this.#queue = new PQueue({ concurrency: options.limits.callsAtOnce });
   }
 
@@ -157,6 +164,13 @@ export class GateSession {
       this.#reportAborted(call);
     }
     this.#open.clear();
+  }
+
+  /** Lists a call. One of an execution below has the ids of both, like `call_2/17`. */
+  note(line: CallLine): void {
+    this.lines.push(line);
+    const { above } = this.#options;
+    above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }
 
   /** From here on the world may change. */
@@ -236,7 +250,7 @@ export class GateSession {
     error?: unknown,
   ): void {
     const line: CallLine = { callId, tool, caller, ms: performance.now() - since, ...facts };
-    this.lines.push(line);
+    this.note(line);
     this.#options.onEvent({
       type: "call_ended",
       execution: this.#options.execution,

@@ -1,3 +1,4 @@
+import type { TokenUsage } from "../gate/budget.ts";
 import type { JsonSchema } from "../tools/schema.ts";
 import type { Caller } from "../tools/tool.ts";
 
@@ -143,13 +144,8 @@ export interface Provenance {
   readonly cut?: string;
 }
 
-/** Tokens of one turn, as the provider counts them. */
-export interface ModelUsage {
-  /** All that was read, from a cache or not. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
-}
+/** Of one turn. */
+export type ModelUsage = TokenUsage;
 
 /** Why a provider gave no turn. */
 export interface ProviderFailure {

@@ -106,21 +106,22 @@ class ScriptedConversation implements Conversation {
     const step = this.#script[this.#moments.length];
     this.#moments.push(moment);
     if (step === undefined) return { type: "failed", failure: SCRIPT_ENDED };
-    const turn = typeof step === "function" ? await step(moment) : step;
-    if (signal.aborted) return { type: "aborted" };
-    if (turn.failure) return { type: "failed", failure: turn.failure };
+    const turn = typeof step === "function" ? await Promise.race([step(moment), untilAborted(signal)]) : step;
+    if (turn === ABORTED || signal.aborted) return { type: "aborted" };
+    if (turn.failure) return { type: "failed", failure: turn.failure, usage: usageOf(turn) };
     for (const [word] of (turn.text ?? "").matchAll(/\S+\s*|\s+/g)) onText(word);
     return this.#whole(turn);
   }
 
-  #whole({ text = "", calls = [], programs = [], hosted = [], end, usage }: ScriptedTurn): ModelTurn {
+  #whole(turn: ScriptedTurn): ModelTurn {
+    const { text = "", calls = [], programs = [], hosted = [], end } = turn;
     const all: ModelCall[] = [
       ...calls.map((call) => this.#callOf(call)),
       ...programs.map((source) => ({ type: "program_call", id: this.#ids.take(undefined), source }) as const),
     ];
     const whole = end ?? { type: all.length > 0 ? "called" : "answered" };
-    const used = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, ...usage };
-    return { type: "turn", text, calls: whole.type === "called" ? all : [], hosted, end: whole, usage: used };
+    const usage = usageOf(turn);
+    return { type: "turn", text, calls: whole.type === "called" ? all : [], hosted, end: whole, usage };
   }
 
   #callOf(call: ScriptedCall | ModelCall): ModelCall {
@@ -129,6 +130,19 @@ class ScriptedConversation implements Conversation {
     const { tool, caller = "direct", input = {}, inputText = JSON.stringify(input), answerBy } = call;
     return { type: "tool_call", id, tool, caller, inputText, ...(answerBy === undefined ? {} : { answerBy }) };
   }
+}
+
+function usageOf({ usage }: ScriptedTurn): ModelUsage {
+  return { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, ...usage };
+}
+
+const ABORTED = Symbol("aborted");
+
+/** A provider may be silent for ever, and so may a step that plays one. */
+function untilAborted(signal: AbortSignal): Promise<typeof ABORTED> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
+  });
 }
 
 const SCRIPT_ENDED: ProviderFailure = { code: "reply_invalid", message: "The script has no further turn." };

@@ -118,7 +118,7 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
 }
 
 /** A text of at most so many bytes and a line: where it has more, its middle goes. */
-function cutMiddle(text: string, allowedBytes: number): string {
+export function cutMiddle(text: string, allowedBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= allowedBytes) return text;
   const half = Math.floor(allowedBytes / 2);
@@ -133,7 +133,8 @@ const NOT_RETURNED = new Set(["handler_failed", "handler_timed_out", "aborted"])
 
 /** What a program that did not complete has changed already: whoever writes the next one must not do it twice. */
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
-  const changing = calls.filter(({ tool, started }) => started && tools.get(tool)?.effect !== "read");
+  // What the tools of an agent have done is told as that agent's call.
+  const changing = calls.filter(({ tool, started }) => started && (tools.get(tool)?.effect ?? "read") !== "read");
   const done = listOf(changing.filter(({ result }) => !NOT_RETURNED.has(result)));
   const unsure = listOf(changing.filter(({ result }) => NOT_RETURNED.has(result)));
   return [

@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
-import { Budget } from "../gate/budget.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { CallEvent, CallLine } from "../gate/session.ts";
+import type { Above, CallEvent, CallLine } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
@@ -17,8 +16,8 @@ export interface ExecutionContext {
   readonly gate: Gate;
   readonly journal: Journal;
   readonly onEvent: (event: ExecutionEvent) => void;
-  /** The budget of the conversation that the program belongs to. */
-  readonly above?: Budget | undefined;
+  /** The call of the conversation that the program belongs to. */
+  readonly above?: Above | undefined;
   /** What a tool needs that is itself an agent. */
   readonly opener?: unknown;
 }
@@ -94,7 +93,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     execution,
     callers: ["programmatic"],
     limits,
-    budget: new Budget(limits, context.above),
+    above: context.above,
     opener: context.opener,
     record: (record) => log.append(record),
     onEvent,

@@ -10,6 +10,7 @@ export interface AiSdkTool {
   readonly outputSchema?: unknown;
   readonly needsApproval?: unknown;
   readonly execute?: unknown;
+  readonly contextSchema?: unknown;
 }
 
 /** How the AI SDK marks a schema of its own. */
@@ -19,8 +20,10 @@ const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
 export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: ToolPolicies): readonly Tool[] {
   if (typeof tools !== "object" || tools === null) throw optionError("fromAiSdk(tools)", "tools by their names", tools);
   return Object.entries(tools).map(([name, tool]) => {
-    const { description = name, inputSchema, outputSchema, execute, needsApproval } = tool;
+    const { description = name, inputSchema, outputSchema, execute, needsApproval, contextSchema } = tool;
     if (typeof execute !== "function") throw unusable("fromAiSdk", name, "it has no execute");
+    if (contextSchema !== undefined)
+      throw unusable("fromAiSdk", name, "only the AI SDK's own calls give it the context it asks for; close over that");
     return adopt(
       {
         name,

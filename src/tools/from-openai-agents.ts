@@ -1,4 +1,4 @@
-import { optionError } from "../errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import type { Tool } from "./tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
@@ -10,30 +10,45 @@ export interface OpenAiAgentsTool {
   readonly parameters?: unknown;
   readonly needsApproval?: unknown;
   readonly invoke?: unknown;
+  readonly isEnabled?: unknown;
+  readonly inputGuardrails?: readonly unknown[];
+  readonly outputGuardrails?: readonly unknown[];
 }
 
-type Invoke = (runContext: undefined, input: string, details: object) => Promise<unknown>;
-type NeedsApproval = (runContext: undefined, input: unknown) => Promise<boolean>;
+type Invoke = (runContext: unknown, input: string, details: object) => Promise<unknown>;
+type NeedsApproval = (runContext: unknown, input: unknown) => Promise<boolean>;
+type IsEnabled = (runContext: unknown) => Promise<boolean>;
 
 /**
- * Functions of OpenAI Agents. They are run without a run context, for there is no run of theirs. One that throws gives
- * the text that its own `errorFunction` makes of it as its result; with `errorFunction: null` it fails here too.
+ * Functions of OpenAI Agents. There is no run of theirs: those that look at their run context need one, like
+ * `new RunContext({ … })`. One that throws gives the text that its own `errorFunction` makes of it as its result; with
+ * `errorFunction: null` it fails here too.
  */
-export function fromOpenAIAgents(tools: readonly OpenAiAgentsTool[], policies: ToolPolicies): readonly Tool[] {
+export function fromOpenAIAgents(
+  tools: readonly OpenAiAgentsTool[],
+  policies: ToolPolicies,
+  runContext?: object,
+): readonly Tool[] {
   if (!Array.isArray(tools)) throw optionError("fromOpenAIAgents(tools)", "an array of function tools", tools);
   return (tools as readonly OpenAiAgentsTool[]).map(
-    ({ type, name, description = name, parameters, invoke, needsApproval }) => {
+    ({ type, name, description = name, parameters, invoke, needsApproval, isEnabled, ...guardrails }) => {
       if (type !== "function" || typeof invoke !== "function")
         throw unusable("fromOpenAIAgents", name, "it is no function tool");
+      if (guardrails.inputGuardrails?.length || guardrails.outputGuardrails?.length)
+        throw unusable("fromOpenAIAgents", name, "only a run of OpenAI Agents heeds its guardrails; check in execute");
       return adopt(
         {
           name,
           description,
           input: foreignSchema("fromOpenAIAgents", name, parameters),
           ...(typeof needsApproval === "function"
-            ? { needsApproval: (input) => (needsApproval as NeedsApproval)(undefined, input) }
+            ? { needsApproval: (input) => (needsApproval as NeedsApproval)(runContext, input) }
             : {}),
-          run: (input, { signal }) => (invoke as Invoke)(undefined, JSON.stringify(input), { signal }),
+          run: async (input, { signal }) => {
+            if (typeof isEnabled === "function" && !(await (isEnabled as IsEnabled)(runContext)))
+              throw new PortcullisError("tool_failed", `${name} is not enabled.`);
+            return await (invoke as Invoke)(runContext, JSON.stringify(input), { signal });
+          },
         },
         policies,
       );

@@ -28,7 +28,7 @@ test("its tokens count against those of the model that calls it, which bound it 
   const talked = await talk(
     [
       { calls: [{ tool: "clerk", input: { task: "x" } }], usage },
-      { text: "So be it.", usage },
+      { text: "never", usage },
     ],
     {
       tools: [clerk],
@@ -36,10 +36,49 @@ test("its tokens count against those of the model that calls it, which bound it 
       maxTokens: 100,
     },
   );
-  expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: expect.stringMatching(/^clerk has no answer\. The model may use/) },
+  expect(talked.transcript.turns[0]?.results).toMatchObject([
+    {
+      isError: true,
+      text: expect.stringContaining("clerk has no answer. The model may use 50 tokens (maxTokens) and has used 50."),
+    },
   ]);
+  expect(talked.ending).toEqual({ type: "tokens_spent", allowed: 100, seen: 100 });
   expect(model.conversations[0]).toHaveLength(1);
+});
+
+test("what it uses and calls is in the report of the model that calls it, and not in its turns", async () => {
+  const tool = makeTool({ allowedCallers: ["direct"] });
+  const model = scriptedModel([
+    { calls: [{ tool: "t" }], usage },
+    { text: "x", usage },
+  ]);
+  const clerk = agentAsTool({ ...describe, model, tools: [tool] });
+  const script = [
+    { programs: ['return await tools.clerk({ task: "x" })'], usage },
+    { text: "x", usage },
+  ];
+  const talked = await talk(script, { tools: [clerk] });
+  expect(talked.usage).toEqual({ turns: 2, calls: 2, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
+  expect(talked.calls.map(({ callId, tool }) => [callId, tool])).toEqual([
+    ["call-1/1/call-1", "t"],
+    ["call-1/1", "clerk"],
+  ]);
+});
+
+test("once the tokens of the model that calls it are spent, no turn begins, however often programs call it", async () => {
+  const model = scriptedModel([{ text: "x", usage }]);
+  const clerk = agentAsTool({ ...describe, model, tools: [] });
+  const program = `
+    const answers = [];
+    for (let n = 0; n < 5; n += 1) answers.push(await tools.clerk({ task: "x" }).catch(({ message }) => message));
+    return answers`;
+  const talked = await talk([{ programs: [program], usage }, { text: "never" }], { tools: [clerk], maxTokens: 120 });
+  const spent =
+    "clerk has no answer. The model may use 0 tokens (maxTokens) and has used 0. Allow more, or ask for less.";
+  expect(JSON.parse(talked.transcript.turns[0]?.results[0]?.text ?? "")).toEqual(["x", "x", spent, spent, spent]);
+  expect(model.conversations.map((moments) => moments.length)).toEqual([1, 1, 0, 0, 0]);
+  expect(talked.model.conversations[0]).toHaveLength(1);
+  expect(talked.ending).toEqual({ type: "tokens_spent", allowed: 120, seen: 150 });
 });
 
 test("its calls count against the limit of calls above it", async () => {
@@ -57,6 +96,31 @@ test("its calls count against the limit of calls above it", async () => {
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"false,true"' }]);
 });
 
+test("it changes something where one of its tools does, and four run at once", () => {
+  const make = (...effects: readonly ("read" | "idempotent")[]) => {
+    const tools = effects.map((effect, n) => makeTool({ name: `t${n}`, effect }));
+    return agentAsTool({ ...describe, model: scriptedModel([]), tools });
+  };
+  expect([make(), make("read"), make("read", "idempotent")].map(({ effect }) => effect)).toEqual([
+    "read",
+    "read",
+    "write",
+  ]);
+  expect([make().concurrency, make().timeoutMs]).toEqual([4, 600_000]);
+  const told = agentAsTool({ ...describe, model: scriptedModel([]), tools: [], concurrency: 7, timeoutMs: 5 });
+  expect([told.concurrency, told.timeoutMs]).toEqual([7, 5]);
+});
+
+test("its turns are bounded by its own number, and its programs run where whoever called runs", async () => {
+  const model = scriptedModel([{ programs: ["return await tools.t({})"] }, { calls: [{ tool: "t" }] }]);
+  const clerk = agentAsTool({ ...describe, model, tools: [makeTool()], maxTurns: 2 });
+  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
+    tools: [clerk],
+  });
+  expect(model.conversations[0]?.[1]?.results).toMatchObject([{ text: '"ok"', isError: false }]);
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: expect.stringContaining("The model had 2 turns") }]);
+});
+
 test("what a provider says of its failure stays here", async () => {
   const failure = { code: "key_refused", message: "The key sk-123 is wrong." } as const;
   const clerk = agentAsTool({ ...describe, model: scriptedModel([{ failure }]), tools: [] });
@@ -66,6 +130,28 @@ test("what a provider says of its failure stays here", async () => {
   expect(resultsBefore(talked, 1)).toMatchObject([
     { isError: true, text: "clerk has no answer. Its model could not be reached." },
   ]);
+});
+
+test("its calls are approved by whom the agent asks that calls it, and not by the runtime's approver", async () => {
+  const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
+  const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
+  const clerk = agentAsTool({ ...describe, model, tools: [paid] });
+  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), approve: () => true });
+  const asking = scriptedModel([
+    { calls: [{ tool: "clerk", input: { task: "x" } }] },
+    ({ results }) => ({ text: results[0]?.text ?? "" }),
+  ]);
+  const { answer } = await runtime.agent({ model: asking, task: "Pay.", approve: () => false });
+  expect(answer).toContain("was not approved");
+});
+
+test("where a tool of it needs approval and nobody approves, there is no runtime", async () => {
+  const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
+  const clerk = agentAsTool({ ...describe, model: scriptedModel([]), tools: [paid] });
+  const above = agentAsTool({ ...describe, name: "above", model: scriptedModel([]), tools: [clerk] });
+  await expect(createRuntime({ tools: [above], sandbox: createMemorySandbox() })).rejects.toThrow(
+    'Tool "above" may need approval, but the runtime has no `approve`',
+  );
 });
 
 test("cancelling whoever called cancels it", async () => {
@@ -90,6 +176,12 @@ test.each<[object, string]>([
   [{ model: {} }, "agentAsTool({ model }): expected a model, got {}."],
   [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ tool: [] }, 'agentAsTool: there is no option "tool".'],
+  [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted", "none", got "remote".'],
+  [
+    { programs: "hosted", model: scriptedModel([], { hostsPrograms: false }) },
+    'programs: expected "local" or "none", for scripted:script runs no programs',
+  ],
+  [{ programs: "local", tools: [makeTool({ name: "run_program" })] }, 'A tool is called "run_program"'],
 ])("a wrong option is told: %j", (changes, message) => {
   expect(() => agentAsTool({ ...describe, model: scriptedModel([]), tools: [], ...changes })).toThrow(message);
 });

@@ -1,10 +1,15 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
+  agentAsTool,
+  type AgentEvent,
   createMemoryJournal,
   createMemorySandbox,
   createRuntime,
+  type Model,
   PortcullisError,
+  replayTranscript,
+  type Sandbox,
   scriptedModel,
   type ScriptedTurn,
 } from "../../src/index.ts";
@@ -90,6 +95,14 @@ test("a program with a syntax error goes back as one, and runs nothing", async (
   expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: expect.stringContaining("SyntaxError") }]);
 });
 
+test("what is no program's text goes back as that, and runs nothing", async () => {
+  const calls = [{ type: "program_call", id: "p", source: undefined } as const];
+  const talked = await talk([{ calls }, { text: "?" }], { tools: [], programs: "local" });
+  expect(resultsBefore(talked, 1)).toMatchObject([
+    { isError: true, text: "run_program takes the program's source as text, and got none." },
+  ]);
+});
+
 test("reads run at once; what changes something is done one after the other, in order", async () => {
   const reads = holdCalls();
   const order: string[] = [];
@@ -111,6 +124,51 @@ test("reads run at once; what changes something is done one after the other, in 
   reads.release();
   expect((await talking).ending.type).toBe("answered");
   expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
+});
+
+test("what may be done twice, and programs, keep their order too; calls of the provider's programs keep none", async () => {
+  const order: string[] = [];
+  const step = makeTool({
+    name: "step",
+    allowedCallers: both,
+    effect: "idempotent",
+    handler: async ({ n }) => {
+      order.push(`begin ${String(n)}`);
+      await idle();
+      order.push(`end ${String(n)}`);
+    },
+  });
+  const inOrder = ["begin 1", "end 1", "begin 2", "end 2"];
+  const calls = [1, 2].map((n) => call("step", { n }));
+  await talk([{ calls }, { text: "Done." }], { tools: [step] });
+  expect(order.splice(0)).toEqual(inOrder);
+  await talk([{ programs: [1, 2].map((n) => `await tools.step({ n: ${n} })`) }, { text: "Done." }], { tools: [step] });
+  expect(order.splice(0)).toEqual(inOrder);
+  const hosted = calls.map((one) => ({ ...one, caller: "programmatic" as const }));
+  await talk([{ calls: hosted }, { text: "Done." }], { tools: [step], programs: "hosted" });
+  expect(order).toEqual(["begin 1", "begin 2", "end 1", "end 2"]);
+});
+
+test("a turn is told how many tokens are left for it", async () => {
+  const asked: number[] = [];
+  const script = scriptedModel([{ calls: [call("t")], usage: { inputTokens: 30, outputTokens: 10 } }, { text: "4" }]);
+  const model: Model = {
+    ...script,
+    async converse(opening) {
+      const conversation = await script.converse(opening);
+      return {
+        say: (text) => conversation.say(text),
+        answer: (results) => conversation.answer(results),
+        turn: (request) => {
+          asked.push(request.mostTokens);
+          return conversation.turn(request);
+        },
+      };
+    },
+  };
+  await using runtime = await createRuntime({ tools: [direct()], sandbox: createMemorySandbox() });
+  await runtime.agent({ model, task: "Do it.", maxTokens: 100 });
+  expect(asked).toEqual([100, 60]);
 });
 
 // ---- who may call what -----------------------------------------------------------------------------------------
@@ -204,6 +262,18 @@ test("a large result of a direct call goes back as its shape and beginning, and 
   expect(talked.calls).toMatchObject([{ bytes, result: "array of 5000" }]);
 });
 
+test("a program at the provider gets its results whole, and as they are", async () => {
+  const rows = makeTool({ name: "rows", handler: () => `\u001b${"x".repeat(50_000)}` });
+  const calls = [{ tool: "rows", caller: "programmatic" as const }];
+  const talked = await talk([{ calls }, { text: "Many." }], { tools: [rows], programs: "hosted" });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: JSON.stringify(`\u001b${"x".repeat(50_000)}`) }]);
+});
+
+test("a tool's name that the model has made up steers no terminal", async () => {
+  const talked = await talk([{ calls: [call("\u001b[2J")] }, { text: "No." }], { tools: [] });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ provenance: { tool: "\\u001b[2J" } }]);
+});
+
 test("what a handler throws stays here; what it says for callers is told", async () => {
   const secret = direct({
     name: "secret",
@@ -223,6 +293,18 @@ test("what a handler throws stays here; what it says for callers is told", async
     { isError: true, text: expect.stringMatching(/^secret failed\. Why is known to its operator only/) },
     { isError: true, text: "There is no such article." },
   ]);
+});
+
+test("of a long failure the middle is left out, and how much there was is told", async () => {
+  const wordy = direct({
+    handler: () => {
+      throw new PortcullisError("tool_failed", `The server says: ${"x".repeat(1_000_000)} Ask again.`);
+    },
+  });
+  const [result] = resultsBefore(await talk([{ calls: [call("t")] }, { text: "No." }], { tools: [wordy] }), 1);
+  expect(Buffer.byteLength(result?.text ?? "")).toBeLessThan(17 * 1024);
+  expect(result?.text).toMatch(/^The server says: x+\n… \d+ bytes left out …\nx+ Ask again\.$/);
+  expect(result?.provenance).toEqual({ tool: "t", bytes: 1_000_028, cut: "of which the middle is left out" });
 });
 
 test("approval is asked of the agent's own approver, and a denial is a result", async () => {
@@ -265,6 +347,19 @@ test("an answer that would come after the provider's deadline is given up: the p
     "dropped",
   );
   expect(talked.calls).toHaveLength(1);
+});
+
+test("a deadline that is far away, or was met, is nobody's concern", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const slow = makeTool({ handler: async () => (await vi.advanceTimersByTimeAsync(1000), "done") });
+    const calls = [{ tool: "t", caller: "programmatic" as const, answerBy: Number.MAX_SAFE_INTEGER }];
+    const talked = await talk([{ calls }, { text: "Done." }], { tools: [slow], programs: "hosted" });
+    expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"done"' }]);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 // ---- endings ---------------------------------------------------------------------------------------------------
@@ -328,9 +423,10 @@ test("a turn that is not finished is asked for again, with nothing new, as often
 
 test("a provider's failure ends it, and the transcript is kept", async () => {
   const failure = { code: "overloaded", message: "The provider is overloaded." } as const;
-  const { ending, transcript } = await talk([{ calls: [call("t")] }, { failure }], { tools: [direct()] });
+  const script = [{ calls: [call("t")] }, { failure, usage: { inputTokens: 7 } }];
+  const { ending, transcript, usage } = await talk(script, { tools: [direct()] });
   expect(ending).toEqual({ type: "provider_failed", failure });
-  expect(transcript.turns).toHaveLength(1);
+  expect([transcript.turns.length, usage.inputTokens]).toEqual([1, 7]);
 });
 
 test("cancelling aborts what runs, starts nothing more, and every call has a result", async () => {
@@ -350,6 +446,56 @@ test("cancelling aborts what runs, starts nothing more, and every call has a res
   expect(ending).toEqual({ type: "cancelled" });
   expect(transcript.turns[0]?.results).toHaveLength(2);
   expect(calls).toMatchObject([{ result: "aborted" }]);
+});
+
+test("what was cancelled before it began asks the model nothing, and is cancelled whatever else is spent", async () => {
+  const before = await talk([{ text: "4" }], { tools: [], signal: AbortSignal.abort() });
+  expect([before.ending, before.model.conversations]).toEqual([{ type: "cancelled" }, [[]]]);
+  const controller = new AbortController();
+  const clerk = agentAsTool({
+    name: "clerk",
+    description: "Looks things up",
+    allowedCallers: ["direct"],
+    model: scriptedModel([{ text: "4", usage: { inputTokens: 500 } }]),
+    tools: [],
+  });
+  const during = await talk([{ calls: [call("clerk", { task: "2 + 2?" })] }], {
+    tools: [clerk],
+    maxTokens: 100,
+    signal: controller.signal,
+    onEvent: (event) => event.type === "call_ended" && controller.abort(),
+  });
+  expect(during.ending).toEqual({ type: "cancelled" });
+});
+
+test("cancelling lets go of a script that is silent", async () => {
+  const talked = await talk([() => new Promise<never>(() => {})], { tools: [], signal: AbortSignal.timeout(20) });
+  expect(talked.ending).toEqual({ type: "cancelled" });
+});
+
+test("cancelling just as a turn has come does nothing of it, and keeps it in the transcript that its usage counts", async () => {
+  const controller = new AbortController();
+  const usage = { inputTokens: 10, outputTokens: 4 };
+  const talked = await talk([{ text: "I look.", calls: [call("t")], usage }], {
+    tools: [direct()],
+    signal: controller.signal,
+    onEvent: ({ type }) => type === "turn_ended" && controller.abort(),
+  });
+  expect([talked.ending.type, talked.calls, talked.usage.turns]).toEqual(["cancelled", [], 1]);
+  expect(talked.transcript.turns[0]?.results).toMatchObject([
+    { isError: true, text: "It was not done, because the conversation had ended (cancelled)." },
+  ]);
+  expect(replayTranscript(talked.transcript).type).toBe("consistent");
+});
+
+test("an answer that is there counts, though it was cancelled as it came", async () => {
+  const controller = new AbortController();
+  const { ending } = await talk([{ text: "4" }], {
+    tools: [],
+    signal: controller.signal,
+    onEvent: ({ type }) => type === "turn_ended" && controller.abort(),
+  });
+  expect(ending).toEqual({ type: "answered", answer: "4" });
 });
 
 test("cancelling a program that runs ends it", async () => {
@@ -393,6 +539,32 @@ test("a model whose own code throws has no ending, and the journal does not keep
   for await (const { ended } of journal.list()) expect(ended).toBe(true);
 });
 
+test("where the sandbox has no guest to give there is no ending, and nothing runs that was called beside it", async () => {
+  const memory = createMemorySandbox();
+  let opened = 0;
+  const sandbox: Sandbox = {
+    name: memory.name,
+    languages: memory.languages,
+    open: async (...parts) => {
+      opened += 1;
+      if (opened === 1) throw new Error("no guest");
+      return await memory.open(...parts);
+    },
+    [Symbol.asyncDispose]: () => memory[Symbol.asyncDispose](),
+  };
+  const ran = vi.fn(() => "ok");
+  await using runtime = await createRuntime({ tools: [makeTool({ handler: ran })], sandbox });
+  const ended = Promise.withResolvers<void>();
+  const asking = runtime.agent({
+    model: scriptedModel([{ programs: ["return 1", "return await tools.t({})"] }]),
+    task: "Do it.",
+    onEvent: (event) => event.type === "program_ended" && ended.resolve(),
+  });
+  await expect(asking).rejects.toThrow("no guest");
+  await ended.promise;
+  expect(ran).not.toHaveBeenCalled();
+});
+
 // ---- options ---------------------------------------------------------------------------------------------------
 
 test.each<[object, string]>([
@@ -410,10 +582,21 @@ test("a tool that has the name of the tool for programs cannot stand beside it",
   expect((await talk([{ text: "4" }], { tools: [tool] })).ending.type).toBe("answered");
 });
 
-test("a listener that throws changes nothing", async () => {
-  const onEvent = vi.fn(() => {
-    throw new Error("no");
-  });
+test.each([
+  ["throws", () => Promise.reject(new Error("no"))],
+  [
+    "throws at once",
+    () => {
+      throw new Error("no");
+    },
+  ],
+])("a listener that %s changes nothing", async (_, listener: () => unknown) => {
+  const heard: string[] = [];
+  const onEvent = ({ type }: AgentEvent) => {
+    heard.push(type);
+    // Not a mock, which would handle what is rejected.
+    return listener();
+  };
   expect((await talk([{ text: "4" }], { tools: [], onEvent })).ending.type).toBe("answered");
-  expect(onEvent).toHaveBeenCalled();
+  expect(heard).toContain("conversation_ended");
 });

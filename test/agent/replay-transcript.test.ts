@@ -60,6 +60,24 @@ test.each<[string, (transcript: Transcript) => unknown, number, string]>([
     "The ending answered does not follow from it.",
   ],
   [
+    "it had more turns",
+    ({ turns }) => ({ turns: [turns[0]], ending: { type: "turns_spent", allowed: 7 } }),
+    1,
+    "The ending turns_spent does not follow from it.",
+  ],
+  [
+    "it had more tokens",
+    ({ turns }) => ({ turns: [turns[0]], ending: { type: "tokens_spent", allowed: 7, seen: 5 } }),
+    1,
+    "The ending tokens_spent does not follow from it.",
+  ],
+  [
+    "nobody knows how the provider failed",
+    ({ turns }) => ({ turns: [turns[0]], ending: { type: "provider_failed" } }),
+    1,
+    "The ending provider_failed does not follow from it.",
+  ],
+  [
     "it ended though it had answered",
     () => ({ ending: { type: "turns_spent", allowed: 2 } }),
     2,
@@ -81,6 +99,13 @@ test.each([
   { format: 2 },
   { format: 1, turns: [], ending: null },
   { format: 1, turns: [{}], ending: { type: "cancelled" } },
+  ...[
+    { turn: { text: "", calls: [null], end: { type: "called" } }, results: [{ callId: "a" }] },
+    { turn: { text: "", calls: [{}], end: { type: "called" } }, results: [{}] },
+    { turn: { text: "", calls: [{ id: "a" }], end: { type: "called" } }, results: [null] },
+    { turn: { text: "", calls: [], end: { type: "elsewhere" } }, results: [] },
+    { turn: { calls: [], end: { type: "answered" } }, results: [] },
+  ].map((turn) => ({ format: 1, turns: [turn], ending: { type: "cancelled" } })),
 ])("what is no transcript is refused: %j", (value) => {
   expect(() => replayTranscript(value as unknown as Transcript)).toThrow(/^replayTranscript\(transcript\): /);
 });

@@ -11,6 +11,7 @@ vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
 vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
 
 const tools = `${root}examples/flights/tools.ts`;
+const agentTools = `${fixtures}agent-tools.ts`;
 const MODELS: readonly [string, Wire][] = [
   ["anthropic:claude-test", anthropicWire],
   ["openai:gpt-test", responsesWire],
@@ -67,6 +68,58 @@ test("--json prints one document, and --no-stream asks for turns in one piece", 
   expect(stdout).not.toContain(anthropicWire.key);
 });
 
+const HANG: readonly WireStep[] = [{ calls: [{ tool: "hang" }, { tool: "hang" }] }];
+const HANG_IN_PROGRAM: readonly WireStep[] = [{ calls: [{ program: "await tools.hang({})" }] }];
+
+test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
+  ["SIGINT", "a tool", HANG, 2, 130],
+  ["SIGINT", "a program", HANG_IN_PROGRAM, 1, 130],
+  ["SIGTERM", "a tool", HANG, 2, 143],
+  ["SIGHUP", "a program", HANG_IN_PROGRAM, 1, 129],
+])(
+  "%s in the midst of %s ends it, every call has a result, and the document is whole",
+  async (signal, _, script, results, exitCode) => {
+    await using served = await serve(anthropicWire, script);
+    const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url, "--json"];
+    const { child, finished } = start(["ask", "Wait.", ...options]);
+    child.stderr.once("data", () => child.kill(signal));
+    const { code, stdout } = await finished();
+    expect(code).toBe(exitCode);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ending: { type: "cancelled" },
+      turns: [{ results: Array.from({ length: results }, () => ({ isError: true })) }],
+      calls: [{ tool: "hang", result: "aborted" }],
+    });
+  },
+);
+
+test.each(MODELS)(
+  "%s: SIGINT in the midst of a stream does nothing of it, and ends the line that was begun",
+  async (model, wire) => {
+    const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
+    await using served = await serve(wire, [hang]);
+    const options = ["--model", model, "--tools", agentTools, "--base-url", served.url];
+    const { child, finished } = start(["ask", "Wait.", ...options]);
+    child.stdout.once("data", () => child.kill("SIGINT"));
+    const { code, stdout, stderr } = await finished();
+    await served.abandoned;
+    expect([code, stdout]).toEqual([130, "I wait.\n"]);
+    expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
+    expect(stderr).not.toContain("hanging");
+  },
+);
+
+test("what an agent that is a tool says is no part of the answer", async () => {
+  await using served = await serve(anthropicWire, [
+    { text: "I ask.", calls: [{ tool: "clerk", input: { task: "2 + 2?" } }] },
+    { text: "4" },
+  ]);
+  const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url];
+  const { stdout, stderr } = await portcullis(["ask", "2 + 2?", ...options]);
+  expect(stdout).toBe("I ask.\n4\n");
+  expect(stderr).toMatch(/^all +227 +40 +1$/m);
+});
+
 test("SIGINT ends it, with the document all the same", async () => {
   await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
   const options = ["--model", "anthropic:claude-test", "--tools", tools, "--base-url", served.url, "--json"];
@@ -119,12 +172,17 @@ test.each<[readonly string[], string]>([
   expect(code).toBe(2);
 });
 
-test("without a key it says so, and what works without one", async () => {
-  vi.stubEnv("OPENAI_API_KEY", "");
-  const { code, stderr } = await portcullis(["ask", "x", "--model", "openai:m", "--tools", tools]);
-  vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
+test.each([
+  ["anthropic", "ANTHROPIC_API_KEY", anthropicWire.key],
+  ["openai", "OPENAI_API_KEY", responsesWire.key],
+  ["openai-chat", "OPENAI_API_KEY", chatWire.key],
+  ["gemini", "GEMINI_API_KEY", geminiWire.key],
+])("without a key for %s it says so, and what works without one", async (provider, variable, key) => {
+  vi.stubEnv(variable, "");
+  const { code, stderr } = await portcullis(["ask", "x", "--model", `${provider}:m`, "--tools", tools]);
+  vi.stubEnv(variable, key);
   expect(code).toBe(5);
   expect(stderr).toBe(
-    "portcullis: There is no key for openai: set OPENAI_API_KEY. Without a key, make demo (portcullis demo) shows what programs do.\n",
+    `portcullis: There is no key for ${provider}: set ${variable}. Without a key, make demo (portcullis demo) shows what programs do.\n`,
   );
 });

@@ -59,7 +59,8 @@ test("tokens count against all above, and the least that is left anywhere is lef
     80,
     Number.POSITIVE_INFINITY,
   ]);
-  below.takeTokens(50);
-  above.takeTokens(30);
+  below.takeTokens({ inputTokens: 30, outputTokens: 20, cachedInputTokens: 10 });
+  above.takeTokens({ inputTokens: 20, outputTokens: 10, cachedInputTokens: 5 });
   expect([above.tokensLeft, below.tokensLeft]).toEqual([20, 20]);
+  expect(above.tokenUsage).toEqual({ inputTokens: 50, outputTokens: 30, cachedInputTokens: 15 });
 });

@@ -1,6 +1,6 @@
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
-import { tool as agentsTool } from "@openai/agents";
+import { RunContext, tool as agentsTool } from "@openai/agents";
 import { jsonSchema as aiSchema, tool as aiTool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -90,6 +90,16 @@ test("of results that come as they are made, the last counts; what asks for appr
 test("what the AI SDK's client would run itself cannot be taken over", () => {
   const tool = aiTool({ description: "Nothing", inputSchema: k });
   expect(() => fromAiSdk({ tool }, policy)).toThrow('fromAiSdk: tool "tool" cannot be taken over: it has no execute.');
+  const contextSchema = z.object({ user: z.string() });
+  const asks = aiTool({
+    description: "Asks",
+    inputSchema: k,
+    contextSchema,
+    execute: (_, { context }) => context.user,
+  });
+  expect(() => fromAiSdk({ asks }, policy)).toThrow(
+    "only the AI SDK's own calls give it the context it asks for; close over that",
+  );
 });
 
 // ---- Anthropic -------------------------------------------------------------------------------------------------
@@ -140,6 +150,31 @@ test("functions of OpenAI Agents are called, ask for approval, and fail as they 
   expect(await call(tools, "hard({ k: 2 })")).toMatch(/^hard failed\. Why is known to its operator only/);
 });
 
+test("functions of OpenAI Agents are told the run context, by which they may be enabled and ask for approval", async () => {
+  const options = { description: "For tests", parameters: z.object({}), errorFunction: null };
+  const isAdmin = (context?: RunContext) => (context as RunContext<{ admin: boolean }>).context.admin;
+  const take = (admin: boolean) =>
+    fromOpenAIAgents(
+      [
+        agentsTool({ ...options, name: "who", execute: (_, context) => isAdmin(context) }),
+        agentsTool({
+          ...options,
+          name: "enabled",
+          isEnabled: ({ runContext }) => isAdmin(runContext),
+          execute: () => 1,
+        }),
+        agentsTool({ ...options, name: "paid", needsApproval: async (context) => isAdmin(context), execute: () => 1 }),
+      ],
+      policy,
+      new RunContext({ admin }),
+    );
+  expect(await call(take(true), "who({})")).toBe(true);
+  expect(await call(take(true), "enabled({})")).toBe(1);
+  expect(await call(take(false), "enabled({})")).toBe("enabled is not enabled.");
+  expect(await call(take(true), "paid({})")).toContain("was not approved");
+  expect(await call(take(false), "paid({})")).toBe(1);
+});
+
 // ---- what has to be said ---------------------------------------------------------------------------------------
 
 test("who may call has to be said, and a name that programs cannot write can be changed", () => {
@@ -151,12 +186,19 @@ test("who may call has to be said, and a name that programs cannot write can be 
   expect(fromAnthropic([tool], { ...policy, name: "weather.get" })[0]?.name).toBe("weather.get");
 });
 
+const guarded = { name: "guarded", description: "Guarded", parameters: z.object({}), execute: () => "ran" };
+const guardrail = { name: "no", run: async () => ({ behavior: { type: "throwException" as const } }) };
+
 test.each<[() => unknown, string]>([
   [() => fromAiSdk(null as never, policy), "fromAiSdk(tools): expected tools by their names, got null."],
   [() => fromAnthropic({} as never, policy), "fromAnthropic(tools): expected an array of runnable tools, got {}."],
   [
     () => fromOpenAIAgents([{ type: "hosted_tool", name: "web" }], policy),
     'fromOpenAIAgents: tool "web" cannot be taken over: it is no function tool.',
+  ],
+  [
+    () => fromOpenAIAgents([agentsTool({ ...guarded, inputGuardrails: [guardrail] })], policy),
+    'fromOpenAIAgents: tool "guarded" cannot be taken over: only a run of OpenAI Agents heeds its guardrails; check in execute.',
   ],
   [
     () => fromAnthropic([{ name: "a", input_schema: 5, run: () => 1 }], policy),
