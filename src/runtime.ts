@@ -8,6 +8,9 @@ import {
   DEFAULT_TURNS,
   programsFor,
 } from "./agent/agent-options.ts";
+import { compare } from "./agent/compare.ts";
+import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./agent/compare-options.ts";
+import { checkTask, type ComparisonTask } from "./agent/comparison-task.ts";
 import type { AgentEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";
@@ -23,6 +26,7 @@ import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
+import type { Comparison } from "./measures/comparison.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 import { nearest } from "./tools/nearest.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -139,6 +143,24 @@ export class Runtime implements AsyncDisposable {
     const programs = programsFor(options.programs, host.gate.tools);
     const request = { model, task, programs, maxTurns, maxTokens, ...circumstances };
     return this.#untilEnded(runAgent({ ...host, opener: host }, request));
+  }
+
+  /**
+   * Does a task by a program and by direct calls and says what each passes through a model, on each provider's wire, to
+   * be weighed before anybody's money is spent: no provider is asked. All calls are really made, several times over,
+   * but for those of tools that change something each time. Rejects as `agent` does.
+   */
+  async compare(task: ComparisonTask, options: CompareOptions = {}): Promise<Comparison> {
+    checkOptions("compare", options, COMPARE_OPTIONS);
+    checkTask(task);
+    const { tenant, signal } = options;
+    const circumstances = this.#circumstances({
+      ...(tenant === undefined ? {} : { tenant }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#tell(event);
+    const work = { ...this.#host(onEvent, circumstances), signal: circumstances.signal };
+    return this.#untilEnded(compare(work, comparisonRequest(task, options)));
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */

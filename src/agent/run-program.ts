@@ -7,10 +7,10 @@ export const RUN_PROGRAM = "run_program";
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 
-Use it whenever an answer takes several calls, or results that are large: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. Each run begins afresh. There is no network, no files, no modules; everything outside is reached through tools:`,
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. Each run begins afresh. There is no network, no files, no modules; everything outside is reached through tools:`,
   python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
 
-Use it whenever an answer takes several calls, or results that are large: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. Each run begins afresh. There is no network and no package but the standard library; everything outside is reached through tools:`,
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. Each run begins afresh. There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
 /** The tool by which a model hands over a program: what it is for, and the typed stubs of what programs may call. */

@@ -3,12 +3,14 @@ import { type Fields, isFields } from "../fields.ts";
 import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../model.ts";
 import { ToolNames } from "../tool-names.ts";
 
+export type WireName = "anthropic" | "openai" | "openai-chat" | "gemini";
+
 /**
  * A provider's protocol seen from the provider's side, to measure without one: what its replies look like, and what of
  * a request its model reads. Of conversations whose programs run here, or that have none.
  */
 export interface Wire {
-  readonly provider: "anthropic" | "openai" | "openai-chat" | "gemini";
+  readonly provider: WireName;
   /** Whether o200k_base is this provider's own encoding; else counts are estimates. */
   readonly exact: boolean;
   /** The adapter, with a provider at the other end of `fetch`. */
@@ -41,7 +43,7 @@ export type RequestPart =
   | { readonly type: "result"; readonly callId: string; readonly text: string };
 
 /** The error for a body, or a place in it, that this provider's adapter does not send. */
-export function notSent(provider: Wire["provider"], place: string, got: unknown): PortcullisError {
+export function notSent(provider: WireName, place: string, got: unknown): PortcullisError {
   return new PortcullisError(
     "option_invalid",
     `This is no request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made, and teach partsOf what the adapter has learned to send.`,

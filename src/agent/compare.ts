@@ -1,0 +1,195 @@
+import { costOf, type Factors, spentBy } from "../measures/accounting.ts";
+import { programsFrom } from "../measures/advice.ts";
+import {
+  BASELINE,
+  type Comparison,
+  HEADLINE,
+  type Mode,
+  type ModeMeasure,
+  type ToolMeasure,
+  type Verdict,
+  type WireMeasure,
+} from "../measures/comparison.ts";
+import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "../measures/exchange.ts";
+import { cutText } from "../measures/truncate.ts";
+import type { CallResult } from "../models/model.ts";
+import { recordLastRequest } from "../models/wires/record-requests.ts";
+import type { RequestParts, Wire } from "../models/wires/wire.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import type { ComparisonTask } from "./comparison-task.ts";
+import { runComparison, type RanConversation, type RanTask, type Work } from "./run-comparison.ts";
+
+export interface ComparisonRequest {
+  readonly task: ComparisonTask;
+  readonly wires: readonly Wire[];
+  /** Calls that a model makes at once, as `direct-parallel` has it. */
+  readonly atOnce: number;
+  /** Tokens that are left of each result in `direct-truncated`. */
+  readonly cutTokens: number;
+  /** Tokens that a context may have. */
+  readonly windowTokens: number;
+  readonly factors: Factors;
+  /** Of the encoding that is reported, and of another, to show that the choice matters little. */
+  readonly count: TokenCounter;
+  readonly countOther: TokenCounter;
+  readonly onProgress: (done: string) => void;
+}
+
+/**
+ * Does a task both ways and says what each passes through a model, on each provider's wire. All programs and all calls
+ * are really made, by a model that says what is written down for it; no provider is asked.
+ */
+export async function compare(work: Work, request: ComparisonRequest): Promise<Comparison> {
+  const { task, count, factors } = request;
+  const ran = await runComparison(work, request);
+  const wires: WireMeasure[] = [];
+  let measured: ReadonlyMap<Mode, Exchange> = new Map();
+  for (const wire of request.wires) {
+    const requests = await requestsOn(wire, ran, request);
+    const exchanges = exchangesOf(requests, request, count);
+    const others = exchangesOf(requests, request, request.countOther);
+    const modes = [...exchanges].map(([mode, exchange]) =>
+      measureOf(mode, exchange, others.get(mode) ?? exchange, ran.verdicts.get(mode) ?? "unchecked", request),
+    );
+    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors) });
+    measured = exchanges;
+    request.onProgress(wire.provider);
+  }
+  const { plan, direct, programmatic, notes } = ran;
+  return {
+    task: task.name,
+    question: task.question,
+    answer: task.answer,
+    calls: plan.flat().length,
+    layers: plan.length,
+    resultBytes: (direct ?? programmatic).resultBytes,
+    outputBytes: sum(programmatic.turns.flatMap(({ results }) => results.map(({ provenance }) => provenance.bytes))),
+    wires,
+    tools: toolMeasures(ran, measured, work.gate.tools, factors),
+    notes,
+  };
+}
+
+/** What a model reads of each conversation on this wire. */
+async function requestsOn(
+  wire: Wire,
+  { direct, best, programmatic, probed, retried }: RanTask,
+  { task, cutTokens, count }: ComparisonRequest,
+): Promise<ReadonlyMap<Mode, RequestParts>> {
+  const truncated = direct && {
+    ...direct,
+    turns: direct.turns.map(({ turn, results }) => ({
+      turn,
+      results: results.map((result) => cutResult(result, cutTokens, count)),
+    })),
+  };
+  const conversations: readonly (readonly [Mode, RanConversation | undefined])[] = [
+    ["direct-unlimited", direct],
+    ["direct-truncated", truncated],
+    ["direct-best-tool", best],
+    ["programmatic", programmatic],
+    ["programmatic+probe", probed],
+    ["programmatic+retry", retried],
+  ];
+  const requests = new Map<Mode, RequestParts>();
+  for (const [mode, conversation] of conversations) {
+    if (!conversation) continue;
+    const { opening, turns } = conversation;
+    requests.set(mode, await recordLastRequest(wire, opening, task.question, turns));
+  }
+  return requests;
+}
+
+/** Every mode in tokens. Those that differ only in how many calls are made at once are one conversation, regrouped. */
+function exchangesOf(
+  requests: ReadonlyMap<Mode, RequestParts>,
+  { task, atOnce }: ComparisonRequest,
+  count: TokenCounter,
+): ReadonlyMap<Mode, Exchange> {
+  const answer = JSON.stringify(task.answer);
+  const exchanges = new Map<Mode, Exchange>();
+  for (const [mode, parts] of requests) {
+    const exchange = exchangeOf(parts, answer, count);
+    if (mode === "direct-unlimited") {
+      exchanges.set("direct-seq", regroup(exchange, 1));
+      exchanges.set("direct-parallel", regroup(exchange, atOnce));
+    }
+    exchanges.set(
+      mode,
+      mode === "direct-truncated" || mode === "direct-best-tool" ? regroup(exchange, atOnce) : exchange,
+    );
+  }
+  return exchanges;
+}
+
+function cutResult(result: CallResult, tokens: number, count: TokenCounter): CallResult {
+  const text = cutText(result.text, tokens, count);
+  return text === result.text ? result : { ...result, text, isJson: false };
+}
+
+function measureOf(
+  mode: Mode,
+  exchange: Exchange,
+  other: Exchange,
+  answer: Verdict,
+  { factors, windowTokens }: ComparisonRequest,
+): ModeMeasure {
+  const spent = spentBy(exchange);
+  return {
+    mode,
+    spent,
+    spentOther: spentBy(other),
+    cost: costOf(spent, factors),
+    answer,
+    fits: spent.peak <= windowTokens,
+  };
+}
+
+/** A ratio is of two that both did the task; else there is the reason why there is none. */
+function ratioOf(
+  modes: readonly ModeMeasure[],
+  factors: Factors,
+): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
+  const find = (mode: Mode) => modes.find((one) => one.mode === mode);
+  const baseline = find(BASELINE);
+  const headline = find(HEADLINE);
+  if (!baseline) return { noRatio: "not to be done by direct calls" };
+  if (!headline) return { noRatio: "not to be done by programs" };
+  for (const { mode, fits, answer } of [baseline, headline]) {
+    if (!fits) return { noRatio: `${mode} does not fit` };
+    if (answer === "wrong") return { noRatio: `${mode} has a wrong answer` };
+  }
+  const other = ({ spentOther }: ModeMeasure) => costOf(spentOther, factors).cached;
+  return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
+}
+
+/** What each tool returned, and how many such calls make a program worth its while. */
+function toolMeasures(
+  { direct }: RanTask,
+  exchanges: ReadonlyMap<Mode, Exchange>,
+  tools: ToolSet,
+  factors: Factors,
+): readonly ToolMeasure[] {
+  const unlimited = exchanges.get("direct-unlimited");
+  if (!direct || !unlimited) return [];
+  const byTool = new Map<string, { written: number; read: number }[]>();
+  for (const [place, { turn }] of direct.turns.entries()) {
+    for (const [index, call] of turn.calls.entries()) {
+      const measured = unlimited.turns[place]?.calls[index];
+      if (call.type !== "tool_call" || !measured) continue;
+      byTool.set(call.tool, [...(byTool.get(call.tool) ?? []), measured]);
+    }
+  }
+  return [...byTool].map(([tool, calls]) => {
+    const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
+    const careful = tools.get(tool)?.output ? "programmatic" : "programmatic+probe";
+    const programs = exchanges.get(careful);
+    const from = programs && programsFrom(call, unlimited, programs, factors);
+    return {
+      tool,
+      calls: calls.length,
+      resultTokens: call.read,
+      ...(from === undefined ? {} : { programsFrom: from }),
+    };
+  });
+}

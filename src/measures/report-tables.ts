@@ -1,0 +1,149 @@
+import {
+  BASELINE,
+  type Comparison,
+  HEADLINE,
+  type Mode,
+  type ModeMeasure,
+  MODES,
+  type WireMeasure,
+} from "./comparison.ts";
+import { type BenchReport, leading, type Sweep } from "./report.ts";
+import type { WireName } from "../models/wires/wire.ts";
+
+/** A table for a terminal or a document. */
+export interface ReportTable {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+export function reportTables(report: BenchReport): readonly ReportTable[] {
+  const [first] = report.comparisons;
+  const wire = first && leading(first)?.wire;
+  return [
+    ...(wire === undefined ? [] : [tokensTable(report, wire), modesTable(report, wire)]),
+    ...(report.summary.length > 1 ? [wiresTable(report)] : []),
+    ...report.sweeps.map(sweepTable),
+    ...(report.advice.length > 0 ? [adviceTable(report)] : []),
+  ];
+}
+
+/** Where the tokens are: what the definitions take, which tool search could save, apart from what results take, which programs save. */
+function tokensTable({ comparisons, settings }: BenchReport, wire: WireName): ReportTable {
+  return {
+    title: `Tokens through the model, losses first (${wire}, ${settings.encoding}; definitions are instructions and tools, results what calls gave back, each over all turns)`,
+    head: [
+      "task",
+      "calls",
+      "bytes fetched",
+      "bytes to model",
+      "direct: turns",
+      "definitions",
+      "results",
+      "input",
+      "peak",
+      "program: turns",
+      "definitions",
+      "results",
+      "input",
+      "output",
+      "gain",
+    ],
+    rows: comparisons.map((comparison) => {
+      const measure = on(comparison, wire);
+      const direct = find(measure, BASELINE)?.spent;
+      const program = find(measure, HEADLINE)?.spent;
+      return [
+        comparison.task,
+        number(comparison.calls),
+        number(comparison.resultBytes),
+        number(comparison.outputBytes),
+        ...[direct?.turns, direct?.definitions, direct?.results, direct?.input, direct?.peak].map(number),
+        ...[program?.turns, program?.definitions, program?.results, program?.input, program?.output].map(number),
+        gainText(measure),
+      ];
+    }),
+  };
+}
+
+function modesTable({ comparisons, settings }: BenchReport, wire: WireName): ReportTable {
+  const modes = Object.keys(MODES) as Mode[];
+  return {
+    title: `Cost of every mode, in tokens of uncached input (${wire}; cached prefix read at its price, output weighted; priced as ${settings.pricedAs}, prices of ${settings.pricesOf})`,
+    head: ["task", ...modes],
+    rows: comparisons.map((comparison) => [
+      comparison.task,
+      ...modes.map((mode) => costText(find(on(comparison, wire), mode))),
+    ]),
+  };
+}
+
+function wiresTable({ summary, settings }: BenchReport): ReportTable {
+  return {
+    title: `Gain of ${HEADLINE} over ${BASELINE}, by provider: cached cost of the one divided by that of the other`,
+    head: ["provider", "median", "worst", `median in ${settings.otherEncoding}`, "lost", "won", "no ratio", "tokens"],
+    rows: summary.map(({ wire, exact, median, worst, medianOther, lost, won, withoutRatio }) => [
+      wire,
+      times(median),
+      times(worst),
+      times(medianOther),
+      number(lost),
+      number(won),
+      number(withoutRatio),
+      exact ? "exact" : "estimate",
+    ]),
+  };
+}
+
+function sweepTable({ task, wire, points, breakEven, breakEvenWithProbe }: Sweep): ReportTable {
+  const rowsText = (rows: number | undefined) =>
+    rows === undefined ? "nowhere in this range" : `${Math.round(rows)} rows`;
+  return {
+    title: `Break-even of ${task} (${wire}, cached cost): programs are cheaper from ${rowsText(breakEven)} on, with a probing turn from ${rowsText(breakEvenWithProbe)} on`,
+    head: ["rows", "calls", BASELINE, "programmatic", HEADLINE, "answers"],
+    rows: points.map(({ rows, calls, direct, programmatic, withProbe, right, fits }) => [
+      number(rows),
+      number(calls),
+      number(direct),
+      number(programmatic),
+      number(withProbe),
+      right ? (fits ? "right" : "right, does not fit") : "WRONG",
+    ]),
+  };
+}
+
+function adviceTable({ advice }: BenchReport): ReportTable {
+  return {
+    title: "Which tools are better called directly, by what they returned here",
+    head: ["tool", "advice"],
+    rows: advice.map(({ tool, text }) => [tool, text]),
+  };
+}
+
+function on({ wires }: Comparison, wire: WireName): WireMeasure | undefined {
+  return wires.find((one) => one.wire === wire);
+}
+
+function find(measure: WireMeasure | undefined, mode: Mode): ModeMeasure | undefined {
+  return measure?.modes.find((one) => one.mode === mode);
+}
+
+function gainText(measure: WireMeasure | undefined): string {
+  if (measure?.ratio === undefined) return measure?.noRatio ?? "–";
+  return measure.ratio < 1 ? `${times(measure.ratio)} (direct wins)` : times(measure.ratio);
+}
+
+function costText(measure: ModeMeasure | undefined): string {
+  if (!measure) return "–";
+  if (!measure.fits) return "does not fit";
+  return `${number(measure.cost.cached)}${measure.answer === "right" ? "" : ` (${measure.answer})`}`;
+}
+
+function number(value: number | undefined): string {
+  return value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
+}
+
+function times(ratio: number | undefined): string {
+  if (ratio === undefined) return "–";
+  return `${ratio >= 100 ? Math.round(ratio).toLocaleString("en-US") : ratio.toPrecision(2)}×`;
+}
