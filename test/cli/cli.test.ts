@@ -184,7 +184,7 @@ test.each([
   ],
   [
     ["demo", "nothing"],
-    'portcullis: demo: expected airports, capital, flights, hops, licenses, movies, operations, speeches or subgrid, got "nothing".',
+    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses or operations, got "nothing".',
   ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");

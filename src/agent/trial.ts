@@ -1,0 +1,113 @@
+import { contextsOf } from "../measures/accounting.ts";
+import { exchangeOf, sum, type TokenCounter } from "../measures/exchange.ts";
+import type { Price } from "../measures/prices.ts";
+import {
+  AGREEMENT,
+  dollarsOf,
+  isRightAnswer,
+  type OfflineCheck,
+  type Trial,
+  type TrialMode,
+} from "../measures/trial.ts";
+import type { Model } from "../models/model.ts";
+import { recordLastRequest } from "../models/wires/record-requests.ts";
+import type { Wire } from "../models/wires/wire.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import type { AgentReport } from "./agent.ts";
+import type { ComparisonTask } from "./comparison-task.ts";
+import { openingFor } from "./opening.ts";
+import type { ProgramsOption, Transcript } from "./transcript.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+
+export interface TrialRequest {
+  readonly task: ComparisonTask;
+  readonly mode: TrialMode;
+  readonly model: Model;
+  readonly wire: Wire;
+  readonly price: Price;
+  /** Dollars that it may cost. A turn that is begun is finished. */
+  readonly mostUsd: number;
+  readonly maxTurns: number;
+  readonly tools: ToolSet;
+  readonly agent: (options: AgentOptions) => Promise<AgentReport>;
+  /** What the provider has said of usage so far, to be taken over. */
+  readonly rawUsage: readonly unknown[];
+  readonly count: TokenCounter;
+  readonly signal: AbortSignal;
+}
+
+const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", programmatic: "local" };
+
+/** Gives a real model a task in one mode, and says what it took and whether it got it right. */
+export async function runTrial(
+  request: TrialRequest,
+): Promise<{ readonly trial: Trial; readonly transcript: Transcript }> {
+  const { task, mode, model, price, mostUsd, maxTurns, agent, signal } = request;
+  const spent = new AbortController();
+  let usd = 0;
+  const since = performance.now();
+  const report = await agent({
+    model,
+    task: questionOf(task),
+    programs: PROGRAMS[mode],
+    maxTurns,
+    maxTokens: Number.MAX_SAFE_INTEGER,
+    signal: AbortSignal.any([signal, spent.signal]),
+    onEvent: (event) => {
+      if (event.type !== "turn_ended") return;
+      usd += dollarsOf(event.usage, price);
+      // The next turn reads at least what this one has read.
+      const next = dollarsOf({ ...event.usage, outputTokens: 0, cachedInputTokens: 0 }, price);
+      if (usd + next > mostUsd) spent.abort();
+    },
+  });
+  signal.throwIfAborted();
+  const { ending, answer, calls, transcript } = report;
+  const offline = await checkOffline(request, report);
+  const cause = voidCause(mode, report, spent.signal.aborted);
+  const trial: Trial = {
+    task: task.name,
+    mode,
+    ending: ending.type,
+    answer,
+    right: answer !== undefined && isRightAnswer(answer, task.answer),
+    ...(cause === undefined ? {} : { void: cause }),
+    turns: report.usage.turns,
+    calls: calls.length,
+    ms: performance.now() - since,
+    usage: report.usage,
+    rawUsage: [...request.rawUsage],
+    usd: dollarsOf(report.usage, price),
+    ...(offline === undefined ? {} : { offline }),
+  };
+  return { trial, transcript };
+}
+
+function questionOf({ question }: ComparisonTask): string {
+  return `${question}\n\nAnswer with the JSON alone.`;
+}
+
+/** A trial says nothing of a mode that the model has not used. */
+function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boolean): string | undefined {
+  if (ending.type === "cancelled" && isSpent) return "the dollars were spent";
+  if (ending.type === "provider_failed") return ending.failure.message;
+  const caller = mode === "direct" ? "direct" : "programmatic";
+  return calls.some((call) => call.caller === caller) ? undefined : `no call was ${caller}`;
+}
+
+/** The same conversation in the offline accounting: the input of all its turns. Undefined where it has none that is whole. */
+async function checkOffline(
+  { task, mode, model, wire, tools, count }: TrialRequest,
+  { transcript, answer }: AgentReport,
+): Promise<OfflineCheck | undefined> {
+  const broken = transcript.turns.findIndex(({ turn }) => turn.end.type !== "called" && turn.end.type !== "answered");
+  const turns = broken < 0 ? transcript.turns : transcript.turns.slice(0, broken);
+  if (turns.length === 0) return undefined;
+  const opening = openingFor(model, tools, PROGRAMS[mode], "javascript");
+  const exchange = exchangeOf(await recordLastRequest(wire, opening, questionOf(task), turns), answer ?? "", count);
+  const inputTokens = sum(contextsOf(exchange));
+  const counted = sum(turns.map(({ turn }) => turn.usage.inputTokens));
+  if (counted === 0) return undefined;
+  const deviation = inputTokens / counted - 1;
+  return { inputTokens, deviation, exact: wire.exact, agrees: Math.abs(deviation) <= AGREEMENT };
+}

@@ -1,0 +1,31 @@
+import { cleanText } from "../output/clean-text.ts";
+
+export interface Bar {
+  /** One more step is done. */
+  readonly step: (what: string) => void;
+  /** Takes the line away. */
+  readonly end: () => void;
+}
+
+const WIDTH = 24;
+
+/** Tells how far a long piece of work is: on a terminal in one line that changes, elsewhere in a line a task. */
+export function showBar(stream: NodeJS.WriteStream, steps: number): Bar {
+  let done = 0;
+  let task = "";
+  return {
+    step(raw) {
+      const what = cleanText(raw);
+      done = Math.min(done + 1, steps);
+      const filled = Math.round((done / steps) * WIDTH);
+      const line = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;
+      if (stream.isTTY) stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, stream.columns - 1))}`);
+      const [name = ""] = what.split(":");
+      if (!stream.isTTY && name !== task) stream.write(`${name}\n`);
+      task = name;
+    },
+    end() {
+      if (stream.isTTY) stream.write("\r\u001b[2K");
+    },
+  };
+}

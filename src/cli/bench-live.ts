@@ -1,0 +1,191 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runTrial } from "../agent/trial.ts";
+import { optionError } from "../errors.ts";
+import { countOnce } from "../measures/count-once.ts";
+import { type Price, priceOf, type PriceTable } from "../measures/prices.ts";
+import {
+  type OfflineCheck,
+  summariseTrials,
+  type Trial,
+  TRIAL_MODES,
+  type TrialMode,
+  type TrialSummary,
+} from "../measures/trial.ts";
+import { WIRES } from "../models/wires/wires.ts";
+import { cleanText } from "../output/clean-text.ts";
+import { createRuntime } from "../runtime.ts";
+import { countTokens } from "../tools/count-tokens.ts";
+import type { Job } from "./bench.ts";
+import { showBar } from "./bar.ts";
+import { cancelOnSignal } from "./cancel-on-signal.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure } from "./failure.ts";
+import { parseModel } from "./parse-model.ts";
+import { parseSandbox } from "./parse-sandbox.ts";
+import { table } from "./table.ts";
+import { recordUsage } from "./record-usage.ts";
+import { version } from "./version.ts";
+
+export interface LiveOptions {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly baseUrl?: string;
+  readonly mode?: string;
+  readonly repeat?: string;
+  readonly maxUsd?: string;
+  readonly out?: string;
+  readonly sandbox: string;
+  readonly json?: boolean;
+}
+
+/** All that a live bench measured. Written as `live.json`, each conversation beside it. */
+interface LiveReport {
+  readonly format: 1;
+  readonly date: string;
+  readonly portcullis: string;
+  /** Provider and model. */
+  readonly model: string;
+  /** The prices that dollars were reckoned by. */
+  readonly prices: { readonly date: string; readonly of: string; readonly price: Price };
+  readonly maxUsd: number;
+  readonly trials: readonly Trial[];
+  readonly summary: readonly TrialSummary[];
+}
+
+/** Turns that one trial may take. */
+const MOST_TURNS = 200;
+
+/** `portcullis bench --live`: a real model does the tasks both ways, several times. Resolves with the exit code. */
+export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
+  const { provider = "", model: name = "" } = options;
+  if (provider === "" || name === "")
+    throw new Failure(EXIT.usage, "--live needs --provider and --model: whose model is asked, and which.");
+  const wire = [...WIRES.values()].find((one) => one.provider === provider);
+  if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
+  const price = priceOf(prices, name);
+  const maxUsd = parseDollars(options.maxUsd);
+  const repeat = parseRepeat(options.repeat);
+  const modes = parseModes(options.mode);
+  using cancelling = cancelOnSignal();
+  const bar = showBar(process.stderr, jobs.length * modes.length * repeat);
+  const count = countOnce((text) => countTokens(text));
+  const trials: Trial[] = [];
+  const { baseUrl, out } = options;
+  try {
+    for (const { loaded, tools } of jobs) {
+      await using runtime = await createRuntime({ tools: await tools(), sandbox: parseSandbox(options.sandbox) });
+      for (let round = 1; round <= repeat; round += 1) {
+        for (const mode of modes) {
+          const left = maxUsd - trials.reduce((sum, { usd }) => sum + usd, 0);
+          if (left <= 0) break;
+          const usage = recordUsage();
+          const model = parseModel(`${provider}:${name}`, {
+            stream: false,
+            fetch: usage.fetch,
+            ...(baseUrl === undefined ? {} : { baseUrl }),
+          });
+          const { trial, transcript } = await runTrial({
+            task: loaded.task,
+            mode,
+            model,
+            wire,
+            price,
+            mostUsd: left,
+            maxTurns: MOST_TURNS,
+            tools: runtime.tools,
+            agent: (agentOptions) => runtime.agent(agentOptions),
+            rawUsage: usage.said,
+            count,
+            signal: cancelling.signal,
+          });
+          trials.push(trial);
+          if (out !== undefined) write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
+          bar.step(`${loaded.task.name}: ${mode} ${round}`);
+        }
+      }
+    }
+  } catch (error) {
+    if (!cancelling.signal.aborted) throw error;
+  } finally {
+    bar.end();
+  }
+  const report: LiveReport = {
+    format: 1,
+    date: new Date().toISOString().slice(0, 10),
+    portcullis: version,
+    model: `${provider}:${name}`,
+    prices: { date: prices.date, of: name, price },
+    maxUsd,
+    trials,
+    summary: summariseTrials(trials),
+  };
+  if (out !== undefined) write(out, "live.json", report);
+  tell(report, jobs.length * modes.length * repeat, options);
+  return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+}
+
+function write(folder: string, file: string, value: unknown): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, file), `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+function tell(report: LiveReport, planned: number, { json }: LiveOptions): void {
+  if (json) {
+    process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
+    return;
+  }
+  const { summary, trials, maxUsd } = report;
+  const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds", "US$, at most"];
+  const range = ({ median, least, most }: { median: number; least: number; most: number }, digits = 0) =>
+    Number.isNaN(median) ? "–" : `${median.toFixed(digits)} (${least.toFixed(digits)}–${most.toFixed(digits)})`;
+  const rows = summary.map((one) => [
+    one.task,
+    one.mode,
+    `${one.right} of ${one.trials - one.void}`,
+    `${one.void}`,
+    range(one.tokens),
+    one.tokensPerRightAnswer === undefined ? "–" : one.tokensPerRightAnswer.toFixed(0),
+    range(one.turns),
+    range({ median: one.ms.median / 1000, least: one.ms.least / 1000, most: one.ms.most / 1000 }, 1),
+    one.usd.toFixed(4),
+  ]);
+  process.stdout.write(`${cleanText(table(head, rows, head.slice(2)))}\n`);
+  for (const { task, mode, void: cause } of trials)
+    if (cause !== undefined) process.stdout.write(cleanText(`${task}, ${mode}: void, for ${cause}\n`));
+  for (const { task, mode, offline } of trials)
+    if (offline) process.stdout.write(`${cleanText(agreementText(task, mode, offline))}\n`);
+  if (trials.length < planned)
+    process.stdout.write(
+      `${planned - trials.length} of ${planned} trials were not begun: US$ ${maxUsd} were spent, or it was cancelled.\n`,
+    );
+}
+
+function agreementText(task: string, mode: TrialMode, { deviation, agrees, exact }: OfflineCheck): string {
+  const percent = `${deviation >= 0 ? "+" : ""}${(deviation * 100).toFixed(1)} %`;
+  const told = `${task}, ${mode}: the offline accounting differs from the provider's count by ${percent}`;
+  if (agrees) return `${told}: it agrees.`;
+  return exact
+    ? `${told}: it does NOT agree within 10 %. The offline figures for this provider are not to be trusted.`
+    : `${told}: more than 10 %, for its encoding is not public and the offline figures are estimates.`;
+}
+
+function parseDollars(text: string | undefined): number {
+  if (text === undefined || !/^\d+(\.\d+)?$/.test(text) || Number(text) <= 0)
+    throw optionError("--max-usd", "the dollars that it may cost, like 2.50", text);
+  return Number(text);
+}
+
+function parseRepeat(text = "3"): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) < 1) throw optionError("--repeat", "a whole number from 1 to 999", text);
+  return Number(text);
+}
+
+function parseModes(text: string | undefined): readonly TrialMode[] {
+  if (text === undefined) return TRIAL_MODES;
+  return text.split(",").map((word) => {
+    const mode = TRIAL_MODES.find((one) => one === word);
+    if (!mode) throw optionError("--mode", TRIAL_MODES.join(", "), word);
+    return mode;
+  });
+}

@@ -1,0 +1,184 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { styleText } from "node:util";
+import {
+  type CompareOptions,
+  DEFAULT_AT_ONCE,
+  DEFAULT_CUT_TOKENS,
+  DEFAULT_WINDOW_TOKENS,
+} from "../agent/compare-options.ts";
+import { optionError } from "../errors.ts";
+import type { Comparison } from "../measures/comparison.ts";
+import { ENVELOPE_TOKENS } from "../measures/exchange.ts";
+import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../measures/prices.ts";
+import { type BenchReport, type BenchSettings, reportFrom, type Sweep, sweepFrom } from "../measures/report.ts";
+import { reportMarkdown } from "../measures/report-markdown.ts";
+import { reportTables } from "../measures/report-tables.ts";
+import { cleanText } from "../output/clean-text.ts";
+import { createRuntime } from "../runtime.ts";
+import type { Tool } from "../tools/tool.ts";
+import { showBar } from "./bar.ts";
+import { cancelOnSignal } from "./cancel-on-signal.ts";
+import { exampleFile, EXAMPLES, exampleTools, parseExamples } from "./examples.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure } from "./failure.ts";
+import { loadTools } from "./load-tools.ts";
+import { parseSandbox } from "./parse-sandbox.ts";
+import { table } from "./table.ts";
+import { benchLive, type LiveOptions } from "./bench-live.ts";
+import { type LoadedTask, loadTask } from "./task-file.ts";
+import { version } from "./version.ts";
+
+export interface BenchOptions extends LiveOptions {
+  readonly live?: boolean;
+  readonly tools?: string;
+  readonly task?: string;
+  readonly prices?: string;
+  readonly pricedAs?: string;
+  readonly window?: string;
+  readonly atOnce?: string;
+  readonly cut?: string;
+}
+
+/** What a comparison tells while it is made: four conversations or five, and four providers. */
+const STEPS_OF_TASK = 9;
+
+/**
+ * `portcullis bench`: what programs save against direct calls, with no provider asked. Of the open tasks, or of a task
+ * of one's own. Resolves with the exit code: 1 where an answer that should be right is not.
+ */
+export async function bench(names: readonly string[], options: BenchOptions): Promise<number> {
+  const sandbox = parseSandbox(options.sandbox);
+  const settings = settingsOf(options);
+  const jobs = await jobsOf(names, options);
+  if (options.live) return benchLive(jobs, settings.compare.prices, options);
+  using cancelling = cancelOnSignal();
+  const steps = jobs.reduce((sum, { loaded }) => sum + STEPS_OF_TASK + loaded.sweep.length, 0);
+  const bar = showBar(process.stderr, steps);
+  const comparisons: Comparison[] = [];
+  const sweeps: Sweep[] = [];
+  try {
+    for (const { loaded, tools } of jobs) {
+      const { task, sweep } = loaded;
+      await using runtime = await createRuntime({ tools: await tools(), sandbox });
+      const compareOptions = { ...settings.compare, signal: cancelling.signal };
+      const onProgress = (done: string) => bar.step(`${task.name}: ${done}`);
+      comparisons.push(await runtime.compare(task, { ...compareOptions, onProgress }));
+      const runs: { rows: number; comparison: Comparison }[] = [];
+      for (const one of sweep) {
+        runs.push({
+          rows: one.rows,
+          comparison: await runtime.compare(one.task, { ...compareOptions, wires: ["openai"] }),
+        });
+        bar.step(`${task.name}: ${one.rows} rows`);
+      }
+      if (runs.length > 0) sweeps.push(sweepFrom(task.name, runs));
+    }
+  } catch (error) {
+    if (cancelling.signal.aborted) return cancelling.exitCode;
+    throw error;
+  } finally {
+    bar.end();
+  }
+  const report = reportFrom(new Date().toISOString().slice(0, 10), settings.report, comparisons, sweeps);
+  tell(report, options);
+  return isRight(report) ? EXIT.completed : EXIT.failed;
+}
+
+interface Settings {
+  readonly compare: CompareOptions & { readonly prices: PriceTable };
+  readonly report: BenchSettings;
+}
+
+export interface Job {
+  readonly loaded: LoadedTask;
+  readonly tools: () => Promise<readonly Tool[]>;
+}
+
+async function jobsOf(names: readonly string[], { tools, task }: BenchOptions): Promise<readonly Job[]> {
+  if (task !== undefined) {
+    if (tools === undefined) throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
+    if (names.length > 0) throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
+    return [{ loaded: await loadTask(task), tools: () => loadTools(tools) }];
+  }
+  if (tools !== undefined) throw new Failure(EXIT.usage, "--tools needs --task: the open tasks have their own tools.");
+  const chosen = names.length > 0 ? parseExamples("bench", names) : EXAMPLES;
+  return Promise.all(
+    chosen.map(async (name) => ({
+      loaded: await loadTask(exampleFile(name, "task.json")),
+      tools: () => exampleTools(name),
+    })),
+  );
+}
+
+function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions): Settings {
+  const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
+  const windowTokens = parseCount("--window", window) ?? DEFAULT_WINDOW_TOKENS;
+  const callsAtOnce = parseCount("--at-once", atOnce) ?? DEFAULT_AT_ONCE;
+  const cutTokens = parseCount("--cut", cut) ?? DEFAULT_CUT_TOKENS;
+  return {
+    compare: { windowTokens, atOnce: callsAtOnce, cutTokens, prices: priceTable, pricedAs },
+    report: {
+      portcullis: version,
+      node: process.versions.node,
+      encoding: "o200k_base",
+      otherEncoding: "cl100k_base",
+      envelopeTokens: ENVELOPE_TOKENS,
+      atOnce: callsAtOnce,
+      cutTokens,
+      windowTokens,
+      pricesOf: priceTable.date,
+      pricedAs,
+    },
+  };
+}
+
+function readPriceFile(path: string): PriceTable {
+  try {
+    return readPrices(JSON.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    throw new Failure(EXIT.usage, `--prices: ${path} cannot be used: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function parseCount(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text) || Number(text) < 1) throw optionError(option, "a whole number from 1", text);
+  return Number(text);
+}
+
+function tell(report: BenchReport, { out, json }: BenchOptions): void {
+  if (out !== undefined) {
+    mkdirSync(out, { recursive: true });
+    writeFileSync(join(out, "report.json"), `${JSON.stringify(report)}\n`);
+    writeFileSync(join(out, "report.md"), reportMarkdown(report));
+  }
+  if (json) {
+    process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
+    return;
+  }
+  for (const { title, head, rows } of reportTables(report))
+    process.stdout.write(
+      `\n${styleText("bold", cleanText(title))}\n${cleanText(
+        table(
+          head,
+          rows,
+          head.filter((_, column) => isNumeric(rows, column)),
+        ),
+      )}\n`,
+    );
+}
+
+/** Of such a column the digits are to stand under each other. */
+function isNumeric(rows: readonly (readonly string[])[], column: number): boolean {
+  return rows.every((row) => /^[\d–]/.test(row[column] ?? ""));
+}
+
+/** What is cut may be wrong; that is what it shows. */
+function isRight({ comparisons, sweeps }: BenchReport): boolean {
+  const measures = comparisons.flatMap(({ wires }) => wires.flatMap(({ modes }) => modes));
+  return (
+    measures.every(({ mode, answer }) => mode === "direct-truncated" || answer !== "wrong") &&
+    sweeps.every(({ points }) => points.every(({ right }) => right))
+  );
+}

@@ -1,0 +1,178 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { openingFor } from "../../src/agent/opening.ts";
+import { runTrial, type TrialRequest } from "../../src/agent/trial.ts";
+import {
+  createMemorySandbox,
+  createRuntime,
+  countTokens,
+  defineTool,
+  scriptedModel,
+  type ScriptedStep,
+} from "../../src/index.ts";
+import { contextsOf } from "../../src/measures/accounting.ts";
+import { exchangeOf } from "../../src/measures/exchange.ts";
+import { isRightAnswer, summariseTrials, type Trial } from "../../src/measures/trial.ts";
+import { recordLastRequest } from "../../src/models/wires/record-requests.ts";
+import { openaiWire } from "../../src/models/wires/openai-wire.ts";
+
+const price = defineTool({
+  name: "shop.price",
+  description: "Price of one thing.",
+  input: z.object({ thing: z.string() }),
+  output: z.object({ euros: z.number() }),
+  allowedCallers: ["direct", "programmatic"],
+  effect: "read",
+  handler: ({ thing }) => ({ euros: thing.length }),
+});
+const TASK = { name: "sum", question: "What do a pen and a book cost?", program: "return 7;", answer: 7 };
+const PRICE = { input: 1, output: 5, cacheWrite: 1, cacheRead: 0.1, source: "made up" };
+const CALLS = ["pen", "book"].map((thing) => ({ tool: "shop.price", input: { thing } }));
+const PROGRAM =
+  'return (await tools.shop.price({ thing: "pen" })).euros + (await tools.shop.price({ thing: "book" })).euros;';
+
+async function trial(script: readonly ScriptedStep[], changes: Partial<TrialRequest> = {}) {
+  await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
+  return await runTrial({
+    task: TASK,
+    mode: "direct",
+    model: scriptedModel(script),
+    wire: openaiWire,
+    price: PRICE,
+    mostUsd: 1,
+    maxTurns: 10,
+    tools: runtime.tools,
+    agent: (options) => runtime.agent(options),
+    rawUsage: [{ input_tokens: 100 }],
+    count: (text) => countTokens(text),
+    signal: new AbortController().signal,
+    ...changes,
+  });
+}
+
+describe("a trial", () => {
+  test("a right answer, with what it used: tokens, dollars, turns, calls", async () => {
+    const { trial: one, transcript } = await trial([
+      { calls: CALLS, usage: { inputTokens: 1000, outputTokens: 100 } },
+      { text: "7", usage: { inputTokens: 2000, outputTokens: 10, cachedInputTokens: 1000 } },
+    ]);
+    expect(one).toMatchObject({ task: "sum", mode: "direct", ending: "answered", right: true, turns: 2, calls: 2 });
+    expect(one.void).toBeUndefined();
+    expect(one.usd).toBeCloseTo((1000 + 1000 + 1000 * 0.1 + 110 * 5) / 1e6);
+    expect(one.rawUsage).toEqual([{ input_tokens: 100 }]);
+    expect(transcript.task).toContain("Answer with the JSON alone.");
+  });
+
+  test.each([
+    ["direct", [{ text: "7" }], "no call was direct"],
+    ["programmatic", [{ programs: ["return 7;"] }, { text: "7" }], "no call was programmatic"],
+  ] as const)("where %s calls were not made it is void, right or not", async (mode, script, cause) => {
+    expect((await trial(script, { mode })).trial).toMatchObject({ right: true, void: cause });
+  });
+
+  test("a program's calls make a programmatic trial", async () => {
+    const { trial: one } = await trial([{ programs: [PROGRAM] }, { text: "7" }], { mode: "programmatic" });
+    expect(one).toMatchObject({ right: true, calls: 2 });
+    expect(one.void).toBeUndefined();
+  });
+
+  test("no turn is begun that is known to pass the dollars", async () => {
+    const usage = { inputTokens: 900_000, outputTokens: 0 };
+    const script = Array.from({ length: 5 }, () => ({ calls: CALLS, usage }));
+    const { trial: one } = await trial(script, { mostUsd: 2 });
+    // 0.9 a turn, and as much at least for the next, which reads it again.
+    expect(one).toMatchObject({ ending: "cancelled", void: "the dollars were spent" });
+    expect(one.usd).toBeCloseTo(1.8);
+  });
+
+  test("a provider that fails makes it void, with the reason", async () => {
+    const failure = { code: "rate_limited", message: "Slow down." } as const;
+    expect((await trial([{ failure }])).trial).toMatchObject({
+      ending: "provider_failed",
+      void: "Slow down.",
+      right: false,
+    });
+  });
+
+  test("the caller's signal ends it", async () => {
+    const cancel = new AbortController();
+    cancel.abort(new Error("enough"));
+    await expect(trial([{ text: "7" }], { signal: cancel.signal })).rejects.toThrow("enough");
+  });
+});
+
+describe("the offline accounting of a recorded trial", () => {
+  /** What the provider would count, if it counted just what we do. */
+  async function contexts(): Promise<readonly number[]> {
+    const { transcript } = await trial([{ calls: CALLS }, { text: "7" }]);
+    await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
+    const opening = openingFor(scriptedModel([]), runtime.tools, "none", "javascript");
+    const request = await recordLastRequest(openaiWire, opening, transcript.task, transcript.turns);
+    return contextsOf(exchangeOf(request, "7", (text) => countTokens(text)));
+  }
+
+  test.each([
+    [1, true],
+    [1.08, true],
+    [1.2, false],
+    [0.8, false],
+  ])("where the provider counts %d times as much, whether it agrees: %s", async (times, agrees) => {
+    const [first = 0, second = 0] = await contexts();
+    const { offline } = (
+      await trial([
+        { calls: CALLS, usage: { inputTokens: first * times } },
+        { text: "7", usage: { inputTokens: second * times } },
+      ])
+    ).trial;
+    expect(offline?.inputTokens).toBe(first + second);
+    expect(offline).toMatchObject({ agrees, exact: true });
+    expect(offline?.deviation).toBeCloseTo(1 / times - 1);
+  });
+});
+
+test.each([
+  ["7", true],
+  [" 7\n", true],
+  ["```json\n7\n```", true],
+  ["It is:\n```\n7\n```\nDone.", true],
+  ["It is 7.", false],
+  ["8", false],
+  ["", false],
+])("of the words %j the answer is right: %s", (words, right) => {
+  expect(isRightAnswer(words, 7)).toBe(right);
+});
+
+test("a summary counts tokens for each right answer, leaves out what is void, and gives median and range", () => {
+  const base: Trial = {
+    task: "sum",
+    mode: "direct",
+    ending: "answered",
+    answer: "7",
+    right: true,
+    turns: 2,
+    calls: 2,
+    ms: 10,
+    usage: { inputTokens: 90, outputTokens: 10, cachedInputTokens: 0 },
+    rawUsage: [],
+    usd: 0.5,
+    offline: { inputTokens: 90, deviation: 0, exact: true, agrees: true },
+  };
+  const more = { inputTokens: 250, outputTokens: 50, cachedInputTokens: 0 };
+  const [summary] = summariseTrials([
+    base,
+    { ...base, right: false, usage: more, turns: 4 },
+    { ...base, void: "no call was direct" },
+  ]);
+  expect(summary).toEqual({
+    task: "sum",
+    mode: "direct",
+    trials: 3,
+    void: 1,
+    right: 1,
+    tokensPerRightAnswer: 400,
+    tokens: { median: 200, least: 100, most: 300 },
+    turns: { median: 3, least: 2, most: 4 },
+    ms: { median: 10, least: 10, most: 10 },
+    usd: 1.5,
+  });
+});
