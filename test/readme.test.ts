@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { Mode } from "../src/measures/comparison.ts";
+import { type BenchReport, leading } from "../src/measures/report.ts";
 import { LIMIT_RULES } from "../src/programs/limits.ts";
 import { amount } from "../src/output/sentences.ts";
 
@@ -37,7 +39,7 @@ test("the README's table of limits is the code's", () => {
 
 /** Cells without the spaces that a formatter puts round them. */
 function cellsOf(lines: readonly string[]): string[][] {
-  return lines.map((line) => line.split("|").map((cell) => cell.trim().replace(/^-+$/, "-")));
+  return lines.map((line) => line.split("|").map((cell) => cell.trim().replace(/^-+:?$/, "-")));
 }
 
 test("every link in the documents leads to a file", () => {
@@ -56,3 +58,40 @@ test("every link in the documents leads to a file", () => {
     }
   }
 });
+
+describe("what the README says of tokens is what the report beside its pictures says", () => {
+  const report = JSON.parse(readFileSync(`${root}test/bench/tokens/report.json`, "utf8")) as BenchReport;
+
+  test("its table", () => {
+    const found = /<!-- tokens -->\n([\s\S]*?)\n\n!/.exec(readme)?.[1] ?? "";
+    expect(cellsOf(found.trim().split("\n"))).toEqual(cellsOf(tokensTable(report)));
+  });
+
+  test("its break-even", () => {
+    const { breakEven, breakEvenWithProbe } = report.sweeps[0] ?? {};
+    const sentence = `programs are cheaper from ${Math.round(breakEven ?? 0)} rows on, and from ${Math.round(breakEvenWithProbe ?? 0)} with the look at samples`;
+    expect(readme.replaceAll(/\s+/g, " ")).toContain(sentence);
+  });
+});
+
+function tokensTable({ comparisons }: BenchReport): string[] {
+  const number = (value: number) => Math.round(value).toLocaleString("en-US");
+  const rows = comparisons.map((comparison) => {
+    const measure = leading(comparison);
+    const find = (mode: Mode) => measure?.modes.find((one) => one.mode === mode);
+    const [direct, program] = [find("direct-parallel"), find("programmatic+probe")];
+    const gain = measure?.ratio === undefined ? "does not fit" : `${measure.ratio.toPrecision(2)}×`;
+    const cells = [
+      number(comparison.calls),
+      number(comparison.resultBytes),
+      number(direct?.spent.peak ?? 0),
+      number(program?.spent.peak ?? 0),
+      direct?.fits ? number(direct.cost.cached) : "–",
+      number(program?.cost.cached ?? 0),
+    ];
+    return `| ${[comparison.task, ...cells, gain].join(" | ")} |`;
+  });
+  const head =
+    "| task | calls | bytes fetched | context, direct | context, program | cost, direct | cost, program | gain |";
+  return [head, "| --- | --- | --- | --- | --- | --- | --- | --- |", ...rows];
+}

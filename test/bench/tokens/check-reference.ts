@@ -1,0 +1,149 @@
+/**
+ * Holds a report to the figures of an earlier measurement with other code, `reference.json`: each within 10 %, or
+ * within 10 % without what this package is known to say besides, or with a reason that is written down.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { instructionsFor } from "../../../src/agent/instructions.ts";
+import type { Spent } from "../../../src/measures/accounting.ts";
+import type { Comparison, Mode, ModeMeasure } from "../../../src/measures/comparison.ts";
+import type { BenchReport } from "../../../src/measures/report.ts";
+import { countTokens } from "../../../src/tools/count-tokens.ts";
+import { table } from "../../../src/cli/table.ts";
+
+interface Reference {
+  readonly calls: number;
+  readonly resultBytes: number;
+  readonly turns: number;
+  readonly input: number;
+  readonly peak: number;
+  readonly programInput: number;
+  readonly programOutput: number;
+  readonly programPeak: number;
+  readonly probeInput: number;
+  readonly costs: readonly number[];
+}
+
+const folder = import.meta.dirname;
+const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), "utf8"));
+const report = read("report.json") as BenchReport;
+const reference = read("reference.json") as {
+  readonly tasks: Readonly<Record<string, Reference>>;
+  readonly reasons: Readonly<Record<string, string>>;
+};
+
+const CLOSE = 0.1;
+/** Of the reference's prices. */
+const WRITE_FACTOR = 1.25;
+const READ_FACTOR = 0.1;
+const OUTPUT_FACTOR = 5;
+const INSTRUCTIONS = countTokens(instructionsFor("none"));
+const LABEL = countTokens("[Result of flights.query, call call-12, 1234 bytes]\n");
+
+interface Figure {
+  readonly name: string;
+  readonly measured: number;
+  readonly reference: number | undefined;
+  /** What of the measured figure is known to come from saying more: in the fixed part of each context, or in the program. */
+  readonly besides: number;
+}
+
+function figuresOf({ task, calls, resultBytes, wires, tools }: Comparison, expected: Reference): readonly Figure[] {
+  const modes = wires.find(({ wire }) => wire === "openai")?.modes ?? [];
+  const find = (mode: Mode): ModeMeasure => {
+    const found = modes.find((one) => one.mode === mode);
+    if (!found) throw new Error(`${task} was not measured as ${mode}.`);
+    return found;
+  };
+  const parallel = find("direct-parallel");
+  const unlimited = find("direct-unlimited");
+  const program = find("programmatic");
+  const probe = find("programmatic+probe");
+
+  // A conversation of two turns reads the fixed part, and then the fixed part and all the rest.
+  const programFixed = firstContext(program.spent) - (expected.programInput - expected.programPeak);
+  const longer = program.spent.output - expected.programOutput;
+  // Of a longer one the reference does not tell its fixed part, but this much it did not have.
+  const meanResult = tools.reduce((sum, tool) => sum + tool.calls * tool.resultTokens, 0) / calls;
+  const labels = (spent: Spent) => (spent.results / meanResult) * LABEL;
+  const directBesides = (spent: Spent) =>
+    expected.turns === 2
+      ? spent.turns * (firstContext(spent) - (expected.input - expected.peak))
+      : spent.turns * INSTRUCTIONS + labels(spent);
+  const peakBesides = expected.turns === 2 ? directBesides(parallel.spent) / 2 : INSTRUCTIONS + calls * LABEL;
+  const cached = (besides: number, turns: number) => (besides / turns) * (WRITE_FACTOR + READ_FACTOR * (turns - 1));
+  const programCost = (turns: number) => cached(programFixed * turns, turns) + longer * (OUTPUT_FACTOR + WRITE_FACTOR);
+
+  const direct = (name: string, figure: number | undefined, { cost, spent }: ModeMeasure) => ({
+    name,
+    measured: cost.cached,
+    reference: figure,
+    besides: cached(directBesides(spent), spent.turns),
+  });
+  const same = (name: string, measured: number, figure: number) => ({ name, measured, reference: figure, besides: 0 });
+  const more = (name: string, measured: number, figure: number | undefined, besides: number) => ({
+    name,
+    measured,
+    reference: figure,
+    besides,
+  });
+  const [costDirect, costUnlimited, costProgram, costProbe] = expected.costs;
+  return [
+    same("calls", calls, expected.calls),
+    same("result bytes", resultBytes, expected.resultBytes),
+    same("turns", parallel.spent.turns, expected.turns),
+    more("input", parallel.spent.input, expected.input, directBesides(parallel.spent)),
+    more("peak", parallel.spent.peak, expected.peak, peakBesides),
+    more("program input", program.spent.input, expected.programInput, 2 * programFixed + longer),
+    more("program output", program.spent.output, expected.programOutput, longer),
+    more("program peak", program.spent.peak, expected.programPeak, programFixed + longer),
+    more("probe input", probe.spent.input, expected.probeInput, 3 * programFixed + longer),
+    direct("cost direct", costDirect, parallel),
+    direct("cost unlimited", costUnlimited, unlimited),
+    more("cost program", program.cost.cached, costProgram, programCost(2)),
+    more("cost probe", probe.cost.cached, costProbe, programCost(3)),
+  ];
+}
+
+function firstContext({ input, peak }: Spent): number {
+  return input - peak;
+}
+
+const isClose = (measured: number, expected: number) => Math.abs(measured / expected - 1) <= CLOSE;
+const whole = (value: number) => Math.round(value).toLocaleString("en-US");
+
+const rows: string[][] = [];
+let close = 0;
+let known = 0;
+let unexplained = 0;
+for (const comparison of report.comparisons) {
+  const expected = reference.tasks[comparison.task];
+  if (!expected) continue;
+  for (const { name, measured, reference: figure, besides } of figuresOf(comparison, expected)) {
+    if (figure === undefined) continue;
+    if (isClose(measured, figure)) {
+      close += 1;
+      continue;
+    }
+    const reason = reference.reasons[`${comparison.task}: ${name}`] ?? reference.reasons[name];
+    const without = measured - besides;
+    const isKnown = name !== "program output" && isClose(without, figure);
+    if (isKnown) known += 1;
+    else if (reason === undefined) unexplained += 1;
+    rows.push([
+      comparison.task,
+      name,
+      whole(measured),
+      whole(figure),
+      `${(measured / figure).toFixed(2)}×`,
+      isKnown ? `${whole(without)} without what is said besides` : (reason ?? "NOT EXPLAINED"),
+    ]);
+  }
+}
+process.stdout.write(
+  `${table(["task", "figure", "here", "reference", "ratio", "why"], rows, ["here", "reference", "ratio"])}\n`,
+);
+process.stdout.write(
+  `${close} figures within 10 % of the reference, ${known} within 10 % without what is said besides (what data from outside is, when to write a program, the type of every result, where a result comes from; longer programs), ${rows.length - known - unexplained} with a reason, ${unexplained} unexplained.\n`,
+);
+process.exitCode = unexplained > 0 ? 1 : 0;

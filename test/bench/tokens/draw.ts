@@ -1,0 +1,142 @@
+/** Draws the pictures of a report: `node test/bench/tokens/draw.ts <folder>`, where `report.json` lies. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, View } from "vega";
+import { compile, type TopLevelSpec } from "vega-lite";
+import { BASELINE, HEADLINE } from "../../../src/measures/comparison.ts";
+import type { BenchReport, Sweep } from "../../../src/measures/report.ts";
+
+const [folder = import.meta.dirname] = process.argv.slice(2);
+const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8")) as BenchReport;
+
+/** Readable on a light page and on a dark one. */
+const LOOK = {
+  background: "white",
+  font: "system-ui, sans-serif",
+  view: { stroke: null },
+  axis: {
+    gridColor: "#e5e7eb",
+    domainColor: "#9ca3af",
+    tickColor: "#9ca3af",
+    labelColor: "#374151",
+    titleColor: "#111827",
+  },
+  title: { anchor: "start", color: "#111827", fontSize: 14, subtitleColor: "#374151" },
+  legend: { labelColor: "#374151", titleColor: "#111827", orient: "top" },
+} as const;
+
+async function draw(file: string, spec: TopLevelSpec): Promise<void> {
+  const view = new View(parse(compile({ config: LOOK, ...spec }).spec), { renderer: "none" });
+  writeFileSync(join(folder, file), `${await view.toSVG()}\n`);
+  view.finalize();
+}
+
+/** Cost against rows; the lines cross where programs begin to win. */
+function breakEven({ task, wire, points, breakEven: without, breakEvenWithProbe }: Sweep): TopLevelSpec {
+  const values = points.flatMap(({ rows, direct, programmatic, withProbe }) => [
+    { rows, tokens: direct, way: BASELINE },
+    { rows, tokens: programmatic, way: "programmatic" },
+    { rows, tokens: withProbe, way: HEADLINE },
+  ]);
+  const crossings = [without, breakEvenWithProbe].flatMap((rows) =>
+    rows === undefined ? [] : [{ rows: Math.round(rows) }],
+  );
+  return {
+    title: {
+      text: `Cost of ${task} by joined rows`,
+      subtitle: `${wire}, in tokens of uncached input, the prefix cached`,
+    },
+    width: 560,
+    height: 300,
+    layer: [
+      {
+        data: { values: crossings },
+        mark: { type: "rule", strokeDash: [4, 4], color: "#9ca3af" },
+        encoding: { x: { field: "rows", type: "quantitative" } },
+      },
+      {
+        data: { values: crossings },
+        mark: { type: "text", dy: -6, color: "#374151", baseline: "bottom" },
+        encoding: {
+          x: { field: "rows", type: "quantitative" },
+          y: { value: 0 },
+          text: { field: "rows", type: "quantitative", format: "," },
+        },
+      },
+      {
+        data: { values },
+        mark: { type: "line", point: true },
+        encoding: {
+          x: { field: "rows", type: "quantitative", scale: { type: "log" }, title: "joined rows" },
+          y: { field: "tokens", type: "quantitative", scale: { type: "log", domainMin: 500 }, title: "tokens" },
+          color: {
+            field: "way",
+            type: "nominal",
+            title: null,
+            scale: { domain: [BASELINE, "programmatic", HEADLINE], range: ["#dc2626", "#93c5fd", "#1d4ed8"] },
+          },
+        },
+      },
+    ],
+  };
+}
+
+/** Bytes that tools returned, beside those that reached the model. */
+function bytes({ comparisons }: BenchReport): TopLevelSpec {
+  const rows = comparisons.map(({ task, calls, resultBytes, outputBytes }) => ({
+    task: `${task} (${calls.toLocaleString("en-US")} ${calls === 1 ? "call" : "calls"})`,
+    returned: resultBytes,
+    read: outputBytes,
+  }));
+  const values = rows.flatMap(({ task, returned, read: toModel }) => [
+    { task, bytes: returned, what: "returned by tools" },
+    { task, bytes: toModel, what: "read by the model" },
+  ]);
+  const order = rows.toSorted((one, other) => one.returned - other.returned).map(({ task }) => task);
+  const y = {
+    field: "task",
+    type: "nominal",
+    title: null,
+    sort: order,
+    axis: { labelLimit: 200, grid: true },
+  } as const;
+  return {
+    title: { text: "What tools returned, and what the model read", subtitle: "bytes, on a logarithmic scale" },
+    width: 560,
+    height: { step: 24 },
+    layer: [
+      {
+        data: { values: rows },
+        mark: { type: "rule", color: "#9ca3af" },
+        encoding: {
+          y: y,
+          x: { field: "read", type: "quantitative" },
+          x2: { field: "returned" },
+        },
+      },
+      {
+        data: { values },
+        mark: { type: "point", filled: true, size: 80, opacity: 1 },
+        encoding: {
+          y: y,
+          x: {
+            field: "bytes",
+            type: "quantitative",
+            scale: { type: "log", domainMin: 10 },
+            title: "bytes",
+            axis: { values: [10, 100, 1e3, 1e4, 1e5, 1e6, 1e7], format: "~s" },
+          },
+          color: {
+            field: "what",
+            type: "nominal",
+            title: null,
+            scale: { domain: ["returned by tools", "read by the model"], range: ["#dc2626", "#1d4ed8"] },
+          },
+        },
+      },
+    ],
+  };
+}
+
+await draw("bytes.svg", bytes(report));
+for (const sweep of report.sweeps) await draw(`break-even-${sweep.task}.svg`, breakEven(sweep));
