@@ -17,6 +17,7 @@ import type {
 import { PROGRAM_SCHEMA, sourceOf } from "./program-input.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
 import { loadSdk, type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
+import { provenanceText } from "./result-text.ts";
 import { ToolNames } from "./tool-names.ts";
 
 const KEY_VARIABLE = "GEMINI_API_KEY";
@@ -173,15 +174,16 @@ class GeminiConversation implements Conversation {
   }
 }
 
-/** The block for a result holds an object: a value goes in it as it is, and what went wrong by its own name. */
-function responsePart(functionCall: Fields, { text, isJson, isError }: CallResult): Fields {
+/** The block for a result holds an object: where it comes from, then a value as it is, or what went wrong by its own name. */
+function responsePart(functionCall: Fields, result: CallResult): Fields {
+  const { text, isJson, isError } = result;
   const id = textOf(functionCall, "id");
   const output: unknown = isJson ? JSON.parse(text) : text;
   return {
     functionResponse: {
       ...(id === undefined ? {} : { id }),
       name: textOf(functionCall, "name") ?? "",
-      response: isError ? { error: text } : { output },
+      response: { from: provenanceText(result), ...(isError ? { error: text } : { output }) },
     },
   };
 }

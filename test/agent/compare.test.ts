@@ -77,9 +77,12 @@ const WIRES = {
   gemini: {
     definitions:
       '[{"functionDeclarations":[{"name":"shop_price","description":"Price of one thing.","parametersJsonSchema":{"required":["thing"],"type":"object","properties":{"thing":{"type":"string"}}}}]}]',
-    results: ['{"output":{"euros":3}}', '{"output":{"euros":4}}'],
+    results: [
+      '{"from":"Result of shop.price, call call-1, 11 bytes","output":{"euros":3}}',
+      '{"from":"Result of shop.price, call call-2, 11 bytes","output":{"euros":4}}',
+    ],
     program: JSON.stringify({ code: TASK.program }),
-    output: '{"output":"7"}',
+    output: '{"from":"Result of run_program, call call-1, 1 bytes","output":"7"}',
   },
 } as const;
 

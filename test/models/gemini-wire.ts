@@ -150,10 +150,8 @@ function historyFault(contents: readonly Content[], replies: readonly unknown[])
       )
     )
       return "Please ensure that the number of function response parts is equal to the number of function call parts";
-    const bad = found.some(
-      ({ response = {} }) =>
-        !isDeepStrictEqual(Object.keys(response), ["output"]) && !isDeepStrictEqual(Object.keys(response), ["error"]),
-    );
+    // Where neither is there the real one takes the whole object for the output.
+    const bad = found.some(({ response = {} }) => "output" in response === "error" in response);
     if (bad) return "function_response.response: must be an object with output or error";
   }
   return undefined;

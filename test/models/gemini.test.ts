@@ -31,8 +31,8 @@ describe.each([
     expect([answer, served.refusals]).toEqual(["4", []]);
     expect(partsOf(served, 1, 1)).toEqual(parts);
     expect(partsOf(served, 1, 2)).toEqual([
-      { functionResponse: { id: "fc-1", name: "f", response: { output: 1 } } },
-      { functionResponse: { id: "fc-2", name: "f", response: { output: 2 } } },
+      { functionResponse: { id: "fc-1", name: "f", response: { from: "Result of f, call fc-1, 1 bytes", output: 1 } } },
+      { functionResponse: { id: "fc-2", name: "f", response: { from: "Result of f, call fc-2, 1 bytes", output: 2 } } },
     ]);
   });
 
@@ -49,7 +49,13 @@ describe.each([
     const list = makeTool({ name: "list", allowedCallers: ["direct"], handler: () => [1, 2] });
     const { served } = await run([{ calls: [{ id: "fc-1", tool: "list" }] }, { text: "4" }], { tools: [list] });
     expect(partsOf(served, 1, -1)).toEqual([
-      { functionResponse: { id: "fc-1", name: "list", response: { output: [1, 2] } } },
+      {
+        functionResponse: {
+          id: "fc-1",
+          name: "list",
+          response: { from: "Result of list, call fc-1, 5 bytes", output: [1, 2] },
+        },
+      },
     ]);
   });
 
@@ -67,7 +73,10 @@ describe.each([
         functionResponse: {
           id: "fc-1",
           name: "broken",
-          response: { error: expect.stringMatching(/^broken failed\. (?!.*hunter2)/) },
+          response: {
+            from: expect.stringMatching(/^No result of broken, call fc-1, \d+ bytes$/),
+            error: expect.stringMatching(/^broken failed\. (?!.*hunter2)/),
+          },
         },
       },
     ]);
@@ -78,7 +87,9 @@ describe.each([
     const { answer, served, calls } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
     expect([answer, served.refusals]).toEqual(["4", []]);
     expect(partsOf(served, 1, -1)).toEqual(
-      [1, 2].map((output) => ({ functionResponse: { name: "f", response: { output } } })),
+      [1, 2].map((output) => ({
+        functionResponse: { name: "f", response: { from: `Result of f, call call-${output}, 1 bytes`, output } },
+      })),
     );
     expect(new Set(calls.map(({ callId }) => callId)).size).toBe(2);
   });

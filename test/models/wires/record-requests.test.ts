@@ -78,9 +78,9 @@ const LABELLED = {
   third: '[Result of run_program, call call_3, 14 bytes]\nReturned:\n"é"',
 };
 const GEMINI = {
-  first: '{"output":[{"to":"JFK","n":3}]}',
-  second: '{"error":"There is no such airport."}',
-  third: String.raw`{"output":"Returned:\n\"é\""}`,
+  first: '{"from":"Result of flights.query, call call_1, 20 bytes","output":[{"to":"JFK","n":3}]}',
+  second: '{"from":"No result of flights.query, call call_2, 25 bytes","error":"There is no such airport."}',
+  third: String.raw`{"from":"Result of run_program, call call_3, 14 bytes","output":"Returned:\n\"é\""}`,
 };
 const PROGRAM_JSON = String.raw`{"code":"return \"é\";\n"}`;
 
