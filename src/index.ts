@@ -70,7 +70,8 @@ export { ToolSet } from "./tools/tool-set.ts";
 
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
 export type { ApprovalRequest, Approve } from "./gate/approval.ts";
-export type { CallEvent, CallLine } from "./gate/session.ts";
+export type { CallLine } from "./gate/open-call.ts";
+export type { CallEvent } from "./gate/session.ts";
 
 export type { Output, Outcome, Report, Usage } from "./output/report.ts";
 export type { Stub } from "./output/stub.ts";

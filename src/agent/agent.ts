@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { CallLine, GateSession } from "../gate/session.ts";
+import type { CallLine } from "../gate/open-call.ts";
+import type { GateSession } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";

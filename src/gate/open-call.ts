@@ -1,6 +1,22 @@
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Budget } from "./budget.ts";
-import type { CallLine } from "./session.ts";
+
+/** One call in a report. */
+export interface CallLine {
+  readonly callId: string;
+  readonly tool: string;
+  readonly caller: Caller;
+  /** Milliseconds from the call to its answer. */
+  readonly ms: number;
+  /** Of the result's JSON text. */
+  readonly bytes: number;
+  /** Kind of result, like `array of 200`; or the code of the refusal or failure; or `aborted`. */
+  readonly result: string;
+  /** Whether it got a value. */
+  readonly ok: boolean;
+  /** Whether its handler was started: what then changed may have changed, whatever came of it. */
+  readonly started: boolean;
+}
 
 export interface CallRequest {
   /** Unique in the session. */

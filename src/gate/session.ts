@@ -6,7 +6,7 @@ import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Answer } from "./answer.ts";
 import type { Approve } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import { type CallRequest, OpenCall, type Origin, OVER } from "./open-call.ts";
+import { type CallLine, type CallRequest, OpenCall, type Origin, OVER } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
@@ -55,23 +55,6 @@ export type CallEvent =
       readonly caller: Caller;
     }
   | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
-
-/** One call in a report. */
-export interface CallLine {
-  readonly callId: string;
-  readonly tool: string;
-  readonly caller: Caller;
-  /** Milliseconds from the call to its answer. */
-  readonly ms: number;
-  /** Of the result's JSON text. */
-  readonly bytes: number;
-  /** Kind of result, like `array of 200`; or the code of the refusal or failure; or `aborted`. */
-  readonly result: string;
-  /** Whether it got a value. */
-  readonly ok: boolean;
-  /** Whether its handler was started: what then changed may have changed, whatever came of it. */
-  readonly started: boolean;
-}
 
 /** The calls of one execution or conversation, from the first to its closing. */
 export class GateSession {

@@ -1,4 +1,4 @@
-import type { CallLine } from "../gate/session.ts";
+import type { CallLine } from "../gate/open-call.ts";
 import type { Execution } from "../programs/execute.ts";
 import type { ConnectionTotals } from "../programs/drive.ts";
 import type { Limits } from "../programs/limits.ts";

@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { Above, CallEvent, CallLine } from "../gate/session.ts";
+import type { CallLine } from "../gate/open-call.ts";
+import type { Above, CallEvent } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";

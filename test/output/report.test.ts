@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { CallLine } from "../../src/gate/session.ts";
+import type { CallLine } from "../../src/gate/open-call.ts";
 import { reportOf } from "../../src/output/report.ts";
 import type { Execution } from "../../src/programs/execute.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";

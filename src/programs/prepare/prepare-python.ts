@@ -1,4 +1,4 @@
-import type { Prepared } from "./prepare.ts";
+import type { Prepared } from "./prepared.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "./refuse-text.ts";
 import type { Position } from "../source-map.ts";
 import { FENCE_LINE, stripFence } from "./strip-fence.ts";

@@ -1,15 +1,11 @@
 import type { Language } from "../../../bridge/frames.ts";
 import { parseProgram, type ReadProgram, type UnreadProgram } from "./parse-program.ts";
+import type { Prepared } from "./prepared.ts";
 import { preparePython } from "./prepare-python.ts";
 import { PROGRAM_EMPTY, refuseText, severalPrograms } from "./refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
-import { faultAt, type Position, type SourceMap } from "../source-map.ts";
-import type { Fault } from "../outcome.ts";
+import { faultAt, type Position } from "../source-map.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
-
-export type Prepared =
-  | { readonly ok: true; readonly program: string; readonly map: SourceMap }
-  | { readonly ok: false; readonly fault: Fault };
 
 /**
  * Turns what a model wrote into the body of an async function: text round the code is dropped, types are
