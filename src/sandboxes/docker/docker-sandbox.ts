@@ -1,5 +1,5 @@
 import type { Language } from "../../../bridge/frames.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
+import { optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
 import type { Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbox.ts";
 import { type ContainerAllowance, containerLimits, USUAL_ALLOWANCE } from "./container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
@@ -30,6 +30,7 @@ export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<Cont
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
 const LANGUAGES: readonly Language[] = ["javascript", "python"];
 const RUNTIMES = ["runc", "runsc"];
+const OPTIONS = ["warm", "containers", "cpus", "scratchBytes", "image", "runtime", "egress", "callMs", "command"];
 
 export interface DockerSandbox extends Sandbox {
   readonly pool: { readonly counts: PoolCounts };
@@ -42,6 +43,7 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
 
 /** The same, with names and addresses as a test says: the usual way refuses every server on this machine. */
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
+  refuseUnknownOptions("createDockerSandbox", options, OPTIONS);
   const { warm = 0, containers = 32, image = IMAGE, runtime = "runc" } = options;
   const allowance = {
     cpus: options.cpus ?? USUAL_ALLOWANCE.cpus,

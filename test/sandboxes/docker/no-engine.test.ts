@@ -256,8 +256,11 @@ test("a path that is too long for a socket", async () => {
   rmSync(dirname(folder), { recursive: true });
 });
 
-test("a runtime that there is not", () => {
+test("a runtime, and an option, that there is not", () => {
   expect(() => createDockerSandbox({ runtime: "kata" as "runc" })).toThrow(
     'runtime: expected runc or runsc, got "kata".',
+  );
+  expect(() => createDockerSandbox({ egres: "none" } as object)).toThrow(
+    'createDockerSandbox: there is no option "egres"',
   );
 });
