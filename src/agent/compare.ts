@@ -155,9 +155,10 @@ function ratioOf(
   const headline = find(HEADLINE);
   if (!baseline) return { noRatio: "not to be done by direct calls" };
   if (!headline) return { noRatio: "not to be done by programs" };
-  for (const { mode, fits, answer } of [baseline, headline]) {
+  // What is wrong with the program comes first: that direct calls do not fit is no excuse for it.
+  for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };
-    if (answer === "wrong") return { noRatio: `${mode} has a wrong answer` };
+    if (answer !== "right") return { noRatio: `${mode} has ${answer === "wrong" ? "a wrong" : "an unchecked"} answer` };
   }
   const other = ({ spentOther }: ModeMeasure) => costOf(spentOther, factors).cached;
   return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { PortcullisError } from "../errors.ts";
-import type { Mode, Verdict } from "../measures/comparison.ts";
+import { BASELINE, type Mode, type Verdict } from "../measures/comparison.ts";
 import { cutText, cutValue } from "../measures/truncate.ts";
 import type { CallResult, Opening } from "../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
@@ -99,7 +99,7 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
     retried,
     verdicts,
     plan,
-    notes: notesOf(request, programmatic, layers, barred),
+    notes: notesOf(request, programmatic, verdicts, barred),
   };
 }
 
@@ -212,8 +212,8 @@ function bestVerdict({ turns }: RanConversation, answer: unknown): Verdict {
 
 function notesOf(
   { task, wires }: ComparisonRequest,
-  { outcomes }: RanConversation,
-  layers: readonly (readonly MadeCall[])[],
+  { outcomes, layers }: RanConversation,
+  verdicts: ReadonlyMap<Mode, Verdict>,
   barred: readonly string[],
 ): string[] {
   const outcome = outcomes.at(-1);
@@ -223,6 +223,11 @@ function notesOf(
       ? []
       : [`The program did not complete (${outcome?.type ?? "it was not run"}): mend it, then compare.`]),
     ...(barred.length > 0 ? [`Direct calls were not measured, for only programs may call ${barred.join(", ")}.`] : []),
+    ...(verdicts.get(BASELINE) === "unchecked"
+      ? [
+          "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",
+        ]
+      : []),
     ...(!task.direct && calls > 2 && layers.length === calls
       ? [
           `The program makes its ${calls} calls one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,

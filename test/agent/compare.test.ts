@@ -165,7 +165,7 @@ describe("what may be claimed", () => {
 
   test("a context over the window does not fit, and gives no ratio", async () => {
     const { wires } = await compare(TASK, { windowTokens: 180, wires: ["openai"] });
-    expect(wires[0]).toMatchObject({ noRatio: "direct-parallel does not fit" });
+    expect(wires[0]).toMatchObject({ noRatio: "programmatic+probe does not fit" });
     expect(wires[0]?.ratio).toBeUndefined();
   });
 
@@ -216,6 +216,32 @@ describe("what may be claimed", () => {
     const comparison = await compare({ ...TASK, direct });
     expect(modeOf(comparison, "direct-parallel").answer).toBe("unchecked");
     expect(comparison).toMatchObject({ calls: 1, layers: 1 });
+    expect(comparison.notes.join()).toContain("let both make the same calls");
+    // Whoever may pad the direct calls may claim any ratio.
+    for (const wire of comparison.wires) {
+      expect(wire.noRatio).toBe("direct-parallel has an unchecked answer");
+      expect(wire.ratio).toBeUndefined();
+    }
+  });
+
+  test("the same input with its fields in another order is the same call", async () => {
+    const program = 'return (await tools.shop.sum({ one: "pen", other: "book" })).euros;';
+    const sum = defineTool({
+      ...base("shop.sum"),
+      input: z.object({ one: z.string(), other: z.string() }),
+      handler: ({ one, other }) => ({ euros: one.length + other.length }),
+    });
+    const direct = [[{ tool: "shop.sum", input: { other: "book", one: "pen" } }]];
+    expect(modeOf(await compare({ ...TASK, program, direct }, {}, [sum]), "direct-parallel").answer).toBe("right");
+  });
+
+  test("a program that is wrong is told as that where direct calls do not fit", async () => {
+    const list = defineTool({ ...base("shop.list"), input: z.object({}), handler: () => "thing ".repeat(3000) });
+    const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
+    const reason = async (answer: number) =>
+      (await compare({ ...task, answer }, { windowTokens: 2000, wires: ["openai"] }, [list])).wires[0]?.noRatio;
+    expect(await reason(18_000)).toBe("direct-parallel does not fit");
+    expect(await reason(1)).toBe("programmatic+probe has a wrong answer");
   });
 
   test("a tool made for the question is right where it returns the answer itself, and is declared in that mode only", async () => {
