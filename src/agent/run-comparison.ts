@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { PortcullisError } from "../errors.ts";
 import { BASELINE, type Mode, type Verdict } from "../measures/comparison.ts";
 import { cutText, cutValue } from "../measures/truncate.ts";
 import type { CallResult, Opening } from "../models/model.ts";
@@ -17,6 +16,7 @@ import { answerFrom, verdictOf } from "./answer-from.ts";
 import type { ComparisonRequest } from "./compare.ts";
 import { failingProgram, probingProgram } from "./comparison-programs.ts";
 import type { PlannedCall } from "./comparison-task.ts";
+import { harmless } from "./harmless.ts";
 import { openingFor } from "./opening.ts";
 import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
 
@@ -171,18 +171,6 @@ function limitsOfDirectCalls(limits: Limits): Limits {
 /** A tool that may be called both ways is declared to the model in one way here, the one that is measured. */
 function leftToPrograms(tool: Tool): Tool {
   return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
-}
-
-/** Every call is made several times over here, so what changes something each time is declared, and not done. */
-function harmless(tool: Tool): Tool {
-  if (tool.effect !== "write") return tool;
-  const handler = () => {
-    throw new PortcullisError(
-      "tool_failed",
-      `${tool.name} changes something, and a comparison makes every call several times: it is not done.`,
-    );
-  };
-  return { ...tool, output: undefined, approvable: false, needsApproval: () => false, handler };
 }
 
 function madeOf({ tool, input }: PlannedCall): MadeCall {

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { harmless } from "../agent/harmless.ts";
 import { runTrial } from "../agent/trial.ts";
 import { optionError } from "../errors.ts";
 import { countOnce } from "../measures/count-once.ts";
@@ -74,7 +75,10 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const { baseUrl, out } = options;
   try {
     for (const { loaded, tools } of jobs) {
-      await using runtime = await createRuntime({ tools: await tools(), sandbox: parseSandbox(options.sandbox) });
+      await using runtime = await createRuntime({
+        tools: (await tools()).map(harmless),
+        sandbox: parseSandbox(options.sandbox),
+      });
       for (let round = 1; round <= repeat; round += 1) {
         for (const mode of modes) {
           const left = maxUsd - trials.reduce((sum, { usd }) => sum + usd, 0);

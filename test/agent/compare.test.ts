@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
+  agentAsTool,
   type Comparison,
   type ComparisonTask,
   type CompareOptions,
@@ -9,6 +10,8 @@ import {
   createRuntime,
   defineTool,
   type Mode,
+  type Opening,
+  scriptedModel,
   type Tool,
 } from "../../src/index.ts";
 import { ENVELOPE_TOKENS } from "../../src/measures/exchange.ts";
@@ -284,18 +287,39 @@ describe("what may be claimed", () => {
 });
 
 describe("what is done", () => {
-  test("a tool that changes something each time is declared, and never run", async () => {
-    let written = 0;
-    const write = defineTool({
-      ...base("shop.buy"),
-      input: z.object({}),
-      effect: "write",
-      handler: () => (written += 1),
+  test.each(["idempotent", "write"] as const)(
+    "a tool whose effect is %s is declared, and never run",
+    async (effect) => {
+      let written = 0;
+      const write = defineTool({
+        ...base("shop.buy"),
+        input: z.object({}),
+        effect,
+        handler: () => (written += 1),
+      });
+      const program = "try { await tools.shop.buy({}); return 'bought'; } catch (error) { return error.code; }";
+      const comparison = await compare({ ...TASK, program, answer: "handler_failed" }, {}, [write]);
+      expect(modeOf(comparison, "programmatic").answer).toBe("right");
+      expect(written).toBe(0);
+    },
+  );
+
+  test("an agent is declared, and its model never asked; whoever reads the error is told why", async () => {
+    const model = scriptedModel([]);
+    let asked = 0;
+    const watched = { ...model, converse: (opening: Opening) => ((asked += 1), model.converse(opening)) };
+    const agent = agentAsTool({
+      name: "help.ask",
+      description: "Knows things.",
+      model: watched,
+      tools: [price],
+      allowedCallers: ["direct", "programmatic"],
     });
-    const program = "try { await tools.shop.buy({}); return 'bought'; } catch (error) { return error.code; }";
-    const comparison = await compare({ ...TASK, program, answer: "handler_failed" }, {}, [write]);
+    const program = 'try { await tools.help.ask({ task: "x" }); } catch (error) { return error.message; }';
+    const answer = "help.ask is an agent, and a measurement makes every call several times: it is not done.";
+    const comparison = await compare({ ...TASK, program, answer }, {}, [agent]);
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
-    expect(written).toBe(0);
+    expect(asked).toBe(0);
   });
 
   test("direct calls really pass the gate as direct, those of programs as programmatic", async () => {

@@ -260,6 +260,21 @@ describe("live", () => {
     expect(stdout).toContain("my-task, direct: void, for no call was direct");
   });
 
+  test("a tool that changes something is declared, and not done", async () => {
+    const file = write(
+      "writing.mjs",
+      readFileSync(tools, "utf8")
+        .replace('effect: "read"', 'effect: "idempotent"')
+        .replace("({ euros: thing.length })", "(process.stderr.write('written'), { euros: 4 })"),
+    );
+    await using served = await serve(responsesWire, DIRECT);
+    const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", served.url, "--prices", prices];
+    const mode = ["--mode", "direct", "--repeat", "1", "--max-usd", "1"];
+    const { stderr } = await portcullis(["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode]);
+    expect(stderr).not.toContain("written");
+    expect(JSON.stringify(served.asked)).toContain("it is not done");
+  });
+
   test("a wrong answer is counted as one", async () => {
     const script: readonly WireStep[] = [{ calls: PRICES }, { text: "8" }];
     const { stdout } = await live(script, ["--mode", "direct"]);
