@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { harmless } from "../agent/harmless.ts";
-import { runTrial } from "../agent/trial.ts";
+import { DOLLARS_SPENT, runTrial } from "../agent/trial.ts";
 import { optionError } from "../errors.ts";
 import { countOnce } from "../measures/count-once.ts";
 import { type Price, priceOf, type PriceTable } from "../measures/prices.ts";
@@ -82,7 +82,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
       for (let round = 1; round <= repeat; round += 1) {
         for (const mode of modes) {
           const left = maxUsd - trials.reduce((sum, { usd }) => sum + usd, 0);
-          if (left <= 0) break;
+          if (left <= 0 || trials.at(-1)?.void === DOLLARS_SPENT) break;
           const usage = recordUsage();
           const model = parseModel(`${provider}:${name}`, {
             stream: false,
@@ -161,7 +161,7 @@ function tell(report: LiveReport, planned: number, { json }: LiveOptions): void 
     if (offline) process.stdout.write(`${cleanText(agreementText(task, mode, offline))}\n`);
   if (trials.length < planned)
     process.stdout.write(
-      `${planned - trials.length} of ${planned} trials were not begun: US$ ${maxUsd} were spent, or it was cancelled.\n`,
+      `${planned - trials.length} of ${planned} trials were not begun: what is left of US$ ${maxUsd} would not pay for them, or it was cancelled.\n`,
     );
 }
 

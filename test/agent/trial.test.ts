@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openingFor } from "../../src/agent/opening.ts";
-import { runTrial, type TrialRequest } from "../../src/agent/trial.ts";
+import { DOLLARS_SPENT, runTrial, type TrialRequest } from "../../src/agent/trial.ts";
 import {
   createMemorySandbox,
   createRuntime,
   countTokens,
   defineTool,
+  type Model,
   scriptedModel,
   type ScriptedStep,
 } from "../../src/index.ts";
@@ -50,6 +51,24 @@ async function trial(script: readonly ScriptedStep[], changes: Partial<TrialRequ
   });
 }
 
+/** A model, and how many tokens each of its turns may write. */
+function watched(script: readonly ScriptedStep[]) {
+  const mostTokens: number[] = [];
+  const scripted = scriptedModel(script);
+  const model: Model = {
+    ...scripted,
+    async converse(opening) {
+      const conversation = await scripted.converse(opening);
+      return {
+        say: (text) => conversation.say(text),
+        answer: (results) => conversation.answer(results),
+        turn: (request) => (mostTokens.push(request.mostTokens), conversation.turn(request)),
+      };
+    },
+  };
+  return { mostTokens, model };
+}
+
 describe("a trial", () => {
   test("a right answer, with what it used: tokens, dollars, turns, calls", async () => {
     const { trial: one, transcript } = await trial([
@@ -76,13 +95,39 @@ describe("a trial", () => {
     expect(one.void).toBeUndefined();
   });
 
-  test("no turn is begun that is known to pass the dollars", async () => {
+  test("no turn is begun whose input would pass the dollars", async () => {
     const usage = { inputTokens: 900_000, outputTokens: 0 };
     const script = Array.from({ length: 5 }, () => ({ calls: CALLS, usage }));
     const { trial: one } = await trial(script, { mostUsd: 2 });
     // 0.9 a turn, and as much at least for the next, which reads it again.
-    expect(one).toMatchObject({ ending: "cancelled", void: "the dollars were spent" });
+    expect(one).toMatchObject({ ending: "cancelled", void: DOLLARS_SPENT });
     expect(one.usd).toBeCloseTo(1.8);
+  });
+
+  test("a turn may write no more than what is left pays for, and reads no more than it was given", async () => {
+    const { mostTokens, model } = watched([{ calls: CALLS, usage: { inputTokens: 5000, outputTokens: 6000 } }]);
+    const { trial: one } = await trial([], { model, mostUsd: 0.06 });
+    // Less than 60,000 / 5 for what the first request has of bytes, and after it 0.025 are left, of which 11,000 are read again.
+    expect(mostTokens[0]).toBeGreaterThan(10_000);
+    expect(mostTokens[0]).toBeLessThan(12_000);
+    expect(mostTokens[1]).toBeLessThanOrEqual((25_000 - 11_000) / 5);
+    expect(one.usd).toBeLessThanOrEqual(0.06);
+  });
+
+  test("without the dollars for one turn, none is asked", async () => {
+    const { mostTokens, model } = watched([{ text: "7" }]);
+    const { trial: one } = await trial([], { model, mostUsd: 0.001 });
+    expect(mostTokens).toEqual([]);
+    expect(one).toMatchObject({ void: DOLLARS_SPENT, usd: 0, turns: 0 });
+  });
+
+  test("what a provider does not count is weighed at its most, and what it refuses costs nothing", async () => {
+    const dearest = (16_000 * 5) / 1e6;
+    expect((await trial([{ text: "7" }])).trial.usd).toBeGreaterThan(dearest);
+    const broken = { code: "interrupted", message: "It broke off." } as const;
+    expect((await trial([{ failure: broken }])).trial.usd).toBeGreaterThan(dearest);
+    const refused = { code: "overloaded", message: "Later.", status: 529 } as const;
+    expect((await trial([{ failure: refused }])).trial.usd).toBe(0);
   });
 
   test("a provider that fails makes it void, with the reason", async () => {
