@@ -73,6 +73,16 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const count = countOnce((text) => countTokens(text));
   const trials: Trial[] = [];
   const { baseUrl, out } = options;
+  const report = (): LiveReport => ({
+    format: 1,
+    date: new Date().toISOString().slice(0, 10),
+    portcullis: version,
+    model: `${provider}:${name}`,
+    prices: { date: prices.date, of: name, price },
+    maxUsd,
+    trials,
+    summary: summariseTrials(trials),
+  });
   try {
     for (const { loaded, tools } of jobs) {
       await using runtime = await createRuntime({
@@ -104,7 +114,11 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
             signal: cancelling.signal,
           });
           trials.push(trial);
-          if (out !== undefined) write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
+          if (out !== undefined) {
+            write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
+            // What has been paid for is not to be lost with what comes after it.
+            write(out, "live.json", report());
+          }
           bar.step(`${loaded.task.name}: ${mode} ${round}`);
         }
       }
@@ -114,18 +128,8 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   } finally {
     bar.end();
   }
-  const report: LiveReport = {
-    format: 1,
-    date: new Date().toISOString().slice(0, 10),
-    portcullis: version,
-    model: `${provider}:${name}`,
-    prices: { date: prices.date, of: name, price },
-    maxUsd,
-    trials,
-    summary: summariseTrials(trials),
-  };
-  if (out !== undefined) write(out, "live.json", report);
-  tell(report, jobs.length * modes.length * repeat, options);
+  if (out !== undefined) write(out, "live.json", report());
+  tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
@@ -6,7 +9,7 @@ import { anthropicWire } from "../models/anthropic-wire.ts";
 import { geminiWire } from "../models/gemini-wire.ts";
 import { chatWire } from "../models/openai-chat-wire.ts";
 import { responsesWire } from "../models/openai-responses-wire.ts";
-import { serve, type Wire, type WireStep } from "../models/wire.ts";
+import { serve, type Wire, type WireStep, type WireTurn } from "../models/wire.ts";
 import { portcullis, root, start } from "./command.ts";
 
 vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
@@ -258,6 +261,31 @@ describe("live", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/my-task +direct +0 of 0 +1/);
     expect(stdout).toContain("my-task, direct: void, for no call was direct");
+  });
+
+  test("what has been paid for is on disk, whatever becomes of the process", async () => {
+    const out = join(folder, "killed");
+    const replies = [...DIRECT.entries()].map(([number, step]) => responsesWire.json(step as WireTurn, number));
+    // Of the second trial nothing ever comes.
+    const server = createServer((_, response) => {
+      const reply = replies.shift();
+      if (reply !== undefined) response.setHeader("content-type", "application/json").end(JSON.stringify(reply));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", url, "--prices", prices];
+    const mode = ["--mode", "direct", "--repeat", "2", "--max-usd", "1", "--out", out];
+    const { child, finished } = start(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode]);
+    const done = finished();
+    await vi.waitFor(() => expect(existsSync(join(out, "live.json"))).toBe(true), 20_000);
+    child.kill("SIGKILL");
+    await done;
+    server.closeAllConnections();
+    server.close();
+    expect(JSON.parse(readFileSync(join(out, "live.json"), "utf8"))).toMatchObject({
+      trials: [{ right: true }],
+      summary: [{ trials: 1, right: 1 }],
+    });
   });
 
   test("a tool that changes something is declared, and not done", async () => {
