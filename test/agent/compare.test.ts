@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
   agentAsTool,
+  type Caller,
   type Comparison,
   type ComparisonTask,
   type CompareOptions,
@@ -270,6 +271,28 @@ describe("what may be claimed", () => {
     const { notes, layers } = await compare({ ...TASK, program, answer: 10 });
     expect(layers).toBe(3);
     expect(notes.join()).toContain("one after the other");
+  });
+
+  describe("advice on a tool", () => {
+    const list = (allowedCallers: readonly Caller[]) =>
+      defineTool({ ...base("shop.list"), input: z.object({}), allowedCallers, handler: () => "thing ".repeat(3000) });
+    const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
+
+    test("is by the tokens that are shown, which are no estimates", async () => {
+      const { tools } = await compare(task, {}, [list(["direct", "programmatic"])]);
+      const text = `[Result of shop.list, call call-1, 18002 bytes]\n${JSON.stringify("thing ".repeat(3000))}`;
+      expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: tokens([text], 1), programsFrom: 1 }]);
+    });
+
+    test("is not taken from a program that is wrong", async () => {
+      expect((await compare({ ...task, answer: 1 }, {}, [list(["direct", "programmatic"])])).tools).toEqual([]);
+    });
+
+    test("does not leave to programs what they may not call, or what is no tool", async () => {
+      const direct = [[{ tool: "shop.list", input: {} }], [{ tool: "shop.lost", input: {} }]];
+      const { tools } = await compare({ ...task, program: "return 18000;", direct }, {}, [list(["direct"]), price]);
+      expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: expect.any(Number) as number }]);
+    });
   });
 
   test("tools that only programs may call are not measured by direct calls", async () => {
