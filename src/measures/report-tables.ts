@@ -104,10 +104,10 @@ function sweepTable({ task, wire, points, breakEven, breakEvenWithProbe }: Sweep
     rows: points.map(({ rows, calls, direct, programmatic, withProbe, right, fits }) => [
       number(rows),
       number(calls),
-      number(direct),
+      fits ? number(direct) : "does not fit",
       number(programmatic),
       number(withProbe),
-      right ? (fits ? "right" : "right, does not fit") : "WRONG",
+      right ? "right" : "WRONG",
     ]),
   };
 }

@@ -149,7 +149,8 @@ export function sweepFrom(
   task: string,
   runs: readonly { readonly rows: number; readonly comparison: Comparison }[],
 ): Sweep {
-  const points = runs.flatMap(({ rows, comparison }) => {
+  const inOrder = runs.toSorted((one, other) => one.rows - other.rows);
+  const points = inOrder.flatMap(({ rows, comparison }) => {
     const [measure] = comparison.wires;
     const costOf = (mode: Mode) => measure?.modes.find((one) => one.mode === mode);
     const direct = costOf(BASELINE);
@@ -169,8 +170,9 @@ export function sweepFrom(
       },
     ];
   });
-  const breakEven = crossing(points, ({ programmatic }) => programmatic);
-  const breakEvenWithProbe = crossing(points, ({ withProbe }) => withProbe);
+  const done = points.filter(({ right, fits }) => right && fits);
+  const breakEven = crossing(done, ({ programmatic }) => programmatic);
+  const breakEvenWithProbe = crossing(done, ({ withProbe }) => withProbe);
   return {
     task,
     wire: runs[0]?.comparison.wires[0]?.wire ?? "openai",
@@ -180,7 +182,7 @@ export function sweepFrom(
   };
 }
 
-/** Rows at which direct calls become dearer for good. */
+/** Rows at which direct calls become dearer for good, by points at which both did the task. */
 function crossing(points: readonly SweepPoint[], programs: (point: SweepPoint) => number): number | undefined {
   const ahead = (point: SweepPoint) => point.direct - programs(point);
   const after = points.findLastIndex((point) => ahead(point) <= 0) + 1;

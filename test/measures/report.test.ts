@@ -171,6 +171,26 @@ describe("a sweep", () => {
     expect(points([3, 200, 100], [4, 300, 100]).breakEvenWithProbe).toBe(3);
   });
 
+  test("does not cross where an answer is wrong or a context does not fit, and shows no cost of that", () => {
+    const at = (rows: number, direct: number, changes: Partial<ModeMeasure>) => {
+      const modes = [
+        measure("direct-parallel", direct, changes),
+        measure("programmatic", 50),
+        measure("programmatic+probe", 100),
+      ];
+      return { rows, comparison: comparison(`${rows}`, 1, 1, { wires: [{ wire: "openai", exact: true, modes }] }) };
+    };
+    const sweep = sweepFrom("joined", [at(4, 120, { fits: false }), at(2, 40, {}), at(3, 110, { answer: "wrong" })]);
+    expect(sweep.points.map(({ rows }) => rows)).toEqual([2, 3, 4]);
+    expect([sweep.breakEven, sweep.breakEvenWithProbe]).toEqual([undefined, undefined]);
+    const table = reportTables(reportFrom("2026-11-20", SETTINGS, [], [sweep]))[0];
+    expect(table?.rows.map((row) => [row[2], row.at(-1)])).toEqual([
+      ["40", "right"],
+      ["110", "WRONG"],
+      ["does not fit", "right"],
+    ]);
+  });
+
   test("counts the last crossing, where there are several", () => {
     expect(points([1, 120, 100], [2, 80, 100], [4, 120, 100]).breakEvenWithProbe).toBe(3);
   });
