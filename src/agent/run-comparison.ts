@@ -216,9 +216,9 @@ function notesOf(
           "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",
         ]
       : []),
-    ...(!task.direct && calls > 2 && layers.length === calls
+    ...(!task.direct && layers.length > 2
       ? [
-          `The program makes its ${calls} calls one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
+          `The program makes its ${calls} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
         ]
       : []),
     ...(wires.every(({ exact }) => exact)

@@ -13,7 +13,7 @@ import { ENVELOPE_TOKENS } from "../measures/exchange.ts";
 import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../measures/prices.ts";
 import { type BenchReport, type BenchSettings, reportFrom, type Sweep, sweepFrom } from "../measures/report.ts";
 import { reportMarkdown } from "../measures/report-markdown.ts";
-import { reportTables } from "../measures/report-tables.ts";
+import { reportNotes, reportTables } from "../measures/report-tables.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { createRuntime } from "../runtime.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -167,6 +167,7 @@ function tell(report: BenchReport, { out, json }: BenchOptions): void {
         ),
       )}\n`,
     );
+  for (const note of reportNotes(report)) process.stdout.write(`\n${cleanText(note)}\n`);
 }
 
 /** Of such a column the digits are to stand under each other. */

@@ -1,11 +1,11 @@
 import { type BenchReport } from "./report.ts";
 import { MODES } from "./comparison.ts";
-import { type ReportTable, reportTables } from "./report-tables.ts";
+import { reportNotes, type ReportTable, reportTables } from "./report-tables.ts";
 
 /** The report as a document. */
 export function reportMarkdown(report: BenchReport): string {
-  const { date, settings, comparisons } = report;
-  const notes = [...new Set(comparisons.flatMap(({ task, notes: own }) => own.map((note) => `${task}: ${note}`)))];
+  const { date, settings } = report;
+  const notes = reportNotes(report);
   return [
     "# What programs save against direct calls",
     `${date}, portcullis ${settings.portcullis}, node ${settings.node}. Given the same tools, data and right calls, this many tokens pass through the model. It says nothing of what a model would choose to do, or get right: no model was asked. All programs and calls were really made, and every answer was checked.`,

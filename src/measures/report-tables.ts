@@ -28,6 +28,17 @@ export function reportTables(report: BenchReport): readonly ReportTable[] {
   ];
 }
 
+/** What the figures are not to be read without, each once. */
+export function reportNotes({ comparisons }: BenchReport): readonly string[] {
+  const notes = Map.groupBy(
+    comparisons.flatMap(({ task, notes: own }) => own.map((note) => ({ task, note }))),
+    ({ note }) => note,
+  );
+  return [...notes].map(([note, of]) =>
+    of.length > 1 && of.length === comparisons.length ? note : `${of.map(({ task }) => task).join(", ")}: ${note}`,
+  );
+}
+
 /** Where the tokens are: what the definitions take, which tool search could save, apart from what results take, which programs save. */
 function tokensTable({ comparisons, settings }: BenchReport, wire: WireName): ReportTable {
   return {

@@ -270,7 +270,10 @@ describe("what may be claimed", () => {
       'let sum = 0; for (const thing of ["pen", "book", "rug"]) sum += (await tools.shop.price({ thing })).euros; return sum;';
     const { notes, layers } = await compare({ ...TASK, program, answer: 10 });
     expect(layers).toBe(3);
-    expect(notes.join()).toContain("one after the other");
+    expect(notes.join()).toContain("3 calls in 3 steps, one after the other");
+    const pairs =
+      'for (const thing of ["pen", "book", "rug"]) await Promise.all([0, 1].map(() => tools.shop.price({ thing }))); return 1;';
+    expect((await compare({ ...TASK, program: pairs, answer: 1 })).notes.join()).toContain("6 calls in 3 steps");
   });
 
   describe("advice on a tool", () => {

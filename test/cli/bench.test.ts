@@ -48,6 +48,7 @@ describe("a task of one's own", () => {
     const { code, stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", task, "--out", out]);
     expect([code, stderr]).toEqual([0, "my-task\n"]);
     expect(stdout).toMatch(/my-task +2 +22 .*direct wins/);
+    expect(stdout).toContain("my-task: Tokens of Claude and Gemini are estimates");
     const report = JSON.parse(readFileSync(join(out, "report.json"), "utf8")) as {
       comparisons: { wires: unknown[] }[];
     };

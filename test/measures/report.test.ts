@@ -4,7 +4,7 @@ import type { Comparison, Mode, ModeMeasure } from "../../src/measures/compariso
 import type { Exchange } from "../../src/measures/exchange.ts";
 import { type BenchReport, type BenchSettings, reportFrom, sweepFrom } from "../../src/measures/report.ts";
 import { reportMarkdown } from "../../src/measures/report-markdown.ts";
-import { reportTables } from "../../src/measures/report-tables.ts";
+import { reportNotes, reportTables } from "../../src/measures/report-tables.ts";
 
 const SETTINGS: BenchSettings = {
   portcullis: "1.2.3",
@@ -139,6 +139,14 @@ describe("a report", () => {
     expect(text).toContain("| a \\| b c | 3 |");
     expect(text).toContain("- a | b\nc: Mind this.");
     expect(text).toContain("no model was asked");
+  });
+
+  test("has a note that is of several tasks once", () => {
+    const notes = (task: string, ...own: string[]) => comparison(task, 1, 1, { notes: own });
+    expect(reportNotes(report([notes("a", "All.", "Two."), notes("b", "All.", "Two."), notes("c", "All.")]))).toEqual([
+      "All.",
+      "a, b: Two.",
+    ]);
   });
 
   test("advises on a tool by the task with most of its calls", () => {
