@@ -1,3 +1,4 @@
+import type { Cost } from "./accounting.ts";
 import {
   BASELINE,
   type Comparison,
@@ -21,7 +22,9 @@ export function reportTables(report: BenchReport): readonly ReportTable[] {
   const [first] = report.comparisons;
   const wire = first && leading(first)?.wire;
   return [
-    ...(wire === undefined ? [] : [tokensTable(report, wire), modesTable(report, wire)]),
+    ...(wire === undefined
+      ? []
+      : [tokensTable(report, wire), modesTable(report, wire, "cached"), modesTable(report, wire, "uncached")]),
     ...(report.summary.length > 1 ? [wiresTable(report)] : []),
     ...report.sweeps.map(sweepTable),
     ...(report.advice.length > 0 ? [adviceTable(report)] : []),
@@ -77,14 +80,15 @@ function tokensTable({ comparisons, settings }: BenchReport, wire: WireName): Re
   };
 }
 
-function modesTable({ comparisons, settings }: BenchReport, wire: WireName): ReportTable {
+function modesTable({ comparisons, settings }: BenchReport, wire: WireName, kind: keyof Cost): ReportTable {
   const modes = Object.keys(MODES) as Mode[];
+  const caching = kind === "cached" ? "with a cache: its prefix read at its price" : "without a cache";
   return {
-    title: `Cost of every mode, in tokens of uncached input (${wire}; cached prefix read at its price, output weighted; priced as ${settings.pricedAs}, prices of ${settings.pricesOf})`,
+    title: `Cost of every mode ${caching}, in tokens of uncached input (${wire}; output weighted; priced as ${settings.pricedAs}, prices of ${settings.pricesOf})`,
     head: ["task", ...modes],
     rows: comparisons.map((comparison) => [
       comparison.task,
-      ...modes.map((mode) => costText(find(on(comparison, wire), mode))),
+      ...modes.map((mode) => costText(find(on(comparison, wire), mode), kind)),
     ]),
   };
 }
@@ -144,10 +148,10 @@ function gainText(measure: WireMeasure | undefined): string {
   return measure.ratio < 1 ? `${times(measure.ratio)} (direct wins)` : times(measure.ratio);
 }
 
-function costText(measure: ModeMeasure | undefined): string {
+function costText(measure: ModeMeasure | undefined, kind: keyof Cost): string {
   if (!measure) return "–";
   if (!measure.fits) return "does not fit";
-  return `${number(measure.cost.cached)}${measure.answer === "right" ? "" : ` (${measure.answer})`}`;
+  return `${number(measure.cost[kind])}${measure.answer === "right" ? "" : ` (${measure.answer})`}`;
 }
 
 function number(value: number | undefined): string {

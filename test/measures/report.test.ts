@@ -104,13 +104,14 @@ describe("a report", () => {
     const modes = [
       measure("direct-seq", 5, { fits: false }),
       measure("direct-parallel", 6, { fits: false }),
-      measure("direct-truncated", 7, { answer: "wrong" }),
+      measure("direct-truncated", 7, { answer: "wrong", cost: { cached: 7, uncached: 70 } }),
       measure("direct-best-tool", 8, { answer: "unchecked" }),
       measure("programmatic+probe", 9),
     ];
     const wires = [{ wire: "openai" as const, exact: true, modes, noRatio: "direct-parallel does not fit" }];
-    const [tokens, costs] = reportTables(report([comparison("one", 1, 1, { wires })]));
+    const [tokens, costs, uncached] = reportTables(report([comparison("one", 1, 1, { wires })]));
     expect(tokens?.rows[0]?.at(-1)).toBe("direct-parallel does not fit");
+    expect(uncached?.rows[0]?.[4]).toBe("70 (wrong)");
     expect(costs?.rows[0]).toEqual([
       "one",
       "does not fit",
