@@ -45,6 +45,8 @@ interface LiveReport {
   readonly format: 1;
   readonly date: string;
   readonly portcullis: string;
+  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
+  readonly data: readonly string[];
   /** Provider and model. */
   readonly model: string;
   /** The prices that dollars were reckoned by. */
@@ -77,6 +79,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     format: 1,
     date: new Date().toISOString().slice(0, 10),
     portcullis: version,
+    data: dataOf(jobs),
     model: `${provider}:${name}`,
     prices: { date: prices.date, of: name, price },
     maxUsd,
@@ -131,6 +134,11 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   if (out !== undefined) write(out, "live.json", report());
   tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+}
+
+/** Figures are of certain data, and cannot be had again with others. */
+export function dataOf(jobs: readonly Job[]): readonly string[] {
+  return [...new Set(jobs.flatMap(({ data }) => data))];
 }
 
 function write(folder: string, file: string, value: unknown): void {

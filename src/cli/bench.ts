@@ -19,13 +19,13 @@ import { createRuntime } from "../runtime.ts";
 import type { Tool } from "../tools/tool.ts";
 import { showBar } from "./bar.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { exampleFile, EXAMPLES, exampleTools, parseExamples } from "./examples.ts";
+import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { loadTools } from "./load-tools.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { table } from "./table.ts";
-import { benchLive, type LiveOptions } from "./bench-live.ts";
+import { benchLive, dataOf, type LiveOptions } from "./bench-live.ts";
 import { type LoadedTask, loadTask } from "./task-file.ts";
 import { version } from "./version.ts";
 
@@ -80,26 +80,33 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   } finally {
     bar.end();
   }
-  const report = reportFrom(new Date().toISOString().slice(0, 10), settings.report, comparisons, sweeps);
+  const report = reportFrom(
+    new Date().toISOString().slice(0, 10),
+    { ...settings.report, data: dataOf(jobs) },
+    comparisons,
+    sweeps,
+  );
   tell(report, options);
   return isRight(report) ? EXIT.completed : EXIT.failed;
 }
 
 interface Settings {
   readonly compare: CompareOptions & { readonly prices: PriceTable };
-  readonly report: BenchSettings;
+  readonly report: Omit<BenchSettings, "data">;
 }
 
 export interface Job {
   readonly loaded: LoadedTask;
   readonly tools: () => Promise<readonly Tool[]>;
+  /** Packages that its tools read, of an open task. */
+  readonly data: readonly string[];
 }
 
 async function jobsOf(names: readonly string[], { tools, task }: BenchOptions): Promise<readonly Job[]> {
   if (task !== undefined) {
     if (tools === undefined) throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
     if (names.length > 0) throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
-    return [{ loaded: await loadTask(task), tools: () => loadTools(tools) }];
+    return [{ loaded: await loadTask(task), tools: () => loadTools(tools), data: [] }];
   }
   if (tools !== undefined) throw new Failure(EXIT.usage, "--tools needs --task: the open tasks have their own tools.");
   const chosen = names.length > 0 ? parseExamples("bench", names) : EXAMPLES;
@@ -107,6 +114,7 @@ async function jobsOf(names: readonly string[], { tools, task }: BenchOptions): 
     chosen.map(async (name) => ({
       loaded: await loadTask(exampleFile(name, "task.json")),
       tools: () => exampleTools(name),
+      data: packagesOf(name),
     })),
   );
 }

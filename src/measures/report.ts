@@ -19,6 +19,8 @@ export interface BenchReport {
 export interface BenchSettings {
   readonly portcullis: string;
   readonly node: string;
+  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
+  readonly data: readonly string[];
   readonly encoding: string;
   readonly otherEncoding: string;
   readonly envelopeTokens: number;

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import type { BenchReport } from "../../src/measures/report.ts";
 import { anthropicWire } from "../models/anthropic-wire.ts";
 import { geminiWire } from "../models/gemini-wire.ts";
 import { chatWire } from "../models/openai-chat-wire.ts";
@@ -123,9 +124,12 @@ describe("a task of one's own", () => {
 });
 
 test("an open task is measured by its name", async () => {
-  const { code, stdout } = await portcullis(["bench", "capital"]);
+  const out = join(folder, "open");
+  const { code, stdout } = await portcullis(["bench", "capital", "--out", out]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/capital +1 +85 +42 .*direct wins/);
+  const { settings } = JSON.parse(readFileSync(join(out, "report.json"), "utf8")) as BenchReport;
+  expect(settings.data).toEqual([expect.stringMatching(/^world-countries@\d+\.\d+\.\d+$/)]);
 });
 
 test("SIGINT ends it with 130, and no report", async () => {

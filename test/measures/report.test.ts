@@ -9,6 +9,7 @@ import { reportNotes, reportTables } from "../../src/measures/report-tables.ts";
 const SETTINGS: BenchSettings = {
   portcullis: "1.2.3",
   node: "24.0.0",
+  data: ["some-data@1.0.0"],
   encoding: "o200k_base",
   otherEncoding: "cl100k_base",
   envelopeTokens: 10,
@@ -140,6 +141,7 @@ describe("a report", () => {
     expect(text).toContain("| a \\| b c | 3 |");
     expect(text).toContain("- a | b\nc: Mind this.");
     expect(text).toContain("no model was asked");
+    expect(text).toContain("Data: some-data@1.0.0.");
   });
 
   test("has a note that is of several tasks once", () => {
