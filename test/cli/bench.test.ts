@@ -150,6 +150,9 @@ test("SIGINT ends it with 130, and no report", async () => {
 });
 
 describe("wrong use is told in a sentence, with exit code 2", () => {
+  write("program.py", "return 7\n");
+  write("vast.js", " ".repeat(17 * 1024 * 1024));
+  const SWEEP = { question: "?", program: "program.js", values: [1] };
   test.each([
     [["nowhere"], "capital, airports"],
     [["--task", task], "--task needs --tools"],
@@ -161,6 +164,19 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
     [["--tools", tools, "--task", write("odd.json", { ...TASK, anser: 1 })], "anser"],
     [["--tools", tools, "--task", write("lost.json", { ...TASK, program: "none.js" })], "there is no file none.js"],
     [["--tools", tools, "--task", write("number.json", { ...TASK, program: 1 })], "expected the path of a file"],
+    [["--tools", tools, "--task", folder], "is no ordinary file"],
+    [["--tools", tools, "--task", "/dev/zero"], "is no ordinary file"],
+    [["--tools", tools, "--task", write("endless.json", { ...TASK, program: "/dev/zero" })], "is no ordinary file"],
+    [["--tools", tools, "--task", write("within.json", { ...TASK, program: "." })], "is no ordinary file"],
+    [["--tools", tools, "--task", write("vast.json", { ...TASK, program: "vast.js" })], "at most"],
+    [["--tools", tools, "--task", write("python.json", { ...TASK, program: "program.py" })], "is Python"],
+    [["--tools", tools, "--task", write("best.json", { ...TASK, best: null })], "task.best: expected an object"],
+    [["--tools", tools, "--task", write("best2.json", { ...TASK, best: { tools, calss: [] } })], "calss"],
+    [["--tools", tools, "--task", write("null.json", { ...TASK, sweep: null })], "task.sweep: expected an object"],
+    [
+      ["--tools", tools, "--task", write("null2.json", { ...TASK, sweep: { ...SWEEP, answers: null } })],
+      "task.sweep.answers: expected an object",
+    ],
     [
       [
         "--tools",
