@@ -15,6 +15,7 @@ import {
   scriptedModel,
   type Tool,
 } from "../../src/index.ts";
+import type { ModeMeasure } from "../../src/measures/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../src/measures/exchange.ts";
 
 const price = defineTool({
@@ -34,6 +35,8 @@ const TASK: ComparisonTask = {
     'const [a, b] = await Promise.all(["pen", "book"].map((thing) => tools.shop.price({ thing })));\nreturn a.euros + b.euros;',
   answer: 7,
 };
+
+const TASK_CALLS = [["pen", "book"].map((thing) => ({ tool: "shop.price", input: { thing } }))];
 
 async function compare(
   task: ComparisonTask,
@@ -139,6 +142,30 @@ describe("a small task worked out by hand", () => {
       expect(modeOf(comparison, "programmatic+retry", wire).spent.turns).toBe(3);
     },
   );
+
+  test("calls are made as many at once as is said, and the ratio is of cached costs, in each encoding by itself", async () => {
+    const best = { tools: [], calls: TASK_CALLS };
+    const comparison = await compare(
+      { ...TASK, best, question: "Was kosten ein Füllfederhalter und ein Wörterbuch?" },
+      { atOnce: 1, wires: ["openai"] },
+    );
+    const spent = (mode: Mode) => modeOf(comparison, mode).spent;
+    expect(spent("direct-parallel")).toEqual(spent("direct-seq"));
+    expect(
+      (["direct-parallel", "direct-truncated", "direct-best-tool", "direct-unlimited"] as const).map(
+        (mode) => spent(mode).turns,
+      ),
+    ).toEqual([3, 3, 3, 2]);
+
+    const [wire] = comparison.wires;
+    const direct = modeOf(comparison, "direct-parallel");
+    const program = modeOf(comparison, "programmatic+probe");
+    expect(wire?.ratio).toBe(direct.cost.cached / program.cost.cached);
+    const other = ({ spentOther: { input, cacheable, output } }: ModeMeasure) =>
+      cacheable * 0.1 + (input - cacheable) * 1.25 + output * 5;
+    expect(wire?.ratioOther).toBeCloseTo(other(direct) / other(program));
+    expect(wire?.ratioOther).not.toBeCloseTo(wire?.ratio ?? 0, 4);
+  });
 
   test("Claude's and Gemini's tokens are marked as estimates, and so are the notes", async () => {
     const { wires, notes } = await compare(TASK);
