@@ -8,7 +8,7 @@ export interface BenchReport {
   /** Day of the measurement, like 2026-11-20. */
   readonly date: string;
   readonly settings: BenchSettings;
-  /** Losses first: by ratio on the leading wire, and what has none at the end. */
+  /** Losses first: what programs do not do, then by ratio on the leading wire, and what direct calls do not do at the end. */
   readonly comparisons: readonly Comparison[];
   readonly sweeps: readonly Sweep[];
   readonly summary: readonly WireSummary[];
@@ -98,7 +98,10 @@ export function reportFrom(
 }
 
 function rank(comparison: Comparison): number {
-  return leading(comparison)?.ratio ?? Number.POSITIVE_INFINITY;
+  const measure = leading(comparison);
+  const program = measure?.modes.find(({ mode }) => mode === HEADLINE);
+  const isLost = program !== undefined && (program.answer !== "right" || !program.fits);
+  return isLost ? 0 : (measure?.ratio ?? Number.POSITIVE_INFINITY);
 }
 
 /** The wire that is shown where there is room for one: the first whose tokens are no estimates. */

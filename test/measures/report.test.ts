@@ -66,13 +66,17 @@ describe("a report", () => {
     const none = comparison("huge", 1, 1, {
       wires: [{ wire: "openai", exact: true, modes: [], noRatio: "direct-parallel does not fit" }],
     });
+    const wrong = [measure("direct-parallel", 300), measure("programmatic+probe", 100, { answer: "wrong" })];
     const { comparisons } = report([
       none,
+      comparison("wrong", 1, 1, {
+        wires: [{ wire: "openai", exact: true, modes: wrong, noRatio: "programmatic+probe has a wrong answer" }],
+      }),
       comparison("won", 300, 100),
       comparison("lost", 50, 100),
       comparison("even", 100, 100),
     ]);
-    expect(comparisons.map(({ task }) => task)).toEqual(["lost", "even", "won", "huge"]);
+    expect(comparisons.map(({ task }) => task)).toEqual(["wrong", "lost", "even", "won", "huge"]);
   });
 
   test("gives the median and the worst over tasks, never a sum, and counts what was lost", () => {
