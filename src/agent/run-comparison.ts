@@ -206,6 +206,7 @@ function notesOf(
 ): string[] {
   const outcome = outcomes.at(-1);
   const calls = layers.flat().length;
+  const given = task.direct ?? layers;
   return [
     ...(outcome?.type === "completed"
       ? []
@@ -214,6 +215,11 @@ function notesOf(
     ...(verdicts.get(BASELINE) === "unchecked"
       ? [
           "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",
+        ]
+      : []),
+    ...(given.flat().length > calls || given.length > layers.length
+      ? [
+          `The direct calls that were given are ${given.flat().length} in ${given.length} steps, the program makes ${calls} in ${layers.length}: a comparison with wasteful ones flatters the program.`,
         ]
       : []),
     ...(!task.direct && layers.length > 2

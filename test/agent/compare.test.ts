@@ -292,6 +292,16 @@ describe("what may be claimed", () => {
     expect(modeOf(wrong, "direct-best-tool").answer).toBe("wrong");
   });
 
+  test("direct calls that are more than the program's, or in more steps, are noted", async () => {
+    const [calls = []] = TASK_CALLS;
+    const notes = async (direct: ComparisonTask["direct"]) =>
+      (await compare({ ...TASK, ...(direct && { direct }) }, { wires: ["openai"] })).notes;
+    expect(await notes(undefined)).toEqual([]);
+    expect(await notes([calls])).toEqual([]);
+    expect((await notes([[...calls, ...calls]])).join()).toContain("are 4 in 1 steps, the program makes 2 in 1");
+    expect((await notes(calls.map((call) => [call]))).join()).toContain("are 2 in 2 steps, the program makes 2 in 1");
+  });
+
   test("a program that makes its calls one by one is told that this decides what direct calls cost", async () => {
     const program =
       'let sum = 0; for (const thing of ["pen", "book", "rug"]) sum += (await tools.shop.price({ thing })).euros; return sum;';
