@@ -324,6 +324,18 @@ describe("what may be claimed", () => {
       expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: tokens([text], 1), programsFrom: 1 }]);
     });
 
+    test("is by the median of its results", async () => {
+      const program = "for (const n of [900, 1, 30]) await tools.shop.some({ n }); return 1;";
+      const some = defineTool({
+        ...base("shop.some"),
+        input: z.object({ n: z.number() }),
+        handler: ({ n }) => "thing ".repeat(n),
+      });
+      const { tools } = await compare({ ...TASK, program, answer: 1 }, {}, [some]);
+      const text = `[Result of shop.some, call call-3, 182 bytes]\n${JSON.stringify("thing ".repeat(30))}`;
+      expect(tools).toMatchObject([{ calls: 3, resultTokens: tokens([text], 1) }]);
+    });
+
     test("is not taken from a program that is wrong", async () => {
       expect((await compare({ ...task, answer: 1 }, {}, [list(["direct", "programmatic"])])).tools).toEqual([]);
     });
@@ -350,6 +362,25 @@ describe("what may be claimed", () => {
 });
 
 describe("what is done", () => {
+  test("a tool that may be called both ways is declared in the one way that is measured", async () => {
+    const own = { ...price, allowedCallers: ["programmatic"] as const };
+    const both = modeOf(await compare(TASK), "programmatic").spent;
+    expect(both).toEqual(modeOf(await compare(TASK, {}, [own]), "programmatic").spent);
+  });
+
+  test("a probe does not call what is not done", async () => {
+    const buy = defineTool({ ...base("shop.buy"), input: z.object({}), effect: "write", handler: () => 1 });
+    const program = `try { await tools.shop.buy({}); } catch {}\n${TASK.program}`;
+    const outcomes: string[] = [];
+    await using runtime = await createRuntime({
+      tools: [price, buy],
+      sandbox: createMemorySandbox(),
+      onEvent: (event) => event.type === "execution_ended" && outcomes.push(event.ending.type),
+    });
+    await runtime.compare({ ...TASK, program });
+    expect(outcomes.filter((outcome) => outcome === "failed")).toHaveLength(1);
+  });
+
   test.each(["idempotent", "write"] as const)(
     "a tool whose effect is %s is declared, and never run",
     async (effect) => {

@@ -13,7 +13,7 @@ import {
 } from "../../src/index.ts";
 import { contextsOf } from "../../src/measures/accounting.ts";
 import { exchangeOf } from "../../src/measures/exchange.ts";
-import { isRightAnswer, summariseTrials, type Trial } from "../../src/measures/trial.ts";
+import { dollarsOf, isRightAnswer, summariseTrials, type Trial } from "../../src/measures/trial.ts";
 import { recordLastRequest } from "../../src/models/wires/record-requests.ts";
 import { openaiWire } from "../../src/models/wires/openai-wire.ts";
 
@@ -185,6 +185,12 @@ test.each([
   ["", false],
 ])("of the words %j the answer is right: %s", (words, right) => {
   expect(isRightAnswer(words, 7)).toBe(right);
+});
+
+test("what was not read from a cache is reckoned as written to one, where that is dearer", () => {
+  const usage = { inputTokens: 3_000_000, outputTokens: 1_000_000, cachedInputTokens: 1_000_000 };
+  expect(dollarsOf(usage, { ...PRICE, cacheWrite: 1.25 })).toBeCloseTo(2 * 1.25 + 0.1 + 5);
+  expect(dollarsOf(usage, { ...PRICE, cacheWrite: 0 })).toBeCloseTo(2 + 0.1 + 5);
 });
 
 test("a summary counts tokens for each right answer, leaves out what is void, and gives median and range", () => {
