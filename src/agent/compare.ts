@@ -186,10 +186,9 @@ function toolMeasures(
   return [...byTool].flatMap(([name, calls]) => {
     const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
     const tool = tools.get(name);
-    const careful = tool?.output ? "programmatic" : HEADLINE;
     // A program that does not do the task is cheap, and says nothing of its tools.
-    if (!tool || verdicts.get(careful) !== "right") return [];
-    const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(careful) : undefined;
+    if (!tool || verdicts.get(HEADLINE) !== "right") return [];
+    const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(HEADLINE) : undefined;
     const from = programs && programsFrom(call, unlimited, programs, factors);
     return {
       tool: name,

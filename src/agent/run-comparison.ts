@@ -224,7 +224,7 @@ function notesOf(
       : []),
     ...(!task.direct && layers.length > 2
       ? [
-          `The program makes its ${calls} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
+          `The program makes its ${calls.toLocaleString("en-US")} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
         ]
       : []),
     ...(wires.every(({ exact }) => exact)

@@ -324,6 +324,18 @@ describe("what may be claimed", () => {
       expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: tokens([text], 1), programsFrom: 1 }]);
     });
 
+    test("is by the program whose ratio is told, the one after a probe", async () => {
+      const comparison = await compare(TASK, { wires: ["openai"] });
+      const limit = modeOf(comparison, "programmatic+probe").cost.cached;
+      const from = comparison.tools[0]?.programsFrom ?? 0;
+      const costOf = async (count: number) => {
+        const direct = [Array.from({ length: count }, () => ({ tool: "shop.price", input: { thing: "pen" } }))];
+        return modeOf(await compare({ ...TASK, direct }, { wires: ["openai"] }), "direct-unlimited").cost.cached;
+      };
+      expect(await costOf(from + 1)).toBeGreaterThan(limit);
+      expect(await costOf(from - 2)).toBeLessThan(limit);
+    });
+
     test("is by the median of its results", async () => {
       const program = "for (const n of [900, 1, 30]) await tools.shop.some({ n }); return 1;";
       const some = defineTool({
