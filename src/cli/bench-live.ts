@@ -74,7 +74,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const bar = showBar(process.stderr, jobs.length * modes.length * repeat);
   const count = countOnce((text) => countTokens(text));
   const trials: Trial[] = [];
-  const { baseUrl, out } = options;
+  const { baseUrl, out = freshFolder() } = options;
   const report = (): LiveReport => ({
     format: 1,
     date: new Date().toISOString().slice(0, 10),
@@ -86,6 +86,8 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     trials,
     summary: summariseTrials(trials),
   });
+  // A folder that cannot be written is told before anything is paid.
+  write(out, "live.json", report());
   try {
     for (const { loaded, tools } of jobs) {
       await using runtime = await createRuntime({
@@ -117,11 +119,9 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
             signal: cancelling.signal,
           });
           trials.push(trial);
-          if (out !== undefined) {
-            write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
-            // What has been paid for is not to be lost with what comes after it.
-            write(out, "live.json", report());
-          }
+          write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
+          // What has been paid for is not to be lost with what comes after it.
+          write(out, "live.json", report());
           bar.step(`${loaded.task.name}: ${mode} ${round}`);
         }
       }
@@ -131,7 +131,8 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   } finally {
     bar.end();
   }
-  if (out !== undefined) write(out, "live.json", report());
+  write(out, "live.json", report());
+  process.stderr.write(cleanText(`Kept in ${out}: live.json, and each conversation.\n`));
   tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
@@ -141,9 +142,18 @@ export function dataOf(jobs: readonly Job[]): readonly string[] {
   return [...new Set(jobs.flatMap(({ data }) => data))];
 }
 
+/** A run that cost money is kept, whether anybody has asked for it or not, and in the place of no other. */
+function freshFolder(): string {
+  return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
+}
+
 function write(folder: string, file: string, value: unknown): void {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, file), `${JSON.stringify(value, undefined, 2)}\n`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, file), `${JSON.stringify(value, undefined, 2)}\n`);
+  } catch (cause) {
+    throw new Failure(EXIT.usage, `--out: ${folder} cannot be written: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function tell(report: LiveReport, planned: number, { json }: LiveOptions): void {

@@ -246,7 +246,8 @@ describe("live", () => {
     await using served = await serve(wire, script);
     const asked = ["--provider", provider, "--model", model, "--base-url", served.url, "--prices", prices];
     const limits = options.includes("--max-usd") ? options : ["--max-usd", "1", "--repeat", "1", ...options];
-    const finished = await portcullis(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...limits]);
+    const command = ["bench", "--tools", tools, "--task", task, "--live", ...asked, ...limits];
+    const finished = await portcullis(command, "", { cwd: folder });
     return { ...finished, served };
   }
 
@@ -298,7 +299,7 @@ describe("live", () => {
     const mode = ["--mode", "direct", "--repeat", "2", "--max-usd", "1", "--out", out];
     const { child, finished } = start(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode]);
     const done = finished();
-    await vi.waitFor(() => expect(existsSync(join(out, "live.json"))).toBe(true), 20_000);
+    await vi.waitFor(() => expect(readFileSync(join(out, "live.json"), "utf8")).toContain("rawUsage"), 20_000);
     child.kill("SIGKILL");
     await done;
     server.closeAllConnections();
@@ -307,6 +308,19 @@ describe("live", () => {
       trials: [{ right: true }],
       summary: [{ trials: 1, right: 1 }],
     });
+  });
+
+  test("a run is kept in a folder of its own where none is named", async () => {
+    const { stderr } = await live(DIRECT, ["--mode", "direct"]);
+    const [, kept = ""] = /Kept in (bench.live-\S+): live\.json/.exec(stderr) ?? [];
+    expect(existsSync(join(folder, kept, "live-my-task-direct-1.json"))).toBe(true);
+    expect(readFileSync(join(folder, kept, "live.json"), "utf8")).toContain("rawUsage");
+  });
+
+  test("a folder that cannot be written is told before anything is asked", async () => {
+    const { code, stderr, served } = await live(DIRECT, ["--mode", "direct", "--out", join(task, "below")]);
+    expect([code, served.asked.length]).toEqual([2, 0]);
+    expect(stderr).toContain("--out");
   });
 
   test("a tool that changes something is declared, and not done", async () => {
@@ -319,7 +333,8 @@ describe("live", () => {
     await using served = await serve(responsesWire, DIRECT);
     const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", served.url, "--prices", prices];
     const mode = ["--mode", "direct", "--repeat", "1", "--max-usd", "1"];
-    const { stderr } = await portcullis(["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode]);
+    const command = ["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode];
+    const { stderr } = await portcullis(command, "", { cwd: folder });
     expect(stderr).not.toContain("written");
     expect(JSON.stringify(served.asked)).toContain("it is not done");
   });
