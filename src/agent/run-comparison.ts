@@ -99,7 +99,7 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
     retried,
     verdicts,
     plan,
-    notes: notesOf(request, programmatic, verdicts, barred),
+    notes: notesOf(request, programmatic, probed, verdicts, barred),
   };
 }
 
@@ -201,6 +201,7 @@ function bestVerdict({ turns }: RanConversation, answer: unknown): Verdict {
 function notesOf(
   { task, wires }: ComparisonRequest,
   { outcomes, layers }: RanConversation,
+  probed: RanConversation,
   verdicts: ReadonlyMap<Mode, Verdict>,
   barred: readonly string[],
 ): string[] {
@@ -211,6 +212,9 @@ function notesOf(
     ...(outcome?.type === "completed"
       ? []
       : [`The program did not complete (${outcome?.type ?? "it was not run"}): mend it, then compare.`]),
+    ...(probed.outcomes[0]?.type === "completed"
+      ? []
+      : ["The program that looks at samples did not complete: a look that succeeds costs more."]),
     ...(barred.length > 0 ? [`Direct calls were not measured, for only programs may call ${barred.join(", ")}.`] : []),
     ...(verdicts.get(BASELINE) === "unchecked"
       ? [

@@ -292,6 +292,21 @@ describe("what may be claimed", () => {
     expect(modeOf(wrong, "direct-best-tool").answer).toBe("wrong");
   });
 
+  test("a look at samples that fails is noted, for it is cheaper than one that succeeds", async () => {
+    const broken = defineTool({
+      ...base("shop.price"),
+      input: z.object({ thing: z.string() }),
+      handler: () => {
+        throw new Error("The shop is closed.");
+      },
+    });
+    const program = 'try { await tools.shop.price({ thing: "pen" }); } catch { return 7; }';
+    expect((await compare({ ...TASK, program }, {}, [broken])).notes.join()).toContain(
+      "looks at samples did not complete",
+    );
+    expect((await compare(TASK)).notes.join()).not.toContain("did not complete");
+  });
+
   test("direct calls that are more than the program's, or in more steps, are noted", async () => {
     const [calls = []] = TASK_CALLS;
     const notes = async (direct: ComparisonTask["direct"]) =>
