@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { harmless } from "../agent/harmless.ts";
 import { DOLLARS_SPENT, runTrial } from "../agent/trial.ts";
@@ -27,6 +26,7 @@ import { parseSandbox } from "./parse-sandbox.ts";
 import { table } from "./table.ts";
 import { recordUsage } from "./record-usage.ts";
 import { version } from "./version.ts";
+import { openOut, writeOut } from "./write-out.ts";
 
 export interface LiveOptions {
   readonly provider?: string;
@@ -87,7 +87,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     summary: summariseTrials(trials),
   });
   // A folder that cannot be written is told before anything is paid.
-  write(out, "live.json", report());
+  openOut(out);
   try {
     for (const { loaded, tools } of jobs) {
       await using runtime = await createRuntime({
@@ -119,9 +119,9 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
             signal: cancelling.signal,
           });
           trials.push(trial);
-          write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
+          writeOut(out, `live-${loaded.task.name}-${mode}-${round}.json`, asText(transcript));
           // What has been paid for is not to be lost with what comes after it.
-          write(out, "live.json", report());
+          writeOut(out, "live.json", asText(report()));
           bar.step(`${loaded.task.name}: ${mode} ${round}`);
         }
       }
@@ -131,7 +131,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   } finally {
     bar.end();
   }
-  write(out, "live.json", report());
+  writeOut(out, "live.json", asText(report()));
   process.stderr.write(cleanText(`Kept in ${out}: live.json, and each conversation.\n`));
   tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
@@ -147,13 +147,8 @@ function freshFolder(): string {
   return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
 }
 
-function write(folder: string, file: string, value: unknown): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, file), `${JSON.stringify(value, undefined, 2)}\n`);
-  } catch (cause) {
-    throw new Failure(EXIT.usage, `--out: ${folder} cannot be written: ${(cause as Error).message}`, { cause });
-  }
+function asText(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 function tell(report: LiveReport, planned: number, { json }: LiveOptions): void {

@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import {
   type CompareOptions,
@@ -28,6 +27,7 @@ import { table } from "./table.ts";
 import { benchLive, dataOf, type LiveOptions } from "./bench-live.ts";
 import { type LoadedTask, loadTask } from "./task-file.ts";
 import { version } from "./version.ts";
+import { openOut, writeOut } from "./write-out.ts";
 
 export interface BenchOptions extends LiveOptions {
   readonly live?: boolean;
@@ -52,6 +52,7 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   const settings = settingsOf(options);
   const jobs = await jobsOf(names, options);
   if (options.live) return benchLive(jobs, settings.compare.prices, options);
+  if (options.out !== undefined) openOut(options.out);
   using cancelling = cancelOnSignal();
   const steps = jobs.reduce((sum, { loaded }) => sum + STEPS_OF_TASK + loaded.sweep.length, 0);
   const bar = showBar(process.stderr, steps);
@@ -157,9 +158,8 @@ function parseCount(option: string, text: string | undefined): number | undefine
 
 function tell(report: BenchReport, { out, json }: BenchOptions): void {
   if (out !== undefined) {
-    mkdirSync(out, { recursive: true });
-    writeFileSync(join(out, "report.json"), `${JSON.stringify(report)}\n`);
-    writeFileSync(join(out, "report.md"), reportMarkdown(report));
+    writeOut(out, "report.json", `${JSON.stringify(report)}\n`);
+    writeOut(out, "report.md", reportMarkdown(report));
   }
   if (json) {
     process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);

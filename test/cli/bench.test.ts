@@ -146,7 +146,7 @@ test("SIGINT ends it with 130, and no report", async () => {
   await new Promise((resolve) => child.stderr.once("data", resolve));
   child.kill("SIGINT");
   expect((await done).code).toBe(130);
-  expect(existsSync(out)).toBe(false);
+  expect(existsSync(join(out, "report.json"))).toBe(false);
 });
 
 describe("wrong use is told in a sentence, with exit code 2", () => {
@@ -195,6 +195,7 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
       ],
       "task.answer",
     ],
+    [["capital", "--out", join(task, "below")], "--out"],
     [["capital", "--window", "0"], "--window"],
     [["capital", "--prices", join(folder, "none.json")], "--prices"],
     [["capital", "--priced-as", "gpt-99"], "no price"],
