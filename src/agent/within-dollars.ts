@@ -1,6 +1,6 @@
 import { dollarsOf } from "../measures/trial.ts";
 import type { Price } from "../measures/prices.ts";
-import type { CallResult, Conversation, Model, ModelUsage, TurnReply, TurnRequest } from "../models/model.ts";
+import type { CallResult, Model, ModelUsage, TurnReply } from "../models/model.ts";
 
 /** A model that is asked only what can be paid for. */
 export interface PaidModel {
@@ -23,19 +23,6 @@ const RESULT_TOKENS = 200;
 export function withinDollars(model: Model, price: Price, mostUsd: number): PaidModel {
   let usd = 0;
   let spent = false;
-  const ask = async (conversation: Conversation, request: TurnRequest, readTokens: number) => {
-    const left = mostUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
-    const mostTokens = Math.min(request.mostTokens, MOST_TOKENS, Math.floor((left * 1_000_000) / price.output));
-    // Where writing costs nothing and nothing is left, the division has no result.
-    if (!(mostTokens >= FEWEST_TOKENS)) {
-      spent = true;
-      return { type: "aborted" } as const;
-    }
-    const reply = await conversation.turn({ ...request, mostTokens });
-    usd += dollarsOf(usageOf(reply, { ...NOTHING, inputTokens: readTokens, outputTokens: mostTokens }), price);
-    if (reply.type === "turn" && reply.end.type === "cut_off" && reply.usage.outputTokens >= mostTokens) spent = true;
-    return reply;
-  };
   return {
     model: {
       name: model.name,
@@ -50,10 +37,18 @@ export function withinDollars(model: Model, price: Price, mostUsd: number): Paid
             conversation.say(text);
           },
           async turn(request) {
-            const reply = await ask(conversation, request, readTokens);
-            if (reply.type !== "turn") return reply;
-            const { inputTokens, outputTokens } = reply.usage;
-            readTokens = (inputTokens === 0 ? readTokens : inputTokens) + outputTokens;
+            const left = mostUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
+            const mostTokens = Math.min(request.mostTokens, MOST_TOKENS, Math.floor((left * 1_000_000) / price.output));
+            // Where writing costs nothing and nothing is left, the division has no result.
+            if (!(mostTokens >= FEWEST_TOKENS)) {
+              spent = true;
+              return { type: "aborted" };
+            }
+            const reply = await conversation.turn({ ...request, mostTokens });
+            const used = usageOf(reply, { ...NOTHING, inputTokens: readTokens, outputTokens: mostTokens });
+            usd += dollarsOf(used, price);
+            readTokens = used.inputTokens + used.outputTokens;
+            if (reply.type === "turn" && reply.end.type === "cut_off") spent ||= used.outputTokens >= mostTokens;
             return reply;
           },
           answer(results: readonly CallResult[]) {

@@ -121,6 +121,69 @@ describe("a trial", () => {
     expect(one).toMatchObject({ void: DOLLARS_SPENT, usd: 0, turns: 0 });
   });
 
+  test.each([0.05, 0.1, 0.3, 1])(
+    "of a model that makes a token of each byte and writes all it may, no turn passes US$ %d",
+    async (mostUsd) => {
+      let read = 0;
+      let written = 0;
+      const greedy: Model = {
+        name: "greedy",
+        hostsPrograms: false,
+        async converse(opening) {
+          let context = Buffer.byteLength(JSON.stringify(opening));
+          return {
+            say: (text) => void (context += Buffer.byteLength(text)),
+            answer: (results) => results.forEach(({ text }) => (context += Buffer.byteLength(text))),
+            async turn({ mostTokens }) {
+              const usage = { inputTokens: context, outputTokens: mostTokens, cachedInputTokens: 0 };
+              read += usage.inputTokens;
+              written += usage.outputTokens;
+              context += mostTokens;
+              const call = { type: "tool_call", id: `${read}`, tool: "shop.price", caller: "direct" } as const;
+              const calls = [{ ...call, inputText: JSON.stringify({ thing: "x".repeat(9000) }) }];
+              return { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage };
+            },
+          };
+        },
+      };
+      const echo = defineTool({
+        name: "shop.price",
+        description: "Says what it was told. ".repeat(500),
+        input: z.object({ thing: z.string() }),
+        allowedCallers: ["direct"],
+        effect: "read",
+        handler: ({ thing }) => thing,
+      });
+      await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
+      const { trial: one } = await trial([], {
+        model: greedy,
+        mostUsd,
+        tools: runtime.tools,
+        agent: (options) => runtime.agent(options),
+      });
+      expect(one).toMatchObject({ void: DOLLARS_SPENT });
+      expect((read + written * 5) / 1e6).toBeLessThanOrEqual(mostUsd);
+      expect((read + written * 5) / 1e6).toBeGreaterThan(mostUsd / 4);
+    },
+  );
+
+  test("what was cut off for want of dollars says nothing of its mode", async () => {
+    const cut = {
+      text: "7",
+      end: { type: "cut_off", reason: "length" },
+      usage: { inputTokens: 900, outputTokens: 9999 },
+    };
+    expect(
+      (await trial([{ calls: CALLS, usage: { inputTokens: 900 } }, cut as ScriptedStep], { mostUsd: 0.05 })).trial.void,
+    ).toBe(DOLLARS_SPENT);
+  });
+
+  test("a second turn reads at least what the first was weighed at, where nobody counts", async () => {
+    const usd = async (...script: ScriptedStep[]) => (await trial(script)).trial.usd;
+    const first = await usd({ text: "7" });
+    expect(await usd({ calls: CALLS }, { text: "7" })).toBeGreaterThan(2 * first + 16_000 / 1e6);
+  });
+
   test("what a provider does not count is weighed at its most, and what it refuses costs nothing", async () => {
     const dearest = (16_000 * 5) / 1e6;
     expect((await trial([{ text: "7" }])).trial.usd).toBeGreaterThan(dearest);
