@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { BASELINE, type Mode, type Verdict } from "../measures/comparison.ts";
+import { BASELINE, HEADLINE, type Mode, type Verdict } from "../measures/comparison.ts";
 import { cutText, cutValue } from "../measures/truncate.ts";
 import type { CallResult, Opening } from "../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
@@ -216,6 +216,11 @@ function notesOf(
       ? []
       : ["The program that looks at samples did not complete: a look that succeeds costs more."]),
     ...(barred.length > 0 ? [`Direct calls were not measured, for only programs may call ${barred.join(", ")}.`] : []),
+    ...(new Set([verdicts.get("programmatic"), verdicts.get(HEADLINE), verdicts.get("programmatic+retry")]).size > 1
+      ? [
+          "The same program gave different answers: a tool, or the program, does not do the same each time. Give it data that stays, then compare.",
+        ]
+      : []),
     ...(verdicts.get(BASELINE) === "unchecked"
       ? [
           "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",

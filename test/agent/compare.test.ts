@@ -307,6 +307,15 @@ describe("what may be claimed", () => {
     expect((await compare(TASK)).notes.join()).not.toContain("did not complete");
   });
 
+  test("a tool that answers differently each time is noted, and gives no ratio", async () => {
+    let next = 6;
+    const counter = defineTool({ ...base("shop.next"), input: z.object({}), handler: () => (next += 1) });
+    const { wires, notes } = await compare({ ...TASK, program: "return tools.shop.next({});" }, {}, [counter]);
+    expect(wires[0]?.noRatio).toContain("wrong answer");
+    expect(notes.join()).toContain("Give it data that stays");
+    expect((await compare(TASK)).notes.join()).not.toContain("data that stays");
+  });
+
   test("direct calls that are more than the program's, or in more steps, are noted", async () => {
     const [calls = []] = TASK_CALLS;
     const notes = async (direct: ComparisonTask["direct"]) =>
