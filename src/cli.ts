@@ -102,8 +102,11 @@ program
   .option("--base-url <url>", "with --live, a server that speaks the provider's protocol")
   .option("--mode <modes>", "with --live, direct or programmatic; both by default")
   .option("--repeat <number>", "with --live, how often", "3")
-  .option("--max-usd <dollars>", "with --live, what it may cost; no turn is begun that is known to pass it")
-  .option("--out <folder>", "where report.json and report.md are written; with --live, live.json and each conversation")
+  .option("--max-usd <dollars>", "with --live, what it may cost; no turn is begun that could pass it")
+  .option(
+    "--out <folder>",
+    "where report.json and report.md are written; with --live, live.json and each conversation, in a fresh folder by default",
+  )
   .option("--json", "print the report as JSON")
   .action(async (tasks: string[], options) => {
     exitCode = await bench(tasks, options);

@@ -148,7 +148,7 @@ export class Runtime implements AsyncDisposable {
   /**
    * Does a task by a program and by direct calls and says what each passes through a model, on each provider's wire, to
    * be weighed before anybody's money is spent: no provider is asked. All calls are really made, several times over,
-   * but for those of tools that change something each time. Rejects as `agent` does.
+   * but for those of tools that change something or are agents. Rejects as `agent` does.
    */
   async compare(task: ComparisonTask, options: CompareOptions = {}): Promise<Comparison> {
     checkOptions("compare", options, COMPARE_OPTIONS);

@@ -89,7 +89,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
       },
     );
   };
-  return defineTool({
+  const tool = defineTool({
     name,
     description,
     input: jsonSchema<{ readonly task: string }>(INPUT),
@@ -108,6 +108,14 @@ export function agentAsTool(options: AgentToolOptions): Tool {
       throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
     },
   });
+  agents.add(tool);
+  return tool;
+}
+
+const agents = new WeakSet<Tool>();
+
+export function isAgentTool(tool: Tool): boolean {
+  return agents.has(tool);
 }
 
 const INPUT = {

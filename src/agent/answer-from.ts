@@ -65,6 +65,11 @@ export function verdictOf(outcome: Outcome | undefined, answer: unknown): Verdic
   return outcome?.type === "completed" && isDeepStrictEqual(outcome.value, answer) ? "right" : "wrong";
 }
 
+/** Inputs that differ only in the order of their fields are the same. */
 function keyOf(tool: string, input: unknown): string {
-  return `${tool} ${JSON.stringify(input)}`;
+  const inOrder = (_: string, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return `${tool} ${JSON.stringify(input, inOrder)}`;
 }

@@ -15,7 +15,7 @@ import { cutText } from "../measures/truncate.ts";
 import type { CallResult } from "../models/model.ts";
 import { recordLastRequest } from "../models/wires/record-requests.ts";
 import type { RequestParts, Wire } from "../models/wires/wire.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
+import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 import { runComparison, type RanConversation, type RanTask, type Work } from "./run-comparison.ts";
 
@@ -43,6 +43,8 @@ export async function compare(work: Work, request: ComparisonRequest): Promise<C
   const { task, count, factors } = request;
   const ran = await runComparison(work, request);
   const wires: WireMeasure[] = [];
+  // Advice is by the same tokens as the figures that are shown.
+  const shown = request.wires.find(({ exact }) => exact) ?? request.wires[0];
   let measured: ReadonlyMap<Mode, Exchange> = new Map();
   for (const wire of request.wires) {
     const requests = await requestsOn(wire, ran, request);
@@ -52,7 +54,7 @@ export async function compare(work: Work, request: ComparisonRequest): Promise<C
       measureOf(mode, exchange, others.get(mode) ?? exchange, ran.verdicts.get(mode) ?? "unchecked", request),
     );
     wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors) });
-    measured = exchanges;
+    if (wire === shown) measured = exchanges;
     request.onProgress(wire.provider);
   }
   const { plan, direct, programmatic, notes } = ran;
@@ -155,9 +157,10 @@ function ratioOf(
   const headline = find(HEADLINE);
   if (!baseline) return { noRatio: "not to be done by direct calls" };
   if (!headline) return { noRatio: "not to be done by programs" };
-  for (const { mode, fits, answer } of [baseline, headline]) {
+  // What is wrong with the program comes first: that direct calls do not fit is no excuse for it.
+  for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };
-    if (answer === "wrong") return { noRatio: `${mode} has a wrong answer` };
+    if (answer !== "right") return { noRatio: `${mode} has ${answer === "wrong" ? "a wrong" : "an unchecked"} answer` };
   }
   const other = ({ spentOther }: ModeMeasure) => costOf(spentOther, factors).cached;
   return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
@@ -165,7 +168,7 @@ function ratioOf(
 
 /** What each tool returned, and how many such calls make a program worth its while. */
 function toolMeasures(
-  { direct }: RanTask,
+  { direct, verdicts }: RanTask,
   exchanges: ReadonlyMap<Mode, Exchange>,
   tools: ToolSet,
   factors: Factors,
@@ -180,13 +183,15 @@ function toolMeasures(
       byTool.set(call.tool, [...(byTool.get(call.tool) ?? []), measured]);
     }
   }
-  return [...byTool].map(([tool, calls]) => {
+  return [...byTool].flatMap(([name, calls]) => {
     const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
-    const careful = tools.get(tool)?.output ? "programmatic" : "programmatic+probe";
-    const programs = exchanges.get(careful);
+    const tool = tools.get(name);
+    // A program that does not do the task is cheap, and says nothing of its tools.
+    if (!tool || verdicts.get(HEADLINE) !== "right") return [];
+    const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(HEADLINE) : undefined;
     const from = programs && programsFrom(call, unlimited, programs, factors);
     return {
-      tool,
+      tool: name,
       calls: calls.length,
       resultTokens: call.read,
       ...(from === undefined ? {} : { programsFrom: from }),

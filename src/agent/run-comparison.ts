@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { PortcullisError } from "../errors.ts";
-import type { Mode, Verdict } from "../measures/comparison.ts";
+import { BASELINE, HEADLINE, type Mode, type Verdict } from "../measures/comparison.ts";
 import { cutText, cutValue } from "../measures/truncate.ts";
 import type { CallResult, Opening } from "../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
@@ -17,6 +16,7 @@ import { answerFrom, verdictOf } from "./answer-from.ts";
 import type { ComparisonRequest } from "./compare.ts";
 import { failingProgram, probingProgram } from "./comparison-programs.ts";
 import type { PlannedCall } from "./comparison-task.ts";
+import { harmless } from "./harmless.ts";
 import { openingFor } from "./opening.ts";
 import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
 
@@ -99,7 +99,7 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
     retried,
     verdicts,
     plan,
-    notes: notesOf(request, programmatic, layers, barred),
+    notes: notesOf(request, programmatic, probed, verdicts, barred),
   };
 }
 
@@ -173,18 +173,6 @@ function leftToPrograms(tool: Tool): Tool {
   return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
 }
 
-/** Every call is made several times over here, so what changes something each time is declared, and not done. */
-function harmless(tool: Tool): Tool {
-  if (tool.effect !== "write") return tool;
-  const handler = () => {
-    throw new PortcullisError(
-      "tool_failed",
-      `${tool.name} changes something, and a comparison makes every call several times: it is not done.`,
-    );
-  };
-  return { ...tool, output: undefined, approvable: false, needsApproval: () => false, handler };
-}
-
 function madeOf({ tool, input }: PlannedCall): MadeCall {
   return { tool, inputText: JSON.stringify(input) };
 }
@@ -212,20 +200,40 @@ function bestVerdict({ turns }: RanConversation, answer: unknown): Verdict {
 
 function notesOf(
   { task, wires }: ComparisonRequest,
-  { outcomes }: RanConversation,
-  layers: readonly (readonly MadeCall[])[],
+  { outcomes, layers }: RanConversation,
+  probed: RanConversation,
+  verdicts: ReadonlyMap<Mode, Verdict>,
   barred: readonly string[],
 ): string[] {
   const outcome = outcomes.at(-1);
   const calls = layers.flat().length;
+  const given = task.direct ?? layers;
   return [
     ...(outcome?.type === "completed"
       ? []
       : [`The program did not complete (${outcome?.type ?? "it was not run"}): mend it, then compare.`]),
+    ...(probed.outcomes[0]?.type === "completed"
+      ? []
+      : ["The program that looks at samples did not complete: a look that succeeds costs more."]),
     ...(barred.length > 0 ? [`Direct calls were not measured, for only programs may call ${barred.join(", ")}.`] : []),
-    ...(!task.direct && calls > 2 && layers.length === calls
+    ...(new Set([verdicts.get("programmatic"), verdicts.get(HEADLINE), verdicts.get("programmatic+retry")]).size > 1
       ? [
-          `The program makes its ${calls} calls one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
+          "The same program gave different answers: a tool, or the program, does not do the same each time. Give it data that stays, then compare.",
+        ]
+      : []),
+    ...(verdicts.get(BASELINE) === "unchecked"
+      ? [
+          "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",
+        ]
+      : []),
+    ...(given.flat().length > calls || given.length > layers.length
+      ? [
+          `The direct calls that were given are ${given.flat().length} in ${given.length} steps, the program makes ${calls} in ${layers.length}: a comparison with wasteful ones flatters the program.`,
+        ]
+      : []),
+    ...(!task.direct && layers.length > 2
+      ? [
+          `The program makes its ${calls.toLocaleString("en-US")} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
         ]
       : []),
     ...(wires.every(({ exact }) => exact)

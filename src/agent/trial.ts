@@ -1,14 +1,7 @@
 import { contextsOf } from "../measures/accounting.ts";
 import { exchangeOf, sum, type TokenCounter } from "../measures/exchange.ts";
 import type { Price } from "../measures/prices.ts";
-import {
-  AGREEMENT,
-  dollarsOf,
-  isRightAnswer,
-  type OfflineCheck,
-  type Trial,
-  type TrialMode,
-} from "../measures/trial.ts";
+import { AGREEMENT, isRightAnswer, type OfflineCheck, type Trial, type TrialMode } from "../measures/trial.ts";
 import type { Model } from "../models/model.ts";
 import { recordLastRequest } from "../models/wires/record-requests.ts";
 import type { Wire } from "../models/wires/wire.ts";
@@ -17,6 +10,7 @@ import type { AgentReport } from "./agent.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 import { openingFor } from "./opening.ts";
 import type { ProgramsOption, Transcript } from "./transcript.ts";
+import { withinDollars } from "./within-dollars.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
 export interface TrialRequest {
@@ -25,7 +19,7 @@ export interface TrialRequest {
   readonly model: Model;
   readonly wire: Wire;
   readonly price: Price;
-  /** Dollars that it may cost. A turn that is begun is finished. */
+  /** Dollars that it may cost. No turn is begun that could pass them. */
   readonly mostUsd: number;
   readonly maxTurns: number;
   readonly tools: ToolSet;
@@ -36,35 +30,30 @@ export interface TrialRequest {
   readonly signal: AbortSignal;
 }
 
+/** Cause of a trial that is void for want of money. */
+export const DOLLARS_SPENT = "the dollars that were left would not have paid for another turn";
+
 const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", programmatic: "local" };
 
 /** Gives a real model a task in one mode, and says what it took and whether it got it right. */
 export async function runTrial(
   request: TrialRequest,
 ): Promise<{ readonly trial: Trial; readonly transcript: Transcript }> {
-  const { task, mode, model, price, mostUsd, maxTurns, agent, signal } = request;
-  const spent = new AbortController();
-  let usd = 0;
+  const { task, mode, price, mostUsd, maxTurns, agent, signal } = request;
+  const paid = withinDollars(request.model, price, mostUsd);
   const since = performance.now();
   const report = await agent({
-    model,
+    model: paid.model,
     task: questionOf(task),
     programs: PROGRAMS[mode],
     maxTurns,
     maxTokens: Number.MAX_SAFE_INTEGER,
-    signal: AbortSignal.any([signal, spent.signal]),
-    onEvent: (event) => {
-      if (event.type !== "turn_ended") return;
-      usd += dollarsOf(event.usage, price);
-      // The next turn reads at least what this one has read.
-      const next = dollarsOf({ ...event.usage, outputTokens: 0, cachedInputTokens: 0 }, price);
-      if (usd + next > mostUsd) spent.abort();
-    },
+    signal,
   });
   signal.throwIfAborted();
   const { ending, answer, calls, transcript } = report;
   const offline = await checkOffline(request, report);
-  const cause = voidCause(mode, report, spent.signal.aborted);
+  const cause = voidCause(mode, report, paid.isSpent());
   const trial: Trial = {
     task: task.name,
     mode,
@@ -77,7 +66,7 @@ export async function runTrial(
     ms: performance.now() - since,
     usage: report.usage,
     rawUsage: [...request.rawUsage],
-    usd: dollarsOf(report.usage, price),
+    usd: paid.usd(),
     ...(offline === undefined ? {} : { offline }),
   };
   return { trial, transcript };
@@ -89,7 +78,7 @@ function questionOf({ question }: ComparisonTask): string {
 
 /** A trial says nothing of a mode that the model has not used. */
 function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boolean): string | undefined {
-  if (ending.type === "cancelled" && isSpent) return "the dollars were spent";
+  if (isSpent) return DOLLARS_SPENT;
   if (ending.type === "provider_failed") return ending.failure.message;
   const caller = mode === "direct" ? "direct" : "programmatic";
   return calls.some((call) => call.caller === caller) ? undefined : `no call was ${caller}`;

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runTrial } from "../agent/trial.ts";
+import { harmless } from "../agent/harmless.ts";
+import { DOLLARS_SPENT, runTrial } from "../agent/trial.ts";
 import { optionError } from "../errors.ts";
 import { countOnce } from "../measures/count-once.ts";
 import { type Price, priceOf, type PriceTable } from "../measures/prices.ts";
@@ -26,6 +26,7 @@ import { parseSandbox } from "./parse-sandbox.ts";
 import { table } from "./table.ts";
 import { recordUsage } from "./record-usage.ts";
 import { version } from "./version.ts";
+import { openOut, writeOut } from "./write-out.ts";
 
 export interface LiveOptions {
   readonly provider?: string;
@@ -44,6 +45,8 @@ interface LiveReport {
   readonly format: 1;
   readonly date: string;
   readonly portcullis: string;
+  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
+  readonly data: readonly string[];
   /** Provider and model. */
   readonly model: string;
   /** The prices that dollars were reckoned by. */
@@ -71,14 +74,30 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const bar = showBar(process.stderr, jobs.length * modes.length * repeat);
   const count = countOnce((text) => countTokens(text));
   const trials: Trial[] = [];
-  const { baseUrl, out } = options;
+  const { baseUrl, out = freshFolder() } = options;
+  const report = (): LiveReport => ({
+    format: 1,
+    date: new Date().toISOString().slice(0, 10),
+    portcullis: version,
+    data: dataOf(jobs),
+    model: `${provider}:${name}`,
+    prices: { date: prices.date, of: name, price },
+    maxUsd,
+    trials,
+    summary: summariseTrials(trials),
+  });
+  // A folder that cannot be written is told before anything is paid.
+  openOut(out);
   try {
     for (const { loaded, tools } of jobs) {
-      await using runtime = await createRuntime({ tools: await tools(), sandbox: parseSandbox(options.sandbox) });
+      await using runtime = await createRuntime({
+        tools: (await tools()).map(harmless),
+        sandbox: parseSandbox(options.sandbox),
+      });
       for (let round = 1; round <= repeat; round += 1) {
         for (const mode of modes) {
           const left = maxUsd - trials.reduce((sum, { usd }) => sum + usd, 0);
-          if (left <= 0) break;
+          if (left <= 0 || trials.at(-1)?.void === DOLLARS_SPENT) break;
           const usage = recordUsage();
           const model = parseModel(`${provider}:${name}`, {
             stream: false,
@@ -100,7 +119,9 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
             signal: cancelling.signal,
           });
           trials.push(trial);
-          if (out !== undefined) write(out, `live-${loaded.task.name}-${mode}-${round}.json`, transcript);
+          writeOut(out, `live-${loaded.task.name}-${mode}-${round}.json`, asText(transcript));
+          // What has been paid for is not to be lost with what comes after it.
+          writeOut(out, "live.json", asText(report()));
           bar.step(`${loaded.task.name}: ${mode} ${round}`);
         }
       }
@@ -110,24 +131,24 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   } finally {
     bar.end();
   }
-  const report: LiveReport = {
-    format: 1,
-    date: new Date().toISOString().slice(0, 10),
-    portcullis: version,
-    model: `${provider}:${name}`,
-    prices: { date: prices.date, of: name, price },
-    maxUsd,
-    trials,
-    summary: summariseTrials(trials),
-  };
-  if (out !== undefined) write(out, "live.json", report);
-  tell(report, jobs.length * modes.length * repeat, options);
+  writeOut(out, "live.json", asText(report()));
+  process.stderr.write(cleanText(`Kept in ${out}: live.json, and each conversation.\n`));
+  tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
-function write(folder: string, file: string, value: unknown): void {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, file), `${JSON.stringify(value, undefined, 2)}\n`);
+/** Figures are of certain data, and cannot be had again with others. */
+export function dataOf(jobs: readonly Job[]): readonly string[] {
+  return [...new Set(jobs.flatMap(({ data }) => data))];
+}
+
+/** A run that cost money is kept, whether anybody has asked for it or not, and in the place of no other. */
+function freshFolder(): string {
+  return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
+}
+
+function asText(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 function tell(report: LiveReport, planned: number, { json }: LiveOptions): void {
@@ -157,7 +178,7 @@ function tell(report: LiveReport, planned: number, { json }: LiveOptions): void 
     if (offline) process.stdout.write(`${cleanText(agreementText(task, mode, offline))}\n`);
   if (trials.length < planned)
     process.stdout.write(
-      `${planned - trials.length} of ${planned} trials were not begun: US$ ${maxUsd} were spent, or it was cancelled.\n`,
+      `${planned - trials.length} of ${planned} trials were not begun: what is left of US$ ${maxUsd} would not pay for them, or it was cancelled.\n`,
     );
 }
 

@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import {
   type CompareOptions,
@@ -13,21 +12,22 @@ import { ENVELOPE_TOKENS } from "../measures/exchange.ts";
 import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../measures/prices.ts";
 import { type BenchReport, type BenchSettings, reportFrom, type Sweep, sweepFrom } from "../measures/report.ts";
 import { reportMarkdown } from "../measures/report-markdown.ts";
-import { reportTables } from "../measures/report-tables.ts";
+import { reportNotes, reportTables } from "../measures/report-tables.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { createRuntime } from "../runtime.ts";
 import type { Tool } from "../tools/tool.ts";
 import { showBar } from "./bar.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { exampleFile, EXAMPLES, exampleTools, parseExamples } from "./examples.ts";
+import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { loadTools } from "./load-tools.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { table } from "./table.ts";
-import { benchLive, type LiveOptions } from "./bench-live.ts";
+import { benchLive, dataOf, type LiveOptions } from "./bench-live.ts";
 import { type LoadedTask, loadTask } from "./task-file.ts";
 import { version } from "./version.ts";
+import { openOut, writeOut } from "./write-out.ts";
 
 export interface BenchOptions extends LiveOptions {
   readonly live?: boolean;
@@ -52,6 +52,7 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   const settings = settingsOf(options);
   const jobs = await jobsOf(names, options);
   if (options.live) return benchLive(jobs, settings.compare.prices, options);
+  if (options.out !== undefined) openOut(options.out);
   using cancelling = cancelOnSignal();
   const steps = jobs.reduce((sum, { loaded }) => sum + STEPS_OF_TASK + loaded.sweep.length, 0);
   const bar = showBar(process.stderr, steps);
@@ -80,26 +81,33 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   } finally {
     bar.end();
   }
-  const report = reportFrom(new Date().toISOString().slice(0, 10), settings.report, comparisons, sweeps);
+  const report = reportFrom(
+    new Date().toISOString().slice(0, 10),
+    { ...settings.report, data: dataOf(jobs) },
+    comparisons,
+    sweeps,
+  );
   tell(report, options);
   return isRight(report) ? EXIT.completed : EXIT.failed;
 }
 
 interface Settings {
   readonly compare: CompareOptions & { readonly prices: PriceTable };
-  readonly report: BenchSettings;
+  readonly report: Omit<BenchSettings, "data">;
 }
 
 export interface Job {
   readonly loaded: LoadedTask;
   readonly tools: () => Promise<readonly Tool[]>;
+  /** Packages that its tools read, of an open task. */
+  readonly data: readonly string[];
 }
 
 async function jobsOf(names: readonly string[], { tools, task }: BenchOptions): Promise<readonly Job[]> {
   if (task !== undefined) {
     if (tools === undefined) throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
     if (names.length > 0) throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
-    return [{ loaded: await loadTask(task), tools: () => loadTools(tools) }];
+    return [{ loaded: await loadTask(task), tools: () => loadTools(tools), data: [] }];
   }
   if (tools !== undefined) throw new Failure(EXIT.usage, "--tools needs --task: the open tasks have their own tools.");
   const chosen = names.length > 0 ? parseExamples("bench", names) : EXAMPLES;
@@ -107,6 +115,7 @@ async function jobsOf(names: readonly string[], { tools, task }: BenchOptions): 
     chosen.map(async (name) => ({
       loaded: await loadTask(exampleFile(name, "task.json")),
       tools: () => exampleTools(name),
+      data: packagesOf(name),
     })),
   );
 }
@@ -149,9 +158,8 @@ function parseCount(option: string, text: string | undefined): number | undefine
 
 function tell(report: BenchReport, { out, json }: BenchOptions): void {
   if (out !== undefined) {
-    mkdirSync(out, { recursive: true });
-    writeFileSync(join(out, "report.json"), `${JSON.stringify(report)}\n`);
-    writeFileSync(join(out, "report.md"), reportMarkdown(report));
+    writeOut(out, "report.json", `${JSON.stringify(report)}\n`);
+    writeOut(out, "report.md", reportMarkdown(report));
   }
   if (json) {
     process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
@@ -167,6 +175,7 @@ function tell(report: BenchReport, { out, json }: BenchOptions): void {
         ),
       )}\n`,
     );
+  for (const note of reportNotes(report)) process.stdout.write(`\n${cleanText(note)}\n`);
 }
 
 /** Of such a column the digits are to stand under each other. */

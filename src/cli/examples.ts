@@ -41,8 +41,8 @@ export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> 
   }
 }
 
-/** What npm installs for an example. */
-function packagesOf(name: ExampleName): readonly string[] {
+/** What npm installs for an example: its data, each of one version. */
+export function packagesOf(name: ExampleName): readonly string[] {
   const { devDependencies } = JSON.parse(
     readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8"),
   ) as { readonly devDependencies: Readonly<Record<string, string>> };

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import { checkTask, type ComparisonTask, type PlannedCall } from "../agent/comparison-task.ts";
-import { describe, PortcullisError, refuseUnknownOptions } from "../errors.ts";
+import { describe, optionError, PortcullisError, refuseUnknownOptions } from "../errors.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { loadTools } from "./load-tools.ts";
@@ -29,13 +29,14 @@ export interface LoadedTask {
 }
 
 const FIELDS = ["question", "program", "answer", "direct", "best", "sweep"];
-/** Largest task file, in bytes. Its data belongs to the tools. */
+const SWEEP_FIELDS = ["question", "program", "values", "answers"];
+/** Largest task file or program, in bytes. */
 const FILE_BYTES = 16 * 1024 * 1024;
 
 /** Reads a task. Rejects with a sentence that names the file and what is wrong with it. */
 export async function loadTask(path: string): Promise<LoadedTask> {
   const file = resolve(path);
-  const written = parse(path, read(path, file)) as TaskFile;
+  const written = parse(path, read(path, file, path)) as TaskFile;
   const wrong = (what: string) => new Failure(EXIT.usage, `--task: ${path}: ${what}`);
   if (typeof written !== "object" || written === null || Array.isArray(written))
     throw wrong(`expected an object with question, program and answer, got ${describe(written)}.`);
@@ -51,10 +52,17 @@ export async function loadTask(path: string): Promise<LoadedTask> {
       ...(direct === undefined ? {} : { direct }),
       ...(best === undefined
         ? {}
-        : { best: { tools: await loadTools(besideFile(path, file, "best.tools", best.tools)), calls: best.calls } }),
+        : {
+            best: {
+              ...asFields("task.best", best),
+              tools: await loadTools(besideFile(path, file, "best.tools", asFields("task.best", best).tools)),
+            } as NonNullable<ComparisonTask["best"]>,
+          }),
     };
     checkTask(task);
-    return { task, sweep: sweep === undefined ? [] : sweepOf(path, file, name, sweep) };
+    if (sweep === undefined) return { task, sweep: [] };
+    refuseUnknownOptions("task.sweep", asFields("task.sweep", sweep), SWEEP_FIELDS);
+    return { task, sweep: sweepOf(path, file, name, sweep) };
   } catch (cause) {
     if (PortcullisError.is(cause)) throw wrong(cause.message);
     throw cause;
@@ -62,7 +70,8 @@ export async function loadTask(path: string): Promise<LoadedTask> {
 }
 
 function sweepOf(path: string, file: string, name: string, sweep: NonNullable<TaskFile["sweep"]>): LoadedTask["sweep"] {
-  const { question, values, answers = {} } = sweep;
+  const { question, values } = sweep;
+  const answers = sweep.answers === undefined ? {} : asFields("task.sweep.answers", sweep.answers);
   const program = readProgramOf(path, file, "sweep.program", sweep.program);
   const isRows = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
   if (typeof question !== "string" || !Array.isArray(values) || !values.every(isRows))
@@ -79,18 +88,26 @@ function sweepOf(path: string, file: string, name: string, sweep: NonNullable<Ta
   });
 }
 
+function asFields(field: string, value: object): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw optionError(field, "an object", value);
+  return value as Readonly<Record<string, unknown>>;
+}
+
 /** A task in a folder of its own has the folder's name, any other the file's. */
 function nameOf(file: string): string {
   const own = basename(file, extname(file));
   return own === "task" ? basename(dirname(file)) : own;
 }
 
-function read(path: string, file: string): string {
-  if (!existsSync(file)) throw new Failure(EXIT.usage, `--task: there is no file ${path}.`);
-  const bytes = readFileSync(file);
-  if (bytes.length > FILE_BYTES)
-    throw new Failure(EXIT.usage, `--task: ${path} has ${bytes.length} bytes, at most ${FILE_BYTES} are read.`);
-  return bytes.toString();
+/** Text of an ordinary file: of a directory there is none, and of a device no end. */
+function read(path: string, file: string, named: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  const wrong = (what: string) => new Failure(EXIT.usage, `--task: ${path}: ${what}`);
+  if (!found) throw wrong(`there is no file ${named}.`);
+  if (!found.isFile()) throw wrong(`${named} is no ordinary file. Name one.`);
+  if (found.size > FILE_BYTES)
+    throw wrong(`${named} has ${found.size} bytes, at most ${FILE_BYTES} are read. Data belongs to the tools.`);
+  return readFileSync(file, "utf8");
 }
 
 function parse(path: string, text: string): unknown {
@@ -102,7 +119,13 @@ function parse(path: string, text: string): unknown {
 }
 
 function readProgramOf(path: string, file: string, field: string, program: unknown): string {
-  return readFileSync(besideFile(path, file, field, program), "utf8");
+  const beside = besideFile(path, file, field, program);
+  if (beside.endsWith(".py"))
+    throw new Failure(
+      EXIT.usage,
+      `--task: ${path}: ${field}: ${String(program)} is Python, and comparisons are of programs in JavaScript. Write it in that.`,
+    );
+  return read(path, beside, String(program));
 }
 
 /** A file named in the task, as it lies in the sources or, made JavaScript, in the package. */

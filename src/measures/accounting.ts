@@ -14,7 +14,7 @@ export interface Spent {
   readonly definitions: number;
   /** Of `input`: what calls and programs gave back, over all turns. */
   readonly results: number;
-  /** Of `input`: what the turn before had read or written already, which a cache can hold. */
+  /** Of `input`: what the turn before had read already, which a cache can hold. */
   readonly cacheable: number;
 }
 

@@ -10,7 +10,8 @@ export const MODES = {
   "direct-truncated": "the same, each result cut at `cutTokens`, as many clients do",
   "direct-best-tool": "one tool made for such questions, called directly",
   programmatic: "one program, right at once: the best case",
-  "programmatic+probe": "the same after a program that looks at samples: what is compared with direct calls",
+  "programmatic+probe":
+    "the same after a program that looks at samples, and knows what to ask for: what is compared with direct calls",
   "programmatic+retry": "the same after a program that failed",
 } as const;
 

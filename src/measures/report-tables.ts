@@ -1,3 +1,4 @@
+import type { Cost } from "./accounting.ts";
 import {
   BASELINE,
   type Comparison,
@@ -21,11 +22,24 @@ export function reportTables(report: BenchReport): readonly ReportTable[] {
   const [first] = report.comparisons;
   const wire = first && leading(first)?.wire;
   return [
-    ...(wire === undefined ? [] : [tokensTable(report, wire), modesTable(report, wire)]),
+    ...(wire === undefined
+      ? []
+      : [tokensTable(report, wire), modesTable(report, wire, "cached"), modesTable(report, wire, "uncached")]),
     ...(report.summary.length > 1 ? [wiresTable(report)] : []),
     ...report.sweeps.map(sweepTable),
     ...(report.advice.length > 0 ? [adviceTable(report)] : []),
   ];
+}
+
+/** What the figures are not to be read without, each once. */
+export function reportNotes({ comparisons }: BenchReport): readonly string[] {
+  const notes = Map.groupBy(
+    comparisons.flatMap(({ task, notes: own }) => own.map((note) => ({ task, note }))),
+    ({ note }) => note,
+  );
+  return [...notes].map(([note, of]) =>
+    of.length > 1 && of.length === comparisons.length ? note : `${of.map(({ task }) => task).join(", ")}: ${note}`,
+  );
 }
 
 /** Where the tokens are: what the definitions take, which tool search could save, apart from what results take, which programs save. */
@@ -66,14 +80,15 @@ function tokensTable({ comparisons, settings }: BenchReport, wire: WireName): Re
   };
 }
 
-function modesTable({ comparisons, settings }: BenchReport, wire: WireName): ReportTable {
+function modesTable({ comparisons, settings }: BenchReport, wire: WireName, kind: keyof Cost): ReportTable {
   const modes = Object.keys(MODES) as Mode[];
+  const caching = kind === "cached" ? "with a cache: its prefix read at its price" : "without a cache";
   return {
-    title: `Cost of every mode, in tokens of uncached input (${wire}; cached prefix read at its price, output weighted; priced as ${settings.pricedAs}, prices of ${settings.pricesOf})`,
+    title: `Cost of every mode ${caching}, in tokens of uncached input (${wire}; output weighted; priced as ${settings.pricedAs}, prices of ${settings.pricesOf})`,
     head: ["task", ...modes],
     rows: comparisons.map((comparison) => [
       comparison.task,
-      ...modes.map((mode) => costText(find(on(comparison, wire), mode))),
+      ...modes.map((mode) => costText(find(on(comparison, wire), mode), kind)),
     ]),
   };
 }
@@ -104,10 +119,10 @@ function sweepTable({ task, wire, points, breakEven, breakEvenWithProbe }: Sweep
     rows: points.map(({ rows, calls, direct, programmatic, withProbe, right, fits }) => [
       number(rows),
       number(calls),
-      number(direct),
+      fits ? number(direct) : "does not fit",
       number(programmatic),
       number(withProbe),
-      right ? (fits ? "right" : "right, does not fit") : "WRONG",
+      right ? "right" : "WRONG",
     ]),
   };
 }
@@ -133,10 +148,10 @@ function gainText(measure: WireMeasure | undefined): string {
   return measure.ratio < 1 ? `${times(measure.ratio)} (direct wins)` : times(measure.ratio);
 }
 
-function costText(measure: ModeMeasure | undefined): string {
+function costText(measure: ModeMeasure | undefined, kind: keyof Cost): string {
   if (!measure) return "–";
   if (!measure.fits) return "does not fit";
-  return `${number(measure.cost.cached)}${measure.answer === "right" ? "" : ` (${measure.answer})`}`;
+  return `${number(measure.cost[kind])}${measure.answer === "right" ? "" : ` (${measure.answer})`}`;
 }
 
 function number(value: number | undefined): string {

@@ -8,7 +8,7 @@ export interface BenchReport {
   /** Day of the measurement, like 2026-11-20. */
   readonly date: string;
   readonly settings: BenchSettings;
-  /** Losses first: by ratio on the leading wire, and what has none at the end. */
+  /** Losses first: what programs do not do, then by ratio on the leading wire, and what direct calls do not do at the end. */
   readonly comparisons: readonly Comparison[];
   readonly sweeps: readonly Sweep[];
   readonly summary: readonly WireSummary[];
@@ -19,6 +19,8 @@ export interface BenchReport {
 export interface BenchSettings {
   readonly portcullis: string;
   readonly node: string;
+  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
+  readonly data: readonly string[];
   readonly encoding: string;
   readonly otherEncoding: string;
   readonly envelopeTokens: number;
@@ -96,7 +98,10 @@ export function reportFrom(
 }
 
 function rank(comparison: Comparison): number {
-  return leading(comparison)?.ratio ?? Number.POSITIVE_INFINITY;
+  const measure = leading(comparison);
+  const program = measure?.modes.find(({ mode }) => mode === HEADLINE);
+  const isLost = program !== undefined && (program.answer !== "right" || !program.fits);
+  return isLost ? 0 : (measure?.ratio ?? Number.POSITIVE_INFINITY);
 }
 
 /** The wire that is shown where there is room for one: the first whose tokens are no estimates. */
@@ -149,7 +154,8 @@ export function sweepFrom(
   task: string,
   runs: readonly { readonly rows: number; readonly comparison: Comparison }[],
 ): Sweep {
-  const points = runs.flatMap(({ rows, comparison }) => {
+  const inOrder = runs.toSorted((one, other) => one.rows - other.rows);
+  const points = inOrder.flatMap(({ rows, comparison }) => {
     const [measure] = comparison.wires;
     const costOf = (mode: Mode) => measure?.modes.find((one) => one.mode === mode);
     const direct = costOf(BASELINE);
@@ -169,8 +175,9 @@ export function sweepFrom(
       },
     ];
   });
-  const breakEven = crossing(points, ({ programmatic }) => programmatic);
-  const breakEvenWithProbe = crossing(points, ({ withProbe }) => withProbe);
+  const done = points.filter(({ right, fits }) => right && fits);
+  const breakEven = crossing(done, ({ programmatic }) => programmatic);
+  const breakEvenWithProbe = crossing(done, ({ withProbe }) => withProbe);
   return {
     task,
     wire: runs[0]?.comparison.wires[0]?.wire ?? "openai",
@@ -180,7 +187,7 @@ export function sweepFrom(
   };
 }
 
-/** Rows at which direct calls become dearer for good. */
+/** Rows at which direct calls become dearer for good, by points at which both did the task. */
 function crossing(points: readonly SweepPoint[], programs: (point: SweepPoint) => number): number | undefined {
   const ahead = (point: SweepPoint) => point.direct - programs(point);
   const after = points.findLastIndex((point) => ahead(point) <= 0) + 1;

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
+  agentAsTool,
+  type Caller,
   type Comparison,
   type ComparisonTask,
   type CompareOptions,
@@ -9,8 +11,11 @@ import {
   createRuntime,
   defineTool,
   type Mode,
+  type Opening,
+  scriptedModel,
   type Tool,
 } from "../../src/index.ts";
+import type { ModeMeasure } from "../../src/measures/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../src/measures/exchange.ts";
 
 const price = defineTool({
@@ -30,6 +35,8 @@ const TASK: ComparisonTask = {
     'const [a, b] = await Promise.all(["pen", "book"].map((thing) => tools.shop.price({ thing })));\nreturn a.euros + b.euros;',
   answer: 7,
 };
+
+const TASK_CALLS = [["pen", "book"].map((thing) => ({ tool: "shop.price", input: { thing } }))];
 
 async function compare(
   task: ComparisonTask,
@@ -139,6 +146,30 @@ describe("a small task worked out by hand", () => {
     },
   );
 
+  test("calls are made as many at once as is said, and the ratio is of cached costs, in each encoding by itself", async () => {
+    const best = { tools: [], calls: TASK_CALLS };
+    const comparison = await compare(
+      { ...TASK, best, question: "Was kosten ein Füllfederhalter und ein Wörterbuch?" },
+      { atOnce: 1, wires: ["openai"] },
+    );
+    const spent = (mode: Mode) => modeOf(comparison, mode).spent;
+    expect(spent("direct-parallel")).toEqual(spent("direct-seq"));
+    expect(
+      (["direct-parallel", "direct-truncated", "direct-best-tool", "direct-unlimited"] as const).map(
+        (mode) => spent(mode).turns,
+      ),
+    ).toEqual([3, 3, 3, 2]);
+
+    const [wire] = comparison.wires;
+    const direct = modeOf(comparison, "direct-parallel");
+    const program = modeOf(comparison, "programmatic+probe");
+    expect(wire?.ratio).toBe(direct.cost.cached / program.cost.cached);
+    const other = ({ spentOther: { input, cacheable, output } }: ModeMeasure) =>
+      cacheable * 0.1 + (input - cacheable) * 1.25 + output * 5;
+    expect(wire?.ratioOther).toBeCloseTo(other(direct) / other(program));
+    expect(wire?.ratioOther).not.toBeCloseTo(wire?.ratio ?? 0, 4);
+  });
+
   test("Claude's and Gemini's tokens are marked as estimates, and so are the notes", async () => {
     const { wires, notes } = await compare(TASK);
     expect(wires.map(({ wire, exact }) => [wire, exact])).toEqual([
@@ -168,7 +199,7 @@ describe("what may be claimed", () => {
 
   test("a context over the window does not fit, and gives no ratio", async () => {
     const { wires } = await compare(TASK, { windowTokens: 180, wires: ["openai"] });
-    expect(wires[0]).toMatchObject({ noRatio: "direct-parallel does not fit" });
+    expect(wires[0]).toMatchObject({ noRatio: "programmatic+probe does not fit" });
     expect(wires[0]?.ratio).toBeUndefined();
   });
 
@@ -219,6 +250,32 @@ describe("what may be claimed", () => {
     const comparison = await compare({ ...TASK, direct });
     expect(modeOf(comparison, "direct-parallel").answer).toBe("unchecked");
     expect(comparison).toMatchObject({ calls: 1, layers: 1 });
+    expect(comparison.notes.join()).toContain("let both make the same calls");
+    // Whoever may pad the direct calls may claim any ratio.
+    for (const wire of comparison.wires) {
+      expect(wire.noRatio).toBe("direct-parallel has an unchecked answer");
+      expect(wire.ratio).toBeUndefined();
+    }
+  });
+
+  test("the same input with its fields in another order is the same call", async () => {
+    const program = 'return (await tools.shop.sum({ one: "pen", other: "book" })).euros;';
+    const sum = defineTool({
+      ...base("shop.sum"),
+      input: z.object({ one: z.string(), other: z.string() }),
+      handler: ({ one, other }) => ({ euros: one.length + other.length }),
+    });
+    const direct = [[{ tool: "shop.sum", input: { other: "book", one: "pen" } }]];
+    expect(modeOf(await compare({ ...TASK, program, direct }, {}, [sum]), "direct-parallel").answer).toBe("right");
+  });
+
+  test("a program that is wrong is told as that where direct calls do not fit", async () => {
+    const list = defineTool({ ...base("shop.list"), input: z.object({}), handler: () => "thing ".repeat(3000) });
+    const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
+    const reason = async (answer: number) =>
+      (await compare({ ...task, answer }, { windowTokens: 2000, wires: ["openai"] }, [list])).wires[0]?.noRatio;
+    expect(await reason(18_000)).toBe("direct-parallel does not fit");
+    expect(await reason(1)).toBe("programmatic+probe has a wrong answer");
   });
 
   test("a tool made for the question is right where it returns the answer itself, and is declared in that mode only", async () => {
@@ -238,12 +295,95 @@ describe("what may be claimed", () => {
     expect(modeOf(wrong, "direct-best-tool").answer).toBe("wrong");
   });
 
+  test("a look at samples that fails is noted, for it is cheaper than one that succeeds", async () => {
+    const broken = defineTool({
+      ...base("shop.price"),
+      input: z.object({ thing: z.string() }),
+      handler: () => {
+        throw new Error("The shop is closed.");
+      },
+    });
+    const program = 'try { await tools.shop.price({ thing: "pen" }); } catch { return 7; }';
+    expect((await compare({ ...TASK, program }, {}, [broken])).notes.join()).toContain(
+      "looks at samples did not complete",
+    );
+    expect((await compare(TASK)).notes.join()).not.toContain("did not complete");
+  });
+
+  test("a tool that answers differently each time is noted, and gives no ratio", async () => {
+    let next = 6;
+    const counter = defineTool({ ...base("shop.next"), input: z.object({}), handler: () => (next += 1) });
+    const { wires, notes } = await compare({ ...TASK, program: "return tools.shop.next({});" }, {}, [counter]);
+    expect(wires[0]?.noRatio).toContain("wrong answer");
+    expect(notes.join()).toContain("Give it data that stays");
+    expect((await compare(TASK)).notes.join()).not.toContain("data that stays");
+  });
+
+  test("direct calls that are more than the program's, or in more steps, are noted", async () => {
+    const [calls = []] = TASK_CALLS;
+    const notes = async (direct: ComparisonTask["direct"]) =>
+      (await compare({ ...TASK, ...(direct && { direct }) }, { wires: ["openai"] })).notes;
+    expect(await notes(undefined)).toEqual([]);
+    expect(await notes([calls])).toEqual([]);
+    expect((await notes([[...calls, ...calls]])).join()).toContain("are 4 in 1 steps, the program makes 2 in 1");
+    expect((await notes(calls.map((call) => [call]))).join()).toContain("are 2 in 2 steps, the program makes 2 in 1");
+  });
+
   test("a program that makes its calls one by one is told that this decides what direct calls cost", async () => {
     const program =
       'let sum = 0; for (const thing of ["pen", "book", "rug"]) sum += (await tools.shop.price({ thing })).euros; return sum;';
     const { notes, layers } = await compare({ ...TASK, program, answer: 10 });
     expect(layers).toBe(3);
-    expect(notes.join()).toContain("one after the other");
+    expect(notes.join()).toContain("3 calls in 3 steps, one after the other");
+    const pairs =
+      'for (const thing of ["pen", "book", "rug"]) await Promise.all([0, 1].map(() => tools.shop.price({ thing }))); return 1;';
+    expect((await compare({ ...TASK, program: pairs, answer: 1 })).notes.join()).toContain("6 calls in 3 steps");
+  });
+
+  describe("advice on a tool", () => {
+    const list = (allowedCallers: readonly Caller[]) =>
+      defineTool({ ...base("shop.list"), input: z.object({}), allowedCallers, handler: () => "thing ".repeat(3000) });
+    const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
+
+    test("is by the tokens that are shown, which are no estimates", async () => {
+      const { tools } = await compare(task, {}, [list(["direct", "programmatic"])]);
+      const text = `[Result of shop.list, call call-1, 18002 bytes]\n${JSON.stringify("thing ".repeat(3000))}`;
+      expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: tokens([text], 1), programsFrom: 1 }]);
+    });
+
+    test("is by the program whose ratio is told, the one after a probe", async () => {
+      const comparison = await compare(TASK, { wires: ["openai"] });
+      const limit = modeOf(comparison, "programmatic+probe").cost.cached;
+      const from = comparison.tools[0]?.programsFrom ?? 0;
+      const costOf = async (count: number) => {
+        const direct = [Array.from({ length: count }, () => ({ tool: "shop.price", input: { thing: "pen" } }))];
+        return modeOf(await compare({ ...TASK, direct }, { wires: ["openai"] }), "direct-unlimited").cost.cached;
+      };
+      expect(await costOf(from + 1)).toBeGreaterThan(limit);
+      expect(await costOf(from - 2)).toBeLessThan(limit);
+    });
+
+    test("is by the median of its results", async () => {
+      const program = "for (const n of [900, 1, 30]) await tools.shop.some({ n }); return 1;";
+      const some = defineTool({
+        ...base("shop.some"),
+        input: z.object({ n: z.number() }),
+        handler: ({ n }) => "thing ".repeat(n),
+      });
+      const { tools } = await compare({ ...TASK, program, answer: 1 }, {}, [some]);
+      const text = `[Result of shop.some, call call-3, 182 bytes]\n${JSON.stringify("thing ".repeat(30))}`;
+      expect(tools).toMatchObject([{ calls: 3, resultTokens: tokens([text], 1) }]);
+    });
+
+    test("is not taken from a program that is wrong", async () => {
+      expect((await compare({ ...task, answer: 1 }, {}, [list(["direct", "programmatic"])])).tools).toEqual([]);
+    });
+
+    test("does not leave to programs what they may not call, or what is no tool", async () => {
+      const direct = [[{ tool: "shop.list", input: {} }], [{ tool: "shop.lost", input: {} }]];
+      const { tools } = await compare({ ...task, program: "return 18000;", direct }, {}, [list(["direct"]), price]);
+      expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: expect.any(Number) as number }]);
+    });
   });
 
   test("tools that only programs may call are not measured by direct calls", async () => {
@@ -261,18 +401,58 @@ describe("what may be claimed", () => {
 });
 
 describe("what is done", () => {
-  test("a tool that changes something each time is declared, and never run", async () => {
-    let written = 0;
-    const write = defineTool({
-      ...base("shop.buy"),
-      input: z.object({}),
-      effect: "write",
-      handler: () => (written += 1),
+  test("a tool that may be called both ways is declared in the one way that is measured", async () => {
+    const own = { ...price, allowedCallers: ["programmatic"] as const };
+    const both = modeOf(await compare(TASK), "programmatic").spent;
+    expect(both).toEqual(modeOf(await compare(TASK, {}, [own]), "programmatic").spent);
+  });
+
+  test("a probe does not call what is not done", async () => {
+    const buy = defineTool({ ...base("shop.buy"), input: z.object({}), effect: "write", handler: () => 1 });
+    const program = `try { await tools.shop.buy({}); } catch {}\n${TASK.program}`;
+    const outcomes: string[] = [];
+    await using runtime = await createRuntime({
+      tools: [price, buy],
+      sandbox: createMemorySandbox(),
+      onEvent: (event) => event.type === "execution_ended" && outcomes.push(event.ending.type),
     });
-    const program = "try { await tools.shop.buy({}); return 'bought'; } catch (error) { return error.code; }";
-    const comparison = await compare({ ...TASK, program, answer: "handler_failed" }, {}, [write]);
+    await runtime.compare({ ...TASK, program });
+    expect(outcomes.filter((outcome) => outcome === "failed")).toHaveLength(1);
+  });
+
+  test.each(["idempotent", "write"] as const)(
+    "a tool whose effect is %s is declared, and never run",
+    async (effect) => {
+      let written = 0;
+      const write = defineTool({
+        ...base("shop.buy"),
+        input: z.object({}),
+        effect,
+        handler: () => (written += 1),
+      });
+      const program = "try { await tools.shop.buy({}); return 'bought'; } catch (error) { return error.code; }";
+      const comparison = await compare({ ...TASK, program, answer: "handler_failed" }, {}, [write]);
+      expect(modeOf(comparison, "programmatic").answer).toBe("right");
+      expect(written).toBe(0);
+    },
+  );
+
+  test("an agent is declared, and its model never asked; whoever reads the error is told why", async () => {
+    const model = scriptedModel([]);
+    let asked = 0;
+    const watched = { ...model, converse: (opening: Opening) => ((asked += 1), model.converse(opening)) };
+    const agent = agentAsTool({
+      name: "help.ask",
+      description: "Knows things.",
+      model: watched,
+      tools: [price],
+      allowedCallers: ["direct", "programmatic"],
+    });
+    const program = 'try { await tools.help.ask({ task: "x" }); } catch (error) { return error.message; }';
+    const answer = "help.ask is an agent, and a measurement makes every call several times: it is not done.";
+    const comparison = await compare({ ...TASK, program, answer }, {}, [agent]);
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
-    expect(written).toBe(0);
+    expect(asked).toBe(0);
   });
 
   test("direct calls really pass the gate as direct, those of programs as programmatic", async () => {

@@ -1,18 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openingFor } from "../../src/agent/opening.ts";
-import { runTrial, type TrialRequest } from "../../src/agent/trial.ts";
+import { DOLLARS_SPENT, runTrial, type TrialRequest } from "../../src/agent/trial.ts";
 import {
   createMemorySandbox,
   createRuntime,
   countTokens,
   defineTool,
+  type Model,
   scriptedModel,
   type ScriptedStep,
 } from "../../src/index.ts";
 import { contextsOf } from "../../src/measures/accounting.ts";
 import { exchangeOf } from "../../src/measures/exchange.ts";
-import { isRightAnswer, summariseTrials, type Trial } from "../../src/measures/trial.ts";
+import { dollarsOf, isRightAnswer, summariseTrials, type Trial } from "../../src/measures/trial.ts";
 import { recordLastRequest } from "../../src/models/wires/record-requests.ts";
 import { openaiWire } from "../../src/models/wires/openai-wire.ts";
 
@@ -50,6 +51,24 @@ async function trial(script: readonly ScriptedStep[], changes: Partial<TrialRequ
   });
 }
 
+/** A model, and how many tokens each of its turns may write. */
+function watched(script: readonly ScriptedStep[]) {
+  const mostTokens: number[] = [];
+  const scripted = scriptedModel(script);
+  const model: Model = {
+    ...scripted,
+    async converse(opening) {
+      const conversation = await scripted.converse(opening);
+      return {
+        say: (text) => conversation.say(text),
+        answer: (results) => conversation.answer(results),
+        turn: (request) => (mostTokens.push(request.mostTokens), conversation.turn(request)),
+      };
+    },
+  };
+  return { mostTokens, model };
+}
+
 describe("a trial", () => {
   test("a right answer, with what it used: tokens, dollars, turns, calls", async () => {
     const { trial: one, transcript } = await trial([
@@ -76,13 +95,102 @@ describe("a trial", () => {
     expect(one.void).toBeUndefined();
   });
 
-  test("no turn is begun that is known to pass the dollars", async () => {
+  test("no turn is begun whose input would pass the dollars", async () => {
     const usage = { inputTokens: 900_000, outputTokens: 0 };
     const script = Array.from({ length: 5 }, () => ({ calls: CALLS, usage }));
     const { trial: one } = await trial(script, { mostUsd: 2 });
     // 0.9 a turn, and as much at least for the next, which reads it again.
-    expect(one).toMatchObject({ ending: "cancelled", void: "the dollars were spent" });
+    expect(one).toMatchObject({ ending: "cancelled", void: DOLLARS_SPENT });
     expect(one.usd).toBeCloseTo(1.8);
+  });
+
+  test("a turn may write no more than what is left pays for, and reads no more than it was given", async () => {
+    const { mostTokens, model } = watched([{ calls: CALLS, usage: { inputTokens: 5000, outputTokens: 6000 } }]);
+    const { trial: one } = await trial([], { model, mostUsd: 0.06 });
+    // Less than 60,000 / 5 for what the first request has of bytes, and after it 0.025 are left, of which 11,000 are read again.
+    expect(mostTokens[0]).toBeGreaterThan(10_000);
+    expect(mostTokens[0]).toBeLessThan(12_000);
+    expect(mostTokens[1]).toBeLessThanOrEqual((25_000 - 11_000) / 5);
+    expect(one.usd).toBeLessThanOrEqual(0.06);
+  });
+
+  test("without the dollars for one turn, none is asked", async () => {
+    const { mostTokens, model } = watched([{ text: "7" }]);
+    const { trial: one } = await trial([], { model, mostUsd: 0.001 });
+    expect(mostTokens).toEqual([]);
+    expect(one).toMatchObject({ void: DOLLARS_SPENT, usd: 0, turns: 0 });
+  });
+
+  test.each([0.05, 0.1, 0.3, 1])(
+    "of a model that makes a token of each byte and writes all it may, no turn passes US$ %d",
+    async (mostUsd) => {
+      let read = 0;
+      let written = 0;
+      const greedy: Model = {
+        name: "greedy",
+        hostsPrograms: false,
+        async converse(opening) {
+          let context = Buffer.byteLength(JSON.stringify(opening));
+          return {
+            say: (text) => void (context += Buffer.byteLength(text)),
+            answer: (results) => results.forEach(({ text }) => (context += Buffer.byteLength(text))),
+            async turn({ mostTokens }) {
+              const usage = { inputTokens: context, outputTokens: mostTokens, cachedInputTokens: 0 };
+              read += usage.inputTokens;
+              written += usage.outputTokens;
+              context += mostTokens;
+              const call = { type: "tool_call", id: `${read}`, tool: "shop.price", caller: "direct" } as const;
+              const calls = [{ ...call, inputText: JSON.stringify({ thing: "x".repeat(9000) }) }];
+              return { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage };
+            },
+          };
+        },
+      };
+      const echo = defineTool({
+        name: "shop.price",
+        description: "Says what it was told. ".repeat(500),
+        input: z.object({ thing: z.string() }),
+        allowedCallers: ["direct"],
+        effect: "read",
+        handler: ({ thing }) => thing,
+      });
+      await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
+      const { trial: one } = await trial([], {
+        model: greedy,
+        mostUsd,
+        tools: runtime.tools,
+        agent: (options) => runtime.agent(options),
+      });
+      expect(one).toMatchObject({ void: DOLLARS_SPENT });
+      expect((read + written * 5) / 1e6).toBeLessThanOrEqual(mostUsd);
+      expect((read + written * 5) / 1e6).toBeGreaterThan(mostUsd / 4);
+    },
+  );
+
+  test("what was cut off for want of dollars says nothing of its mode", async () => {
+    const cut = {
+      text: "7",
+      end: { type: "cut_off", reason: "length" },
+      usage: { inputTokens: 900, outputTokens: 9999 },
+    };
+    expect(
+      (await trial([{ calls: CALLS, usage: { inputTokens: 900 } }, cut as ScriptedStep], { mostUsd: 0.05 })).trial.void,
+    ).toBe(DOLLARS_SPENT);
+  });
+
+  test("a second turn reads at least what the first was weighed at, where nobody counts", async () => {
+    const usd = async (...script: ScriptedStep[]) => (await trial(script)).trial.usd;
+    const first = await usd({ text: "7" });
+    expect(await usd({ calls: CALLS }, { text: "7" })).toBeGreaterThan(2 * first + 16_000 / 1e6);
+  });
+
+  test("what a provider does not count is weighed at its most, and what it refuses costs nothing", async () => {
+    const dearest = (16_000 * 5) / 1e6;
+    expect((await trial([{ text: "7" }])).trial.usd).toBeGreaterThan(dearest);
+    const broken = { code: "interrupted", message: "It broke off." } as const;
+    expect((await trial([{ failure: broken }])).trial.usd).toBeGreaterThan(dearest);
+    const refused = { code: "overloaded", message: "Later.", status: 529 } as const;
+    expect((await trial([{ failure: refused }])).trial.usd).toBe(0);
   });
 
   test("a provider that fails makes it void, with the reason", async () => {
@@ -140,6 +248,12 @@ test.each([
   ["", false],
 ])("of the words %j the answer is right: %s", (words, right) => {
   expect(isRightAnswer(words, 7)).toBe(right);
+});
+
+test("what was not read from a cache is reckoned as written to one, where that is dearer", () => {
+  const usage = { inputTokens: 3_000_000, outputTokens: 1_000_000, cachedInputTokens: 1_000_000 };
+  expect(dollarsOf(usage, { ...PRICE, cacheWrite: 1.25 })).toBeCloseTo(2 * 1.25 + 0.1 + 5);
+  expect(dollarsOf(usage, { ...PRICE, cacheWrite: 0 })).toBeCloseTo(2 + 0.1 + 5);
 });
 
 test("a summary counts tokens for each right answer, leaves out what is void, and gives median and range", () => {

@@ -1,12 +1,16 @@
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import type { BenchReport } from "../../src/measures/report.ts";
 import { anthropicWire } from "../models/anthropic-wire.ts";
 import { geminiWire } from "../models/gemini-wire.ts";
 import { chatWire } from "../models/openai-chat-wire.ts";
 import { responsesWire } from "../models/openai-responses-wire.ts";
-import { serve, type Wire, type WireStep } from "../models/wire.ts";
+import { serve, type Wire, type WireStep, type WireTurn } from "../models/wire.ts";
 import { portcullis, root, start } from "./command.ts";
 
 vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
@@ -45,6 +49,7 @@ describe("a task of one's own", () => {
     const { code, stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", task, "--out", out]);
     expect([code, stderr]).toEqual([0, "my-task\n"]);
     expect(stdout).toMatch(/my-task +2 +22 .*direct wins/);
+    expect(stdout).toContain("my-task: Tokens of Claude and Gemini are estimates");
     const report = JSON.parse(readFileSync(join(out, "report.json"), "utf8")) as {
       comparisons: { wires: unknown[] }[];
     };
@@ -119,9 +124,12 @@ describe("a task of one's own", () => {
 });
 
 test("an open task is measured by its name", async () => {
-  const { code, stdout } = await portcullis(["bench", "capital"]);
+  const out = join(folder, "open");
+  const { code, stdout } = await portcullis(["bench", "capital", "--out", out]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/capital +1 +85 +42 .*direct wins/);
+  const { settings } = JSON.parse(readFileSync(join(out, "report.json"), "utf8")) as BenchReport;
+  expect(settings.data).toEqual([expect.stringMatching(/^world-countries@\d+\.\d+\.\d+$/)]);
 });
 
 test("SIGINT ends it with 130, and no report", async () => {
@@ -138,10 +146,13 @@ test("SIGINT ends it with 130, and no report", async () => {
   await new Promise((resolve) => child.stderr.once("data", resolve));
   child.kill("SIGINT");
   expect((await done).code).toBe(130);
-  expect(existsSync(out)).toBe(false);
+  expect(existsSync(join(out, "report.json"))).toBe(false);
 });
 
 describe("wrong use is told in a sentence, with exit code 2", () => {
+  write("program.py", "return 7\n");
+  write("vast.js", " ".repeat(17 * 1024 * 1024));
+  const SWEEP = { question: "?", program: "program.js", values: [1] };
   test.each([
     [["nowhere"], "capital, airports"],
     [["--task", task], "--task needs --tools"],
@@ -153,6 +164,19 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
     [["--tools", tools, "--task", write("odd.json", { ...TASK, anser: 1 })], "anser"],
     [["--tools", tools, "--task", write("lost.json", { ...TASK, program: "none.js" })], "there is no file none.js"],
     [["--tools", tools, "--task", write("number.json", { ...TASK, program: 1 })], "expected the path of a file"],
+    [["--tools", tools, "--task", folder], "is no ordinary file"],
+    [["--tools", tools, "--task", "/dev/zero"], "is no ordinary file"],
+    [["--tools", tools, "--task", write("endless.json", { ...TASK, program: "/dev/zero" })], "is no ordinary file"],
+    [["--tools", tools, "--task", write("within.json", { ...TASK, program: "." })], "is no ordinary file"],
+    [["--tools", tools, "--task", write("vast.json", { ...TASK, program: "vast.js" })], "at most"],
+    [["--tools", tools, "--task", write("python.json", { ...TASK, program: "program.py" })], "is Python"],
+    [["--tools", tools, "--task", write("best.json", { ...TASK, best: null })], "task.best: expected an object"],
+    [["--tools", tools, "--task", write("best2.json", { ...TASK, best: { tools, calss: [] } })], "calss"],
+    [["--tools", tools, "--task", write("null.json", { ...TASK, sweep: null })], "task.sweep: expected an object"],
+    [
+      ["--tools", tools, "--task", write("null2.json", { ...TASK, sweep: { ...SWEEP, answers: null } })],
+      "task.sweep.answers: expected an object",
+    ],
     [
       [
         "--tools",
@@ -171,6 +195,7 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
       ],
       "task.answer",
     ],
+    [["capital", "--out", join(task, "below")], "--out"],
     [["capital", "--window", "0"], "--window"],
     [["capital", "--prices", join(folder, "none.json")], "--prices"],
     [["capital", "--priced-as", "gpt-99"], "no price"],
@@ -222,7 +247,8 @@ describe("live", () => {
     await using served = await serve(wire, script);
     const asked = ["--provider", provider, "--model", model, "--base-url", served.url, "--prices", prices];
     const limits = options.includes("--max-usd") ? options : ["--max-usd", "1", "--repeat", "1", ...options];
-    const finished = await portcullis(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...limits]);
+    const command = ["bench", "--tools", tools, "--task", task, "--live", ...asked, ...limits];
+    const finished = await portcullis(command, "", { cwd: folder });
     return { ...finished, served };
   }
 
@@ -260,6 +286,60 @@ describe("live", () => {
     expect(stdout).toContain("my-task, direct: void, for no call was direct");
   });
 
+  test("what has been paid for is on disk, whatever becomes of the process", async () => {
+    const out = join(folder, "killed");
+    const replies = [...DIRECT.entries()].map(([number, step]) => responsesWire.json(step as WireTurn, number));
+    // Of the second trial nothing ever comes.
+    const server = createServer((_, response) => {
+      const reply = replies.shift();
+      if (reply !== undefined) response.setHeader("content-type", "application/json").end(JSON.stringify(reply));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", url, "--prices", prices];
+    const mode = ["--mode", "direct", "--repeat", "2", "--max-usd", "1", "--out", out];
+    const { child, finished } = start(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode]);
+    const done = finished();
+    await vi.waitFor(() => expect(readFileSync(join(out, "live.json"), "utf8")).toContain("rawUsage"), 20_000);
+    child.kill("SIGKILL");
+    await done;
+    server.closeAllConnections();
+    server.close();
+    expect(JSON.parse(readFileSync(join(out, "live.json"), "utf8"))).toMatchObject({
+      trials: [{ right: true }],
+      summary: [{ trials: 1, right: 1 }],
+    });
+  });
+
+  test("a run is kept in a folder of its own where none is named", async () => {
+    const { stderr } = await live(DIRECT, ["--mode", "direct"]);
+    const [, kept = ""] = /Kept in (bench.live-\S+): live\.json/.exec(stderr) ?? [];
+    expect(existsSync(join(folder, kept, "live-my-task-direct-1.json"))).toBe(true);
+    expect(readFileSync(join(folder, kept, "live.json"), "utf8")).toContain("rawUsage");
+  });
+
+  test("a folder that cannot be written is told before anything is asked", async () => {
+    const { code, stderr, served } = await live(DIRECT, ["--mode", "direct", "--out", join(task, "below")]);
+    expect([code, served.asked.length]).toEqual([2, 0]);
+    expect(stderr).toContain("--out");
+  });
+
+  test("a tool that changes something is declared, and not done", async () => {
+    const file = write(
+      "writing.mjs",
+      readFileSync(tools, "utf8")
+        .replace('effect: "read"', 'effect: "idempotent"')
+        .replace("({ euros: thing.length })", "(process.stderr.write('written'), { euros: 4 })"),
+    );
+    await using served = await serve(responsesWire, DIRECT);
+    const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", served.url, "--prices", prices];
+    const mode = ["--mode", "direct", "--repeat", "1", "--max-usd", "1"];
+    const command = ["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode];
+    const { stderr } = await portcullis(command, "", { cwd: folder });
+    expect(stderr).not.toContain("written");
+    expect(JSON.stringify(served.asked)).toContain("it is not done");
+  });
+
   test("a wrong answer is counted as one", async () => {
     const script: readonly WireStep[] = [{ calls: PRICES }, { text: "8" }];
     const { stdout } = await live(script, ["--mode", "direct"]);
@@ -268,7 +348,7 @@ describe("live", () => {
 
   test("no trial is begun once the dollars are spent, and that is said", async () => {
     const { stdout, served } = await live(DIRECT, ["--repeat", "5", "--mode", "direct", "--max-usd", "0.0000001"]);
-    expect(served.asked).toHaveLength(1);
+    expect(served.asked).toHaveLength(0);
     expect(stdout).toContain("4 of 5 trials were not begun");
   });
 });

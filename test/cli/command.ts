@@ -19,11 +19,13 @@ export interface StartOptions {
   readonly cli?: string;
   /** Where standard output goes, where it is not read; or that its reader has gone. */
   readonly stdout?: number | "gone";
+  /** Folder that it works in, where it is not this tree's. */
+  readonly cwd?: string;
 }
 
-export function start(args: readonly string[], { cli: file = cli, stdout: target }: StartOptions = {}) {
+export function start(args: readonly string[], { cli: file = cli, stdout: target, cwd = root }: StartOptions = {}) {
   const child = spawn(process.execPath, ["--conditions=portcullis-source", file, ...args], {
-    cwd: root,
+    cwd,
     stdio: ["pipe", typeof target === "number" ? target : "pipe", "pipe"],
   }) as ChildProcessWithoutNullStreams;
   if (target === "gone") child.stdout.destroy();

@@ -4,11 +4,12 @@ import type { Comparison, Mode, ModeMeasure } from "../../src/measures/compariso
 import type { Exchange } from "../../src/measures/exchange.ts";
 import { type BenchReport, type BenchSettings, reportFrom, sweepFrom } from "../../src/measures/report.ts";
 import { reportMarkdown } from "../../src/measures/report-markdown.ts";
-import { reportTables } from "../../src/measures/report-tables.ts";
+import { reportNotes, reportTables } from "../../src/measures/report-tables.ts";
 
 const SETTINGS: BenchSettings = {
   portcullis: "1.2.3",
   node: "24.0.0",
+  data: ["some-data@1.0.0"],
   encoding: "o200k_base",
   otherEncoding: "cl100k_base",
   envelopeTokens: 10,
@@ -65,13 +66,17 @@ describe("a report", () => {
     const none = comparison("huge", 1, 1, {
       wires: [{ wire: "openai", exact: true, modes: [], noRatio: "direct-parallel does not fit" }],
     });
+    const wrong = [measure("direct-parallel", 300), measure("programmatic+probe", 100, { answer: "wrong" })];
     const { comparisons } = report([
       none,
+      comparison("wrong", 1, 1, {
+        wires: [{ wire: "openai", exact: true, modes: wrong, noRatio: "programmatic+probe has a wrong answer" }],
+      }),
       comparison("won", 300, 100),
       comparison("lost", 50, 100),
       comparison("even", 100, 100),
     ]);
-    expect(comparisons.map(({ task }) => task)).toEqual(["lost", "even", "won", "huge"]);
+    expect(comparisons.map(({ task }) => task)).toEqual(["wrong", "lost", "even", "won", "huge"]);
   });
 
   test("gives the median and the worst over tasks, never a sum, and counts what was lost", () => {
@@ -104,13 +109,14 @@ describe("a report", () => {
     const modes = [
       measure("direct-seq", 5, { fits: false }),
       measure("direct-parallel", 6, { fits: false }),
-      measure("direct-truncated", 7, { answer: "wrong" }),
+      measure("direct-truncated", 7, { answer: "wrong", cost: { cached: 7, uncached: 70 } }),
       measure("direct-best-tool", 8, { answer: "unchecked" }),
       measure("programmatic+probe", 9),
     ];
     const wires = [{ wire: "openai" as const, exact: true, modes, noRatio: "direct-parallel does not fit" }];
-    const [tokens, costs] = reportTables(report([comparison("one", 1, 1, { wires })]));
+    const [tokens, costs, uncached] = reportTables(report([comparison("one", 1, 1, { wires })]));
     expect(tokens?.rows[0]?.at(-1)).toBe("direct-parallel does not fit");
+    expect(uncached?.rows[0]?.[4]).toBe("70 (wrong)");
     expect(costs?.rows[0]).toEqual([
       "one",
       "does not fit",
@@ -139,6 +145,15 @@ describe("a report", () => {
     expect(text).toContain("| a \\| b c | 3 |");
     expect(text).toContain("- a | b\nc: Mind this.");
     expect(text).toContain("no model was asked");
+    expect(text).toContain("Data: some-data@1.0.0.");
+  });
+
+  test("has a note that is of several tasks once", () => {
+    const notes = (task: string, ...own: string[]) => comparison(task, 1, 1, { notes: own });
+    expect(reportNotes(report([notes("a", "All.", "Two."), notes("b", "All.", "Two."), notes("c", "All.")]))).toEqual([
+      "All.",
+      "a, b: Two.",
+    ]);
   });
 
   test("advises on a tool by the task with most of its calls", () => {
@@ -169,6 +184,26 @@ describe("a sweep", () => {
   test("crosses nowhere where direct calls stay cheaper, and at its first point where they never are", () => {
     expect(points([1, 10, 100], [2, 20, 100]).breakEvenWithProbe).toBeUndefined();
     expect(points([3, 200, 100], [4, 300, 100]).breakEvenWithProbe).toBe(3);
+  });
+
+  test("does not cross where an answer is wrong or a context does not fit, and shows no cost of that", () => {
+    const at = (rows: number, direct: number, changes: Partial<ModeMeasure>) => {
+      const modes = [
+        measure("direct-parallel", direct, changes),
+        measure("programmatic", 50),
+        measure("programmatic+probe", 100),
+      ];
+      return { rows, comparison: comparison(`${rows}`, 1, 1, { wires: [{ wire: "openai", exact: true, modes }] }) };
+    };
+    const sweep = sweepFrom("joined", [at(4, 120, { fits: false }), at(2, 40, {}), at(3, 110, { answer: "wrong" })]);
+    expect(sweep.points.map(({ rows }) => rows)).toEqual([2, 3, 4]);
+    expect([sweep.breakEven, sweep.breakEvenWithProbe]).toEqual([undefined, undefined]);
+    const table = reportTables(reportFrom("2026-11-20", SETTINGS, [], [sweep]))[0];
+    expect(table?.rows.map((row) => [row[2], row.at(-1)])).toEqual([
+      ["40", "right"],
+      ["110", "WRONG"],
+      ["does not fit", "right"],
+    ]);
   });
 
   test("counts the last crossing, where there are several", () => {

@@ -1,0 +1,26 @@
+import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { EXIT } from "./exit-code.ts";
+import { Failure } from "./failure.ts";
+
+/** Makes the folder that `--out` names. Throws where nothing can be written there, which nobody wants to learn at the end. */
+export function openOut(folder: string): void {
+  guard(folder, () => {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  });
+}
+
+export function writeOut(folder: string, file: string, text: string): void {
+  guard(folder, () => writeFileSync(join(folder, file), text));
+}
+
+function guard(folder: string, work: () => void): void {
+  try {
+    work();
+  } catch (cause) {
+    throw new Failure(EXIT.usage, `--out: ${folder} cannot be written: ${(cause as Error).message}. Name another.`, {
+      cause,
+    });
+  }
+}
