@@ -88,7 +88,10 @@ program
   .command("bench")
   .description("measure what programs save against direct calls, with no provider asked")
   .argument("[task...]", "open tasks that come with the package; all by default")
-  .option("--task <file>", "a task of your own, as JSON: examples/README.md says how it is written")
+  .option(
+    "--task <file>",
+    "a task of your own, as JSON (examples/README.md says how it is written), or names of open tasks: a,b",
+  )
   .option("--tools <module>", "its tools: a module whose default export is an array of tools")
   .option("--sandbox <name>", "where programs run: isolate or docker", "isolate")
   .option("--at-once <number>", "calls that a model makes at once", "10")

@@ -3,8 +3,8 @@ export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from
 export { type AgentReport } from "./agent/agent.ts";
 export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
-export type { CompareOptions } from "./agent/compare-options.ts";
-export type { ComparisonTask, PlannedCall } from "./agent/comparison-task.ts";
+export type { CompareOptions } from "./agent/comparison/compare-options.ts";
+export type { ComparisonTask, PlannedCall } from "./agent/comparison/comparison-task.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
 export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";

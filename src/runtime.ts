@@ -9,8 +9,8 @@ import {
   programsFor,
 } from "./agent/agent-options.ts";
 import { compare } from "./agent/compare.ts";
-import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./agent/compare-options.ts";
-import { checkTask, type ComparisonTask } from "./agent/comparison-task.ts";
+import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./agent/comparison/compare-options.ts";
+import { checkTask, type ComparisonTask } from "./agent/comparison/comparison-task.ts";
 import type { AgentEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";

@@ -16,24 +16,9 @@ import type { CallResult } from "../models/model.ts";
 import { recordLastRequest } from "../models/wires/record-requests.ts";
 import type { RequestParts, Wire } from "../models/wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import type { ComparisonTask } from "./comparison-task.ts";
-import { runComparison, type RanConversation, type RanTask, type Work } from "./run-comparison.ts";
-
-export interface ComparisonRequest {
-  readonly task: ComparisonTask;
-  readonly wires: readonly Wire[];
-  /** Calls that a model makes at once, as `direct-parallel` has it. */
-  readonly atOnce: number;
-  /** Tokens that are left of each result in `direct-truncated`. */
-  readonly cutTokens: number;
-  /** Tokens that a context may have. */
-  readonly windowTokens: number;
-  readonly factors: Factors;
-  /** Of the encoding that is reported, and of another, to show that the choice matters little. */
-  readonly count: TokenCounter;
-  readonly countOther: TokenCounter;
-  readonly onProgress: (done: string) => void;
-}
+import type { ComparisonRequest, Work } from "./comparison/comparison-request.ts";
+import type { RanConversation, RanTask } from "./comparison/ran-task.ts";
+import { runComparison } from "./comparison/run-comparison.ts";
 
 /**
  * Does a task both ways and says what each passes through a model, on each provider's wire. All programs and all calls

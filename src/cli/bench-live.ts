@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { harmless } from "../agent/harmless.ts";
-import { DOLLARS_SPENT, runTrial } from "../agent/trial.ts";
+import { harmless } from "../agent/comparison/harmless.ts";
+import { DOLLARS_SPENT, runTrial } from "../agent/comparison/trial.ts";
 import { optionError } from "../errors.ts";
 import { countOnce } from "../measures/count-once.ts";
 import { type Price, priceOf, type PriceTable } from "../measures/prices.ts";
@@ -16,7 +16,7 @@ import { WIRES } from "../models/wires/wires.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { createRuntime } from "../runtime.ts";
 import { countTokens } from "../tools/count-tokens.ts";
-import type { Job } from "./bench.ts";
+import { dataOf, type Job } from "./bench-jobs.ts";
 import { showBar } from "./bar.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
@@ -135,11 +135,6 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   process.stderr.write(cleanText(`Kept in ${out}: live.json, and each conversation.\n`));
   tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
-}
-
-/** Figures are of certain data, and cannot be had again with others. */
-export function dataOf(jobs: readonly Job[]): readonly string[] {
-  return [...new Set(jobs.flatMap(({ data }) => data))];
 }
 
 /** A run that cost money is kept, whether anybody has asked for it or not, and in the place of no other. */

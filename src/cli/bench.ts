@@ -5,7 +5,7 @@ import {
   DEFAULT_AT_ONCE,
   DEFAULT_CUT_TOKENS,
   DEFAULT_WINDOW_TOKENS,
-} from "../agent/compare-options.ts";
+} from "../agent/comparison/compare-options.ts";
 import { optionError } from "../errors.ts";
 import type { Comparison } from "../measures/comparison.ts";
 import { ENVELOPE_TOKENS } from "../measures/exchange.ts";
@@ -15,17 +15,14 @@ import { reportMarkdown } from "../measures/report-markdown.ts";
 import { reportNotes, reportTables } from "../measures/report-tables.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { createRuntime } from "../runtime.ts";
-import type { Tool } from "../tools/tool.ts";
 import { showBar } from "./bar.ts";
+import { dataOf, jobsOf } from "./bench-jobs.ts";
+import { benchLive, type LiveOptions } from "./bench-live.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
-import { loadTools } from "./load-tools.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { table } from "./table.ts";
-import { benchLive, dataOf, type LiveOptions } from "./bench-live.ts";
-import { type LoadedTask, loadTask } from "./task-file.ts";
 import { version } from "./version.ts";
 import { openOut, writeOut } from "./write-out.ts";
 
@@ -94,30 +91,6 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
 interface Settings {
   readonly compare: CompareOptions & { readonly prices: PriceTable };
   readonly report: Omit<BenchSettings, "data">;
-}
-
-export interface Job {
-  readonly loaded: LoadedTask;
-  readonly tools: () => Promise<readonly Tool[]>;
-  /** Packages that its tools read, of an open task. */
-  readonly data: readonly string[];
-}
-
-async function jobsOf(names: readonly string[], { tools, task }: BenchOptions): Promise<readonly Job[]> {
-  if (task !== undefined) {
-    if (tools === undefined) throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
-    if (names.length > 0) throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
-    return [{ loaded: await loadTask(task), tools: () => loadTools(tools), data: [] }];
-  }
-  if (tools !== undefined) throw new Failure(EXIT.usage, "--tools needs --task: the open tasks have their own tools.");
-  const chosen = names.length > 0 ? parseExamples("bench", names) : EXAMPLES;
-  return Promise.all(
-    chosen.map(async (name) => ({
-      loaded: await loadTask(exampleFile(name, "task.json")),
-      tools: () => exampleTools(name),
-      data: packagesOf(name),
-    })),
-  );
 }
 
 function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions): Settings {

@@ -1,17 +1,17 @@
-import { contextsOf } from "../measures/accounting.ts";
-import { exchangeOf, sum, type TokenCounter } from "../measures/exchange.ts";
-import type { Price } from "../measures/prices.ts";
-import { AGREEMENT, isRightAnswer, type OfflineCheck, type Trial, type TrialMode } from "../measures/trial.ts";
-import type { Model } from "../models/model.ts";
-import { recordLastRequest } from "../models/wires/record-requests.ts";
-import type { Wire } from "../models/wires/wire.ts";
-import type { AgentOptions } from "./agent-options.ts";
-import type { AgentReport } from "./agent.ts";
+import { contextsOf } from "../../measures/accounting.ts";
+import { exchangeOf, sum, type TokenCounter } from "../../measures/exchange.ts";
+import type { Price } from "../../measures/prices.ts";
+import { AGREEMENT, isRightAnswer, type OfflineCheck, type Trial, type TrialMode } from "../../measures/trial.ts";
+import type { Model } from "../../models/model.ts";
+import { recordLastRequest } from "../../models/wires/record-requests.ts";
+import type { Wire } from "../../models/wires/wire.ts";
+import type { AgentOptions } from "../agent-options.ts";
+import type { AgentReport } from "../agent.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
-import { openingFor } from "./opening.ts";
-import type { ProgramsOption, Transcript } from "./transcript.ts";
+import { openingFor } from "../opening.ts";
+import type { ProgramsOption, Transcript } from "../transcript.ts";
 import { withinDollars } from "./within-dollars.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
 
 export interface TrialRequest {
   readonly task: ComparisonTask;

@@ -1,6 +1,6 @@
-import { dollarsOf } from "../measures/trial.ts";
-import type { Price } from "../measures/prices.ts";
-import type { CallResult, Model, ModelUsage, TurnReply } from "../models/model.ts";
+import { dollarsOf } from "../../measures/trial.ts";
+import type { Price } from "../../measures/prices.ts";
+import type { CallResult, Model, ModelUsage, TurnReply } from "../../models/model.ts";
 
 /** A model that is asked only what can be paid for. */
 export interface PaidModel {

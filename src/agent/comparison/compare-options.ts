@@ -1,13 +1,13 @@
-import { optionError } from "../errors.ts";
-import { factorsOf } from "../measures/accounting.ts";
-import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "../measures/prices.ts";
-import { type Wire, type WireName } from "../models/wires/wire.ts";
-import { WIRES } from "../models/wires/wires.ts";
-import { countTokens } from "../tools/count-tokens.ts";
-import { checkCount } from "./agent-options.ts";
-import type { ComparisonRequest } from "./compare.ts";
+import { optionError } from "../../errors.ts";
+import { factorsOf } from "../../measures/accounting.ts";
+import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "../../measures/prices.ts";
+import { type Wire, type WireName } from "../../models/wires/wire.ts";
+import { WIRES } from "../../models/wires/wires.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { checkCount } from "../agent-options.ts";
+import type { ComparisonRequest } from "./comparison-request.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
-import { countOnce } from "../measures/count-once.ts";
+import { countOnce } from "../../measures/count-once.ts";
 
 export interface CompareOptions {
   /** Providers whose requests are counted; all four by default. */

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import { PortcullisError } from "../errors.ts";
-import { Gate } from "../gate/gate.ts";
-import { createMemoryJournal } from "../journal/memory-journal.ts";
-import type { Verdict } from "../measures/comparison.ts";
-import type { CallResult } from "../models/model.ts";
-import type { Outcome } from "../output/report.ts";
-import { reportOf } from "../output/report.ts";
-import { execute } from "../programs/execute.ts";
-import { jsonSchema } from "../tools/schema.ts";
-import { ToolSet } from "../tools/tool-set.ts";
+import { PortcullisError } from "../../errors.ts";
+import { Gate } from "../../gate/gate.ts";
+import { createMemoryJournal } from "../../journal/memory-journal.ts";
+import type { Verdict } from "../../measures/comparison.ts";
+import type { CallResult } from "../../models/model.ts";
+import type { Outcome } from "../../output/report.ts";
+import { reportOf } from "../../output/report.ts";
+import { execute } from "../../programs/execute.ts";
+import { jsonSchema } from "../../tools/schema.ts";
+import { ToolSet } from "../../tools/tool-set.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
-import type { Work } from "./run-comparison.ts";
-import type { TranscriptTurn } from "./transcript.ts";
+import type { Work } from "./comparison-request.ts";
+import type { TranscriptTurn } from "../transcript.ts";
 
 /**
  * Whether the right answer follows from what direct calls returned: the task's program is run over their results and

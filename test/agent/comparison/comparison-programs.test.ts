@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failingProgram, probingProgram } from "../../src/agent/comparison-programs.ts";
+import { failingProgram, probingProgram } from "../../../src/agent/comparison/comparison-programs.ts";
 
 async function run(source: string, tools: unknown): Promise<unknown> {
   const AsyncFunction = (async () => {}).constructor as new (

@@ -1,4 +1,4 @@
-import type { MadeCall } from "../programs/calls-of.ts";
+import type { MadeCall } from "../../programs/calls-of.ts";
 
 /** UTF-16 code units of each sample that a probing program looks at. */
 const SAMPLE_LENGTH = 600;

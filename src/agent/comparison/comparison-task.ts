@@ -1,5 +1,5 @@
-import { optionError, refuseUnknownOptions } from "../errors.ts";
-import type { Tool } from "../tools/tool.ts";
+import { optionError, refuseUnknownOptions } from "../../errors.ts";
+import type { Tool } from "../../tools/tool.ts";
 
 /** A question with a program that answers it: what is asked both ways. */
 export interface ComparisonTask {

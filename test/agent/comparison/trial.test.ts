@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openingFor } from "../../src/agent/opening.ts";
-import { DOLLARS_SPENT, runTrial, type TrialRequest } from "../../src/agent/trial.ts";
+import { openingFor } from "../../../src/agent/opening.ts";
+import { DOLLARS_SPENT, runTrial, type TrialRequest } from "../../../src/agent/comparison/trial.ts";
 import {
   createMemorySandbox,
   createRuntime,
@@ -10,12 +10,12 @@ import {
   type Model,
   scriptedModel,
   type ScriptedStep,
-} from "../../src/index.ts";
-import { contextsOf } from "../../src/measures/accounting.ts";
-import { exchangeOf } from "../../src/measures/exchange.ts";
-import { dollarsOf, isRightAnswer, summariseTrials, type Trial } from "../../src/measures/trial.ts";
-import { recordLastRequest } from "../../src/models/wires/record-requests.ts";
-import { openaiWire } from "../../src/models/wires/openai-wire.ts";
+} from "../../../src/index.ts";
+import { contextsOf } from "../../../src/measures/accounting.ts";
+import { exchangeOf } from "../../../src/measures/exchange.ts";
+import { dollarsOf, isRightAnswer, summariseTrials, type Trial } from "../../../src/measures/trial.ts";
+import { recordLastRequest } from "../../../src/models/wires/record-requests.ts";
+import { openaiWire } from "../../../src/models/wires/openai-wire.ts";
 
 const price = defineTool({
   name: "shop.price",

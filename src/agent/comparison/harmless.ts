@@ -1,6 +1,6 @@
-import { PortcullisError } from "../errors.ts";
-import type { Tool } from "../tools/tool.ts";
-import { isAgentTool } from "./agent-as-tool.ts";
+import { PortcullisError } from "../../errors.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { isAgentTool } from "../agent-as-tool.ts";
 
 /**
  * A tool that may be called in a measurement, which makes every call several times: what changes something is declared,

@@ -1,55 +1,25 @@
 import { isDeepStrictEqual } from "node:util";
-import { BASELINE, HEADLINE, type Mode, type Verdict } from "../measures/comparison.ts";
-import { cutText, cutValue } from "../measures/truncate.ts";
-import type { CallResult, Opening } from "../models/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../models/scripted.ts";
-import { Gate } from "../gate/gate.ts";
-import { createMemoryJournal } from "../journal/memory-journal.ts";
-import type { Outcome } from "../output/report.ts";
-import { callsOf, type MadeCall } from "../programs/calls-of.ts";
-import { LIMIT_RULES, type Limits, resolveLimits } from "../programs/limits.ts";
-import type { Tool } from "../tools/tool.ts";
-import { isVisible, ToolSet } from "../tools/tool-set.ts";
-import { runAgent } from "./agent.ts";
-import type { AgentHost } from "./agent-as-tool.ts";
+import type { Mode, Verdict } from "../../measures/comparison.ts";
+import { cutText, cutValue } from "../../measures/truncate.ts";
+import type { CallResult } from "../../models/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
+import { Gate } from "../../gate/gate.ts";
+import { createMemoryJournal } from "../../journal/memory-journal.ts";
+import type { Outcome } from "../../output/report.ts";
+import { callsOf, type MadeCall } from "../../programs/calls-of.ts";
+import { LIMIT_RULES, type Limits, resolveLimits } from "../../programs/limits.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { isVisible, ToolSet } from "../../tools/tool-set.ts";
+import { runAgent } from "../agent.ts";
 import { answerFrom, verdictOf } from "./answer-from.ts";
-import type { ComparisonRequest } from "./compare.ts";
+import { notesOf } from "./comparison-notes.ts";
+import type { ComparisonRequest, Work } from "./comparison-request.ts";
 import { failingProgram, probingProgram } from "./comparison-programs.ts";
 import type { PlannedCall } from "./comparison-task.ts";
 import { harmless } from "./harmless.ts";
-import { openingFor } from "./opening.ts";
-import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
-
-/** Where a comparison takes place: the same sandbox and rules as everything else of a runtime. */
-export interface Work extends AgentHost {
-  readonly signal: AbortSignal;
-}
-
-/** A conversation as it was had. */
-export interface RanConversation {
-  readonly opening: Opening;
-  readonly turns: readonly TranscriptTurn[];
-  /** Of its programs, in order. */
-  readonly outcomes: readonly Outcome[];
-  /** Calls of its last program. */
-  readonly layers: readonly (readonly MadeCall[])[];
-  /** UTF-8 bytes of JSON that tools returned. */
-  readonly resultBytes: number;
-}
-
-/** A task done both ways. */
-export interface RanTask {
-  /** All calls that need no answer of each other in one turn. Undefined where one of them may not be made directly. */
-  readonly direct: RanConversation | undefined;
-  readonly best: RanConversation | undefined;
-  readonly programmatic: RanConversation;
-  readonly probed: RanConversation;
-  readonly retried: RanConversation;
-  readonly verdicts: ReadonlyMap<Mode, Verdict>;
-  /** Direct calls, in layers. */
-  readonly plan: readonly (readonly MadeCall[])[];
-  readonly notes: readonly string[];
-}
+import { openingFor } from "../opening.ts";
+import type { RanConversation, RanTask } from "./ran-task.ts";
+import type { ProgramsOption } from "../transcript.ts";
 
 /** Has every conversation of a comparison, and works out what can be answered from what each returned. */
 export async function runComparison(work: Work, request: ComparisonRequest): Promise<RanTask> {
@@ -196,48 +166,4 @@ function leftOf(result: CallResult, { cutTokens, count }: ComparisonRequest): un
 function bestVerdict({ turns }: RanConversation, answer: unknown): Verdict {
   const last = turns.flatMap(({ results }) => results).at(-1);
   return last && !last.isError && isDeepStrictEqual(valueOf(last), answer) ? "right" : "wrong";
-}
-
-function notesOf(
-  { task, wires }: ComparisonRequest,
-  { outcomes, layers }: RanConversation,
-  probed: RanConversation,
-  verdicts: ReadonlyMap<Mode, Verdict>,
-  barred: readonly string[],
-): string[] {
-  const outcome = outcomes.at(-1);
-  const calls = layers.flat().length;
-  const given = task.direct ?? layers;
-  return [
-    ...(outcome?.type === "completed"
-      ? []
-      : [`The program did not complete (${outcome?.type ?? "it was not run"}): mend it, then compare.`]),
-    ...(probed.outcomes[0]?.type === "completed"
-      ? []
-      : ["The program that looks at samples did not complete: a look that succeeds costs more."]),
-    ...(barred.length > 0 ? [`Direct calls were not measured, for only programs may call ${barred.join(", ")}.`] : []),
-    ...(new Set([verdicts.get("programmatic"), verdicts.get(HEADLINE), verdicts.get("programmatic+retry")]).size > 1
-      ? [
-          "The same program gave different answers: a tool, or the program, does not do the same each time. Give it data that stays, then compare.",
-        ]
-      : []),
-    ...(verdicts.get(BASELINE) === "unchecked"
-      ? [
-          "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",
-        ]
-      : []),
-    ...(given.flat().length > calls || given.length > layers.length
-      ? [
-          `The direct calls that were given are ${given.flat().length} in ${given.length} steps, the program makes ${calls} in ${layers.length}: a comparison with wasteful ones flatters the program.`,
-        ]
-      : []),
-    ...(!task.direct && layers.length > 2
-      ? [
-          `The program makes its ${calls.toLocaleString("en-US")} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
-        ]
-      : []),
-    ...(wires.every(({ exact }) => exact)
-      ? []
-      : ["Tokens of Claude and Gemini are estimates: their encodings are not public."]),
-  ];
 }
