@@ -23,6 +23,7 @@ import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { table } from "./table.ts";
+import type { LoadedTask } from "./task-file.ts";
 import { version } from "./version.ts";
 import { openOut, writeOut } from "./write-out.ts";
 
@@ -37,8 +38,10 @@ export interface BenchOptions extends LiveOptions {
   readonly cut?: string;
 }
 
-/** What a comparison tells while it is made: four conversations or five, and four providers. */
-const STEPS_OF_TASK = 9;
+/** What a comparison tells while it is made: four conversations, one more where there is a best tool, and four providers. */
+function stepsOf({ task, sweep }: LoadedTask): number {
+  return 8 + (task.best === undefined ? 0 : 1) + sweep.length;
+}
 
 /**
  * `portcullis bench`: what programs save against direct calls, with no provider asked. Of the open tasks, or of a task
@@ -51,7 +54,7 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   if (options.live) return benchLive(jobs, settings.compare.prices, options);
   if (options.out !== undefined) openOut(options.out);
   using cancelling = cancelOnSignal();
-  const steps = jobs.reduce((sum, { loaded }) => sum + STEPS_OF_TASK + loaded.sweep.length, 0);
+  const steps = jobs.reduce((sum, { loaded }) => sum + stepsOf(loaded), 0);
   const bar = showBar(process.stderr, steps);
   const comparisons: Comparison[] = [];
   const sweeps: Sweep[] = [];
