@@ -13,7 +13,7 @@ import { image } from "./cli/image.ts";
 import { PROVIDERS } from "./cli/parse-model.ts";
 import { run } from "./cli/run.ts";
 import { flush, listenToStreams } from "./cli/standard-streams.ts";
-import { version } from "./cli/version.ts";
+import { version } from "./cli/package-json.ts";
 import { cleanText } from "./output/clean-text.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
 

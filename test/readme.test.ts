@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { Mode } from "../src/measures/comparison.ts";
-import { type BenchReport, leading } from "../src/measures/report.ts";
+import { leading, type Mode } from "../src/measures/comparison.ts";
+import type { BenchReport } from "../src/measures/report.ts";
 import { LIMIT_RULES } from "../src/programs/limits.ts";
 import { amount } from "../src/output/sentences.ts";
 
@@ -77,7 +77,7 @@ describe("what the README says of tokens is what the report beside its pictures 
 function tokensTable({ comparisons }: BenchReport): string[] {
   const number = (value: number) => Math.round(value).toLocaleString("en-US");
   const rows = comparisons.map((comparison) => {
-    const measure = leading(comparison);
+    const measure = leading(comparison.wires);
     const find = (mode: Mode) => measure?.modes.find((one) => one.mode === mode);
     const [direct, program] = [find("direct-parallel"), find("programmatic+probe")];
     const gain = measure?.ratio === undefined ? "does not fit" : `${measure.ratio.toPrecision(2)}×`;

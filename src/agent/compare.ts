@@ -4,15 +4,15 @@ import {
   BASELINE,
   type Comparison,
   HEADLINE,
+  leading,
   type Mode,
   type ModeMeasure,
+  modeOf,
   type ToolMeasure,
   type Verdict,
   type WireMeasure,
 } from "../measures/comparison.ts";
 import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "../measures/exchange.ts";
-import { cutText } from "../measures/truncate.ts";
-import type { CallResult } from "../models/model.ts";
 import { recordLastRequest } from "../models/wires/record-requests.ts";
 import type { RequestParts, Wire } from "../models/wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
@@ -29,7 +29,7 @@ export async function compare(work: Work, request: ComparisonRequest): Promise<C
   const ran = await runComparison(work, request);
   const wires: WireMeasure[] = [];
   // Advice is by the same tokens as the figures that are shown.
-  const shown = request.wires.find(({ exact }) => exact) ?? request.wires[0];
+  const shown = leading(request.wires);
   let measured: ReadonlyMap<Mode, Exchange> = new Map();
   for (const wire of request.wires) {
     const requests = await requestsOn(wire, ran, request);
@@ -60,16 +60,9 @@ export async function compare(work: Work, request: ComparisonRequest): Promise<C
 /** What a model reads of each conversation on this wire. */
 async function requestsOn(
   wire: Wire,
-  { direct, best, programmatic, probed, retried }: RanTask,
-  { task, cutTokens, count }: ComparisonRequest,
+  { direct, truncated, best, programmatic, probed, retried }: RanTask,
+  { task }: ComparisonRequest,
 ): Promise<ReadonlyMap<Mode, RequestParts>> {
-  const truncated = direct && {
-    ...direct,
-    turns: direct.turns.map(({ turn, results }) => ({
-      turn,
-      results: results.map((result) => cutResult(result, cutTokens, count)),
-    })),
-  };
   const conversations: readonly (readonly [Mode, RanConversation | undefined])[] = [
     ["direct-unlimited", direct],
     ["direct-truncated", truncated],
@@ -109,11 +102,6 @@ function exchangesOf(
   return exchanges;
 }
 
-function cutResult(result: CallResult, tokens: number, count: TokenCounter): CallResult {
-  const text = cutText(result.text, tokens, count);
-  return text === result.text ? result : { ...result, text, isJson: false };
-}
-
 function measureOf(
   mode: Mode,
   exchange: Exchange,
@@ -137,9 +125,8 @@ function ratioOf(
   modes: readonly ModeMeasure[],
   factors: Factors,
 ): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
-  const find = (mode: Mode) => modes.find((one) => one.mode === mode);
-  const baseline = find(BASELINE);
-  const headline = find(HEADLINE);
+  const baseline = modeOf(modes, BASELINE);
+  const headline = modeOf(modes, HEADLINE);
   if (!baseline) return { noRatio: "not to be done by direct calls" };
   if (!headline) return { noRatio: "not to be done by programs" };
   // What is wrong with the program comes first: that direct calls do not fit is no excuse for it.
@@ -160,14 +147,13 @@ function toolMeasures(
 ): readonly ToolMeasure[] {
   const unlimited = exchanges.get("direct-unlimited");
   if (!direct || !unlimited) return [];
-  const byTool = new Map<string, { written: number; read: number }[]>();
-  for (const [place, { turn }] of direct.turns.entries()) {
-    for (const [index, call] of turn.calls.entries()) {
-      const measured = unlimited.turns[place]?.calls[index];
-      if (call.type !== "tool_call" || !measured) continue;
-      byTool.set(call.tool, [...(byTool.get(call.tool) ?? []), measured]);
-    }
-  }
+  const measured = direct.turns.flatMap(({ turn }, place) =>
+    turn.calls.map((call, index) => ({
+      tool: call.type === "tool_call" ? call.tool : "",
+      ...(unlimited.turns[place]?.calls[index] ?? { written: 0, read: 0 }),
+    })),
+  );
+  const byTool = Map.groupBy(measured, ({ tool }) => tool);
   return [...byTool].flatMap(([name, calls]) => {
     const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
     const tool = tools.get(name);

@@ -10,6 +10,7 @@ import { EXIT } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
 import { parseModel } from "./parse-model.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
+import { parseWhole } from "./parse-whole.ts";
 import { table } from "./table.ts";
 
 export interface AskOptions {
@@ -30,7 +31,7 @@ export interface AskOptions {
 export async function ask(task: string, options: AskOptions): Promise<number> {
   const { json = false, stream, baseUrl } = options;
   const programs = parsePrograms(options.programs);
-  const maxTurns = parseTurns(options.maxTurns);
+  const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
@@ -52,12 +53,6 @@ function parsePrograms(text: string | undefined): ProgramsOption | undefined {
   const found = PROGRAMS_OPTIONS.find((option) => option === text);
   if (text !== undefined && found === undefined) throw optionError("--programs", PROGRAMS_OPTIONS.join(", "), text);
   return found;
-}
-
-function parseTurns(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,5}$/.test(text) || Number(text) < 1) throw optionError("--max-turns", "a whole number from 1", text);
-  return Number(text);
 }
 
 function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): object {

@@ -23,9 +23,10 @@ import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { parseModel } from "./parse-model.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
+import { parseWhole } from "./parse-whole.ts";
 import { table } from "./table.ts";
 import { recordUsage } from "./record-usage.ts";
-import { version } from "./version.ts";
+import { version } from "./package-json.ts";
 import { openOut, writeOut } from "./write-out.ts";
 
 export interface LiveOptions {
@@ -64,11 +65,11 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const { provider = "", model: name = "" } = options;
   if (provider === "" || name === "")
     throw new Failure(EXIT.usage, "--live needs --provider and --model: whose model is asked, and which.");
-  const wire = [...WIRES.values()].find((one) => one.provider === provider);
+  const wire = WIRES.get(provider);
   if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
   const price = priceOf(prices, name);
   const maxUsd = parseDollars(options.maxUsd);
-  const repeat = parseRepeat(options.repeat);
+  const repeat = parseWhole("--repeat", options.repeat ?? "3", 999);
   const modes = parseModes(options.mode);
   using cancelling = cancelOnSignal();
   const bar = showBar(process.stderr, jobs.length * modes.length * repeat);
@@ -189,11 +190,6 @@ function agreementText(task: string, mode: TrialMode, { deviation, agrees, exact
 function parseDollars(text: string | undefined): number {
   if (text === undefined || !/^\d+(\.\d+)?$/.test(text) || Number(text) <= 0)
     throw optionError("--max-usd", "the dollars that it may cost, like 2.50", text);
-  return Number(text);
-}
-
-function parseRepeat(text = "3"): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) < 1) throw optionError("--repeat", "a whole number from 1 to 999", text);
   return Number(text);
 }
 

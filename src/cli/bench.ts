@@ -6,7 +6,6 @@ import {
   DEFAULT_CUT_TOKENS,
   DEFAULT_WINDOW_TOKENS,
 } from "../agent/comparison/compare-options.ts";
-import { optionError } from "../errors.ts";
 import type { Comparison } from "../measures/comparison.ts";
 import { ENVELOPE_TOKENS } from "../measures/exchange.ts";
 import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../measures/prices.ts";
@@ -22,9 +21,10 @@ import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
+import { parseWhole } from "./parse-whole.ts";
 import { table } from "./table.ts";
 import type { LoadedTask } from "./task-file.ts";
-import { version } from "./version.ts";
+import { version } from "./package-json.ts";
 import { openOut, writeOut } from "./write-out.ts";
 
 export interface BenchOptions extends LiveOptions {
@@ -127,9 +127,7 @@ function readPriceFile(path: string): PriceTable {
 }
 
 function parseCount(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text) || Number(text) < 1) throw optionError(option, "a whole number from 1", text);
-  return Number(text);
+  return text === undefined ? undefined : parseWhole(option, text);
 }
 
 function tell(report: BenchReport, { out, json }: BenchOptions): void {

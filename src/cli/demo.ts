@@ -12,15 +12,9 @@ import { EXIT } from "./exit-code.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { showProgress } from "./progress.ts";
 import { table } from "./table.ts";
+import { loadTask } from "./task-file.ts";
 
 const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
-
-interface Task {
-  readonly question: string;
-  /** File of the program in JavaScript. */
-  readonly program: string;
-  readonly answer: unknown;
-}
 
 const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
 
@@ -43,18 +37,16 @@ async function runExample(
   sandbox: ReturnType<typeof parseSandbox>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const read = (file: string) => readFileSync(exampleFile(name, file), "utf8");
   heading(`${name}: the question`);
-  const task = JSON.parse(read("task.json")) as Task;
+  const { task } = await loadTask(exampleFile(name, "task.json"));
   process.stdout.write(`${task.question}\n`);
   const tools = await exampleTools(name);
   let listen: (event: ExecutionEvent) => void = () => {};
   await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
   let right = true;
   for (const language of runtime.sandbox.languages) {
-    const file = language === "javascript" ? task.program : task.program.replace(/js$/, "py");
-    if (language !== "javascript" && !existsSync(exampleFile(name, file))) continue;
-    const program = read(file);
+    const program = language === "javascript" ? task.program : pythonProgram(name);
+    if (program === undefined) continue;
     heading(`the program, as a model might write it in ${NAMES[language]}`);
     process.stdout.write(program);
     const progress = showProgress(process.stderr);
@@ -68,6 +60,11 @@ async function runExample(
     process.stdout.write(`${await funnel(runtime, report)}\n`);
   }
   return right;
+}
+
+function pythonProgram(name: ExampleName): string | undefined {
+  const file = exampleFile(name, "program.py");
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import { loadTools } from "./load-tools.ts";
+import { devDependencies } from "./package-json.ts";
 
 const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 
@@ -43,9 +44,6 @@ export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> 
 
 /** What npm installs for an example: its data, each of one version. */
 export function packagesOf(name: ExampleName): readonly string[] {
-  const { devDependencies } = JSON.parse(
-    readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8"),
-  ) as { readonly devDependencies: Readonly<Record<string, string>> };
   return DATA[name].map((data) => `${data}@${devDependencies[data]}`);
 }
 

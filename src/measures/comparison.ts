@@ -75,3 +75,12 @@ export interface ToolMeasure {
   /** Calls of it from which on a program is cheaper than calling directly, all in one turn; none where it never is. */
   readonly programsFrom?: number;
 }
+
+/** The one that is shown where there is room for one: the first whose tokens are no estimates. */
+export function leading<One extends { readonly exact: boolean }>(wires: readonly One[]): One | undefined {
+  return wires.find(({ exact }) => exact) ?? wires[0];
+}
+
+export function modeOf(modes: readonly ModeMeasure[] | undefined, mode: Mode): ModeMeasure | undefined {
+  return modes?.find((one) => one.mode === mode);
+}

@@ -3,12 +3,14 @@ import {
   BASELINE,
   type Comparison,
   HEADLINE,
+  leading,
   type Mode,
   type ModeMeasure,
+  modeOf,
   MODES,
   type WireMeasure,
 } from "./comparison.ts";
-import { type BenchReport, leading, type Sweep } from "./report.ts";
+import type { BenchReport, Sweep } from "./report.ts";
 import type { WireName } from "../models/wires/wire.ts";
 
 /** A table for a terminal or a document. */
@@ -20,7 +22,7 @@ export interface ReportTable {
 
 export function reportTables(report: BenchReport): readonly ReportTable[] {
   const [first] = report.comparisons;
-  const wire = first && leading(first)?.wire;
+  const wire = first && leading(first.wires)?.wire;
   return [
     ...(wire === undefined
       ? []
@@ -65,8 +67,8 @@ function tokensTable({ comparisons, settings }: BenchReport, wire: WireName): Re
     ],
     rows: comparisons.map((comparison) => {
       const measure = on(comparison, wire);
-      const direct = find(measure, BASELINE)?.spent;
-      const program = find(measure, HEADLINE)?.spent;
+      const direct = modeOf(measure?.modes, BASELINE)?.spent;
+      const program = modeOf(measure?.modes, HEADLINE)?.spent;
       return [
         comparison.task,
         number(comparison.calls),
@@ -88,7 +90,7 @@ function modesTable({ comparisons, settings }: BenchReport, wire: WireName, kind
     head: ["task", ...modes],
     rows: comparisons.map((comparison) => [
       comparison.task,
-      ...modes.map((mode) => costText(find(on(comparison, wire), mode), kind)),
+      ...modes.map((mode) => costText(modeOf(on(comparison, wire)?.modes, mode), kind)),
     ]),
   };
 }
@@ -137,10 +139,6 @@ function adviceTable({ advice }: BenchReport): ReportTable {
 
 function on({ wires }: Comparison, wire: WireName): WireMeasure | undefined {
   return wires.find((one) => one.wire === wire);
-}
-
-function find(measure: WireMeasure | undefined, mode: Mode): ModeMeasure | undefined {
-  return measure?.modes.find((one) => one.mode === mode);
 }
 
 function gainText(measure: WireMeasure | undefined): string {

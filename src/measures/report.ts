@@ -1,4 +1,4 @@
-import { BASELINE, type Comparison, HEADLINE, type Mode, type WireMeasure } from "./comparison.ts";
+import { BASELINE, type Comparison, HEADLINE, leading, modeOf, type WireMeasure } from "./comparison.ts";
 import { adviceText } from "./advice.ts";
 import type { WireName } from "../models/wires/wire.ts";
 
@@ -98,15 +98,10 @@ export function reportFrom(
 }
 
 function rank(comparison: Comparison): number {
-  const measure = leading(comparison);
-  const program = measure?.modes.find(({ mode }) => mode === HEADLINE);
+  const measure = leading(comparison.wires);
+  const program = modeOf(measure?.modes, HEADLINE);
   const isLost = program !== undefined && (program.answer !== "right" || !program.fits);
   return isLost ? 0 : (measure?.ratio ?? Number.POSITIVE_INFINITY);
-}
-
-/** The wire that is shown where there is room for one: the first whose tokens are no estimates. */
-export function leading({ wires }: Comparison): WireMeasure | undefined {
-  return wires.find(({ exact }) => exact) ?? wires[0];
 }
 
 function summarise(measures: readonly WireMeasure[]): WireSummary {
@@ -157,10 +152,9 @@ export function sweepFrom(
   const inOrder = runs.toSorted((one, other) => one.rows - other.rows);
   const points = inOrder.flatMap(({ rows, comparison }) => {
     const [measure] = comparison.wires;
-    const costOf = (mode: Mode) => measure?.modes.find((one) => one.mode === mode);
-    const direct = costOf(BASELINE);
-    const programmatic = costOf("programmatic");
-    const withProbe = costOf(HEADLINE);
+    const direct = modeOf(measure?.modes, BASELINE);
+    const programmatic = modeOf(measure?.modes, "programmatic");
+    const withProbe = modeOf(measure?.modes, HEADLINE);
     if (!direct || !programmatic || !withProbe) return [];
     const modes = [direct, programmatic, withProbe];
     return [

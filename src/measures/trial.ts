@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ModelUsage } from "../models/model.ts";
+import { sum } from "./exchange.ts";
 import type { Price } from "./prices.ts";
 import { median } from "./report.ts";
 
@@ -69,7 +70,7 @@ export function summariseTrials(trials: readonly Trial[]): readonly TrialSummary
     if (!first) return [];
     const valid = group.filter((trial) => trial.void === undefined);
     const right = valid.filter((trial) => trial.right).length;
-    const all = valid.reduce((sum, trial) => sum + tokensOf(trial), 0);
+    const all = sum(valid.map(tokensOf));
     return [
       {
         task: first.task,
@@ -81,7 +82,7 @@ export function summariseTrials(trials: readonly Trial[]): readonly TrialSummary
         tokens: spread(valid.map(tokensOf)),
         turns: spread(valid.map(({ turns }) => turns)),
         ms: spread(valid.map(({ ms }) => ms)),
-        usd: group.reduce((sum, { usd }) => sum + usd, 0),
+        usd: sum(group.map(({ usd }) => usd)),
       },
     ];
   });

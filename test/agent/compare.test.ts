@@ -17,16 +17,7 @@ import {
 } from "../../src/index.ts";
 import type { ModeMeasure } from "../../src/measures/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../src/measures/exchange.ts";
-
-const price = defineTool({
-  name: "shop.price",
-  description: "Price of one thing.",
-  input: z.object({ thing: z.string() }),
-  output: z.object({ euros: z.number() }),
-  allowedCallers: ["direct", "programmatic"],
-  effect: "read",
-  handler: ({ thing }) => ({ euros: thing.length }),
-});
+import { price } from "../support/tools.ts";
 
 const TASK: ComparisonTask = {
   name: "sum",

@@ -39,3 +39,14 @@ export const later = tool("later", async (input) => {
 export const broken = tool("broken", () => {
   throw new Error("the password is hunter2, see /etc/shadow");
 });
+
+/** For both callers: a thing costs as many euros as its name has letters. */
+export const price = defineTool({
+  name: "shop.price",
+  description: "Price of one thing.",
+  input: z.object({ thing: z.string() }),
+  output: z.object({ euros: z.number() }),
+  allowedCallers: ["direct", "programmatic"],
+  effect: "read",
+  handler: ({ thing }) => ({ euros: thing.length }),
+});

@@ -20,6 +20,8 @@ export interface RanConversation {
 export interface RanTask {
   /** All calls that need no answer of each other in one turn. Undefined where one of them may not be made directly. */
   readonly direct: RanConversation | undefined;
+  /** The same with each result cut. */
+  readonly truncated: RanConversation | undefined;
   readonly best: RanConversation | undefined;
   readonly programmatic: RanConversation;
   readonly probed: RanConversation;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Mode, Verdict } from "../../measures/comparison.ts";
+import { sum } from "../../measures/exchange.ts";
 import { cutText, cutValue } from "../../measures/truncate.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
@@ -53,16 +54,18 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
     ["programmatic+probe", verdictOf(probed.outcomes.at(-1), task.answer)],
     ["programmatic+retry", verdictOf(retried.outcomes.at(-1), task.answer)],
   ]);
-  if (direct) {
+  const truncated = direct && cutResults(direct, request);
+  if (direct && truncated) {
     const whole = await answerFrom(work, task, direct.turns, valueOf);
     for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) verdicts.set(mode, whole);
-    const left = await answerFrom(work, task, direct.turns, (result) => leftOf(result, request));
+    const left = truncated === direct ? whole : await answerFrom(work, task, direct.turns, leftBy(truncated));
     // Where the whole results tell what to ask next and the cut ones do not, the cut has lost it.
     verdicts.set("direct-truncated", whole === "right" && left === "unchecked" ? "wrong" : left);
   }
   if (best) verdicts.set("direct-best-tool", bestVerdict(best, task.answer));
   return {
     direct,
+    truncated,
     best,
     programmatic,
     probed,
@@ -113,7 +116,7 @@ async function haveConversation(
     },
   );
   signal.throwIfAborted();
-  const resultBytes = calls.reduce((sum, { bytes }) => sum + bytes, 0);
+  const resultBytes = sum(calls.map(({ bytes }) => bytes));
   return {
     opening: openingFor(model, tools, programs, language),
     turns: transcript.turns,
@@ -155,11 +158,27 @@ function valueOf({ text }: CallResult): unknown {
   return JSON.parse(text);
 }
 
-/** What is left to know of a result that was cut. */
-function leftOf(result: CallResult, { cutTokens, count }: ComparisonRequest): unknown {
-  const text = cutText(result.text, cutTokens, count);
-  const value = valueOf(result);
-  return text === result.text ? value : cutValue(value, text.length);
+/** The same conversation with each result cut; itself where none is long enough. */
+function cutResults(direct: RanConversation, { cutTokens, count }: ComparisonRequest): RanConversation {
+  let anyCut = false;
+  const cut = (result: CallResult): CallResult => {
+    const text = cutText(result.text, cutTokens, count);
+    if (text === result.text) return result;
+    anyCut = true;
+    return { ...result, text, isJson: false };
+  };
+  const turns = direct.turns.map(({ turn, results }) => ({ turn, results: results.map(cut) }));
+  return anyCut ? { ...direct, turns } : direct;
+}
+
+/** What is left to know of a result in this conversation. */
+function leftBy({ turns }: RanConversation): (result: CallResult) => unknown {
+  const left = new Map(turns.flatMap(({ results }) => results.map((result) => [result.callId, result])));
+  return (result) => {
+    const { text } = left.get(result.callId) ?? result;
+    const value = valueOf(result);
+    return text === result.text ? value : cutValue(value, text.length);
+  };
 }
 
 /** A tool that was made for the question returns the answer itself. */

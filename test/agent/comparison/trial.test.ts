@@ -16,16 +16,8 @@ import { exchangeOf } from "../../../src/measures/exchange.ts";
 import { dollarsOf, isRightAnswer, summariseTrials, type Trial } from "../../../src/measures/trial.ts";
 import { recordLastRequest } from "../../../src/models/wires/record-requests.ts";
 import { openaiWire } from "../../../src/models/wires/openai-wire.ts";
+import { price } from "../../support/tools.ts";
 
-const price = defineTool({
-  name: "shop.price",
-  description: "Price of one thing.",
-  input: z.object({ thing: z.string() }),
-  output: z.object({ euros: z.number() }),
-  allowedCallers: ["direct", "programmatic"],
-  effect: "read",
-  handler: ({ thing }) => ({ euros: thing.length }),
-});
 const TASK = { name: "sum", question: "What do a pen and a book cost?", program: "return 7;", answer: 7 };
 const PRICE = { input: 1, output: 5, cacheWrite: 1, cacheRead: 0.1, source: "made up" };
 const CALLS = ["pen", "book"].map((thing) => ({ tool: "shop.price", input: { thing } }));
