@@ -32,8 +32,8 @@ function cut(value: unknown, room: { left: number }): unknown {
   room.left -= text.length;
   if (text.length <= left) return value;
   if (typeof value !== "string" || left < 1) return undefined;
-  // An escape that was halved is no character.
-  return JSON.parse(`${text.slice(0, left).replace(/\\(u[0-9a-f]{0,3})?$/, "")}"`);
+  // An escape that was halved is no character; two backslashes are a whole one.
+  return JSON.parse(`${text.slice(0, left).replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?$/, "$1")}"`);
 }
 
 function cutContainer(value: object, room: { left: number }): unknown {

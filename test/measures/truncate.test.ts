@@ -24,6 +24,18 @@ describe("cutting results", () => {
     expect(cutValue("abcdefgh", 6)).toBe("abcde");
   });
 
+  test.each([
+    ["a\\b", 3, "a"],
+    ["a\\b", 4, "a\\"],
+    ["a\\\\u0", 6, "a\\\\"],
+    ["a\u0001b", 5, "a"],
+    ["a\u0001b", 8, "a\u0001"],
+    ['a"b', 3, "a"],
+    ['a"b', 4, 'a"'],
+  ])("a text is cut between characters, however they are written: %j at %d", (value, length, left) => {
+    expect(cutValue(value, length)).toBe(left);
+  });
+
   test("what is left of a value is the beginning of its text, closed, and all of it where there is room", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat({ max: 200 }), (value, length) => {
