@@ -67,6 +67,15 @@ export function drive(options: DriveOptions): Promise<Driven> {
   return new Drive(options).run();
 }
 
+/** Timers that one turn has set. None fires before all are armed, which may take longer than the first waits. */
+interface Naps {
+  /** Once all are armed, the next one last. */
+  readonly waiting: { readonly id: number; readonly ms: number }[];
+  areArmed: boolean;
+  /** The longest of those that were due before that. */
+  overdueMs: number;
+}
+
 class Drive {
   readonly #options: DriveOptions;
   readonly #clocks: Clocks;
@@ -240,29 +249,34 @@ class Drive {
     const slices = new Slices();
     let carriedOut = 0;
     for (const { commands } of ended) {
+      const naps: Naps = { waiting: [], areArmed: false, overdueMs: -1 };
       for (const command of commands) {
         if (this.#ending !== undefined) return;
         if (command.kind === "settled") await this.#settle(command, commands);
-        else this.#carryOut(command, commands);
+        else this.#carryOut(command, commands, naps);
         carriedOut += 1;
         if (carriedOut % SLICE_COMMANDS === 0 || slices.due) await slices.yield();
       }
+      naps.waiting.sort((one, other) => other.ms - one.ms || other.id - one.id);
+      naps.areArmed = true;
+      this.#wake(naps, naps.overdueMs);
     }
     if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
     this.#failIfStuck();
   }
 
-  #carryOut(command: GuestFrame, turn: readonly GuestFrame[]): void {
+  #carryOut(command: GuestFrame, turn: readonly GuestFrame[], naps: Naps): void {
     switch (command.kind) {
       case "call":
         if (!this.#stopping && turn.at(-1)?.kind !== "settled") this.#call(command);
         return;
       case "timer":
-        if (!this.#stopping)
-          this.#timers.set(
-            command.id,
-            setTimeout(() => this.#fire(command.id), command.ms),
-          );
+        if (this.#stopping) return;
+        naps.waiting.push(command);
+        this.#timers.set(
+          command.id,
+          setTimeout(() => this.#wake(naps, command.ms), command.ms),
+        );
         return;
       case "clear":
         clearTimeout(this.#timers.get(command.id));
@@ -294,6 +308,17 @@ class Drive {
     if (!answer || !this.#calls.delete(id)) return;
     const body = answer.ok ? answer.text : JSON.stringify(errorBody(answer));
     this.#push({ text: answerText(this.#tick(), id, answer.ok, body), closes: id });
+  }
+
+  /** Fires what is due of one turn's timers: the guest has set them all at one time, though they were armed one after the other. */
+  #wake(naps: Naps, ms: number): void {
+    naps.overdueMs = Math.max(naps.overdueMs, ms);
+    if (!naps.areArmed) return;
+    for (let next = naps.waiting.at(-1); next !== undefined && next.ms <= ms; next = naps.waiting.at(-1)) {
+      naps.waiting.pop();
+      clearTimeout(this.#timers.get(next.id));
+      this.#fire(next.id);
+    }
   }
 
   #fire(id: number): void {
