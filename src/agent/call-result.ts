@@ -3,7 +3,7 @@ import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { cutMiddle, type Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
-import { readHead } from "../programs/value-head.ts";
+import { readHead } from "../values/value-head.ts";
 
 const ADVICE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";

@@ -1,5 +1,5 @@
 import { issuesText, type Schema, validate } from "../tools/schema.ts";
-import { type PlainData, readPlainData } from "./plain-data.ts";
+import { type PlainData, readPlainData } from "../values/plain-data.ts";
 
 /** Fields and elements of one input. A schema may complain of each, which takes about a microsecond of the host's thread. */
 const MOST_VALUES = 40_000;

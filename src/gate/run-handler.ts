@@ -3,7 +3,7 @@ import { issuesText, type Schema, type Validated, validate } from "../tools/sche
 import type { CallContext } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { OVER, type OpenCall } from "./open-call.ts";
-import { isLarge, type ResultText, resultText, resultType } from "./result-text.ts";
+import { isLarge, type ResultText, resultText, resultType } from "../values/result-text.ts";
 import * as sentences from "./sentences.ts";
 
 /** What came of a handler. */

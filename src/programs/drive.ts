@@ -2,7 +2,7 @@ import { answerText, type ErrorBody, frameText, type GuestFrame, type Unreplayab
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
-import { Slices } from "../gate/slices.ts";
+import { Slices } from "../values/slices.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { Turn } from "../journal/record.ts";
 import type { Connection, Sandbox } from "../sandboxes/sandbox.ts";

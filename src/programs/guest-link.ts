@@ -1,8 +1,8 @@
 import { splitFrame } from "../../bridge/frames.ts";
 import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 import { PortcullisError } from "../errors.ts";
-import { readPlainData } from "../gate/plain-data.ts";
-import { Slices } from "../gate/slices.ts";
+import { readPlainData } from "../values/plain-data.ts";
+import { Slices } from "../values/slices.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
 import type { Limits } from "./limits.ts";
 

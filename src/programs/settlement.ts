@@ -1,11 +1,11 @@
 import type { FaultBody, GuestFrame } from "../../bridge/frames.ts";
 import type { Overdraft } from "../gate/budget.ts";
-import { readPlainData } from "../gate/plain-data.ts";
+import { readPlainData } from "../values/plain-data.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
 import type { Completed, Ending, Fault } from "./outcome.ts";
 import { faultAt, onlyMention, type SourceMap } from "./source-map.ts";
-import { readHead } from "./value-head.ts";
+import { readHead } from "../values/value-head.ts";
 
 /** What is known when a program settles. */
 export interface Circumstances {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isLarge, resultText, resultType, weigh } from "../../src/gate/result-text.ts";
+import { isLarge, resultText, resultType, weigh } from "../../src/values/result-text.ts";
 
 test("a result's text is its JSON, and its bytes are those of UTF-8", () => {
   fc.assert(

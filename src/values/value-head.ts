@@ -1,5 +1,5 @@
-import { COMMA, isClosing, isOpening, PLAIN_DEPTH, QUOTE } from "../gate/plain-data.ts";
-import { Slices } from "../gate/slices.ts";
+import { COMMA, isClosing, isOpening, PLAIN_DEPTH, QUOTE } from "./plain-data.ts";
+import { Slices } from "./slices.ts";
 
 /** A value of which only the beginning was read. */
 export interface ValueHead {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { endOfString, readPlainData } from "../../src/gate/plain-data.ts";
+import { endOfString, readPlainData } from "../../src/values/plain-data.ts";
 
 const lists = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const objects = (levels: number) => '{"a":'.repeat(levels) + "1" + "}".repeat(levels);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readHead } from "../../src/programs/value-head.ts";
+import { readHead } from "../../src/values/value-head.ts";
 
 const plain = fc.jsonValue({ maxDepth: 6 }).filter((value) => !JSON.stringify(value).includes("__proto__"));
 
