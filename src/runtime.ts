@@ -31,6 +31,7 @@ import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 import { nearest } from "./tools/nearest.ts";
 import type { Tool } from "./tools/tool.ts";
 import { ToolSet } from "./tools/tool-set.ts";
+import { HeldBytes } from "./values/held-bytes.ts";
 
 export interface RuntimeOptions {
   readonly tools: readonly Tool[];
@@ -44,6 +45,11 @@ export interface RuntimeOptions {
   readonly journal?: Journal;
   /** For whom programs run, where an execution does not say: programs of two tenants never share a process. */
   readonly tenant?: string;
+  /**
+   * Bytes that all executions together may hold in this process's memory: texts that they sent, inputs, results. By
+   * default a quarter of what V8's heap, or the machine, can have.
+   */
+  readonly heldBytes?: number;
   /** Told what happens as it happens. What it throws is ignored. */
   readonly onEvent?: (event: ExecutionEvent) => void;
 }
@@ -56,9 +62,11 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
 }
 
-const RUNTIME_OPTIONS = ["tools", "sandbox", "limits", "approve", "journal", "tenant", "onEvent"];
+const RUNTIME_OPTIONS = ["tools", "sandbox", "limits", "approve", "journal", "tenant", "heldBytes", "onEvent"];
 const EXECUTE_OPTIONS = ["language", "limits", "tenant", "signal"];
 const TENANT = "default";
+/** With less no program could be started. */
+const LEAST_HELD_BYTES = 1024 * 1024;
 
 /**
  * Makes a runtime: tools behind one gate, a sandbox to run programs in, a journal. Rejects with a
@@ -73,7 +81,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     throw optionError("onEvent", "a function", options.onEvent);
   if (options.journal !== undefined && !isJournal(options.journal))
     throw optionError("journal", "a journal: create, append, read and list", options.journal);
-  const gate = new Gate(new ToolSet(options.tools), options.approve);
+  const { heldBytes } = options;
+  if (heldBytes !== undefined && !(Number.isSafeInteger(heldBytes) && heldBytes >= LEAST_HELD_BYTES))
+    throw optionError("heldBytes", `a whole number from ${LEAST_HELD_BYTES}`, heldBytes);
+  const gate = new Gate(new ToolSet(options.tools), options.approve, new HeldBytes(heldBytes));
   const limits = resolveLimits(DEFAULT_LIMITS, options.limits);
   const sandbox = sandboxOf(options.sandbox ?? "isolate");
   const runtime = new Runtime({ ...options, gate, limits, sandbox, ownsSandbox: sandbox !== options.sandbox });

@@ -99,10 +99,11 @@ class Talk {
     this.#request = request;
     this.#conversation = conversation;
     this.#log = log;
-    const { limits, programs, maxTokens } = request;
+    const { limits, programs, maxTokens, tenant } = request;
     const { gate, above, opener, onEvent } = context;
     this.session = gate.open({
       execution,
+      tenant,
       ...ROLES[programs],
       limits,
       above,

@@ -57,7 +57,7 @@ export class CallAnswerer {
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
       const answer = await session.call({ callId, tool, caller, inputText });
-      if (answer) return await resultOfAnswer(call, answer, outputBytes);
+      if (answer) return await resultOfAnswer(call, answer, outputBytes, session.share.lane);
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);
     } finally {
       timer?.stop();

@@ -1,21 +1,28 @@
 import type { Answer } from "../gate/answer.ts";
 import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
-import { cutMiddle, type Report } from "../output/report.ts";
+import type { Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
+import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
 
 const ADVICE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
 
 /** What the gate answered to a call, as it goes back. */
-export async function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes: number): Promise<CallResult> {
+export async function resultOfAnswer(
+  call: ToolCall,
+  answer: Answer,
+  outputBytes: number,
+  lane: Lane,
+): Promise<CallResult> {
   if (!answer.ok) return failureResult(call, cleanText(answer.message), outputBytes);
   // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
   const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
-  const head = (await readHead(answer.text, outputBytes)) ?? {
+  const head = (await readHead(answer.text, outputBytes, lane)) ?? {
     value: answer.text.slice(0, outputBytes),
     counts: new Map(),
   };

@@ -7,7 +7,9 @@ import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../sandboxes/isolate/janitor.ts";
 import { canWatchMemory } from "../sandboxes/isolate/memory-watch.ts";
 import { parentDeathCommand } from "../sandboxes/isolate/parent-death.ts";
+import { byteText } from "../output/sentences.ts";
 import { createRuntime } from "../runtime.ts";
+import { defaultHeldBytes } from "../values/held-bytes.ts";
 import { EXIT } from "./exit-code.ts";
 
 interface Finding {
@@ -31,6 +33,7 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     addonFinding(),
     v8Finding(),
     memoryFinding(),
+    heldBytesFinding(),
     lifelineFinding(),
     await poolFinding(),
     await dockerFinding(),
@@ -81,6 +84,14 @@ function memoryFinding(): Finding {
         state: "weak",
         detail: "not here: only V8's own heap limit holds; memory outside of its heap is not bounded",
       };
+}
+
+function heldBytesFinding(): Finding {
+  return {
+    what: "host's memory",
+    state: "good",
+    detail: `executions may hold ${byteText(defaultHeldBytes())} at once (heldBytes of createRuntime): a quarter of V8's heap limit, or of the machine's memory where that is less`,
+  };
 }
 
 function lifelineFinding(): Finding {

@@ -5,6 +5,7 @@ import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
 import type { Completed, Ending } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
 import { cleanText } from "./clean-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
@@ -115,17 +116,6 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return { value, text: shown };
   const stub: Stub = stubOf({ value, bytes, counts: counts ?? new Map() }, outputBytes, ADVICE);
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
-}
-
-/** A text of at most so many bytes and a line: where it has more, its middle goes. */
-export function cutMiddle(text: string, allowedBytes: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= allowedBytes) return text;
-  const half = Math.floor(allowedBytes / 2);
-  // What is cut within a character leaves one that stands for nothing.
-  const head = bytes.toString("utf8", 0, half).replace(/\ufffd+$/, "");
-  const tail = bytes.toString("utf8", bytes.length - half).replace(/^\ufffd+/, "");
-  return `${head}\n… ${bytes.length - 2 * half} bytes left out …\n${tail}`;
 }
 
 /** Results of calls whose handlers were started and did not return. */

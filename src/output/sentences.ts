@@ -1,8 +1,7 @@
-import type { Ending, Fault } from "../programs/outcome.ts";
-import type { Limits } from "../programs/limits.ts";
+import type { Ending, Fault, StoppedBy } from "../programs/outcome.ts";
 
 /** What to do about a limit that was reached. The reader is the model that wrote the program. */
-const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly advice: string }>> = {
+const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advice: string }>> = {
   memoryBytes: {
     what: "it needed more memory than",
     advice: "Keep less at once: reduce each result to what is needed as it arrives.",
@@ -25,6 +24,10 @@ const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly a
   totalBytes: {
     what: "its calls moved more data than",
     advice: "Ask tools for less: fewer fields, filters, fewer rows.",
+  },
+  heldBytes: {
+    what: "what it held in the host's memory was more than all executions of this runtime together leave free,",
+    advice: "Make fewer calls at once, ask tools for less, or run it again later.",
   },
   outputBytes: {
     what: "the value it returned was far larger than",
@@ -66,7 +69,7 @@ function faultText({ name, message, line, column, excerpt }: Fault, hint: string
 }
 
 /** A limit with its unit, as people say it. */
-export function amount(limit: keyof Limits, value: number): string {
+export function amount(limit: StoppedBy, value: number): string {
   if (limit.endsWith("Ms")) return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
   if (limit.endsWith("Bytes")) return byteText(value);
   return `${value}`;

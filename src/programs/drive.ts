@@ -2,7 +2,8 @@ import { answerText, type ErrorBody, frameText, type GuestFrame, type Unreplayab
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
-import { Slices } from "../values/slices.ts";
+import { memoryOf } from "../values/held-bytes.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { Turn } from "../journal/record.ts";
 import type { Connection, Sandbox } from "../sandboxes/sandbox.ts";
@@ -20,8 +21,8 @@ import type { SourceMap } from "./source-map.ts";
 const REPLAYS_WITHOUT_PROGRESS = 3;
 /** Time a program has to print its last words when it is stopped while it waits, in milliseconds. */
 const LAST_WORDS_MS = 100;
-/** Commands carried out before others get the host's thread; first answers leave meanwhile. */
-const SLICE_COMMANDS = 64;
+/** What a command takes in memory beside its text, in bytes. */
+const COMMAND_BYTES = 256;
 /** Text of events that is sent before others get the host's thread, in characters. */
 const FLUSH_LENGTH = 4 * 1024 * 1024;
 
@@ -187,7 +188,8 @@ class Drive {
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
     let link: GuestLink;
     try {
-      link = await GuestLink.open(sandbox, { ...open, onConnection }, this.#over.signal);
+      const { lane } = this.#options.session.share;
+      link = await GuestLink.open(sandbox, { ...open, lane, onConnection }, this.#over.signal);
     } catch (error) {
       if (this.#turns.length === 0) throw error;
       // What was done cannot be undone, and has to be reported.
@@ -246,23 +248,43 @@ class Drive {
     }));
     this.#turns.push(...turns);
     await this.#options.log.append(...turns);
-    const slices = new Slices();
-    let carriedOut = 0;
+    if (this.#ending !== undefined || !this.#holdCommands(turns)) return;
+    const lastCommands = ended.at(-1)?.commands ?? [];
+    const settled = lastCommands.at(-1);
+    if (settled?.kind === "settled") this.#pause();
+    await this.#options.session.share.lane.work(this.#carryOutAll(ended));
+    if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
+    if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
+    this.#failIfStuck();
+  }
+
+  /** A program has settled. Others have the thread while its large value is read: nothing of it is to go on meanwhile, nor its time. */
+  #pause(): void {
+    this.#caughtUp = false;
+    this.#clocks.wait();
+  }
+
+  /** The commands of a guest are kept until the end. What stands in events is counted where tools are called. */
+  #holdCommands(turns: readonly Turn[]): boolean {
+    let bytes = 0;
+    for (const { commands } of turns) for (const text of commands) bytes += memoryOf(text) + COMMAND_BYTES;
+    const overdraft = this.#options.session.share.hold(bytes);
+    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
+    return !overdraft;
+  }
+
+  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
     for (const { commands } of ended) {
       const naps: Naps = { waiting: [], areArmed: false, overdueMs: -1 };
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        if (command.kind === "settled") await this.#settle(command, commands);
-        else this.#carryOut(command, commands, naps);
-        carriedOut += 1;
-        if (carriedOut % SLICE_COMMANDS === 0 || slices.due) await slices.yield();
+        this.#carryOut(command, commands, naps);
+        yield;
       }
       naps.waiting.sort((one, other) => other.ms - one.ms || other.id - one.id);
       naps.areArmed = true;
       this.#wake(naps, naps.overdueMs);
     }
-    if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
-    this.#failIfStuck();
   }
 
   #carryOut(command: GuestFrame, turn: readonly GuestFrame[], naps: Naps): void {
@@ -305,7 +327,7 @@ class Drive {
   }
 
   #answer(id: number, answer: Answer | undefined): void {
-    if (!answer || !this.#calls.delete(id)) return;
+    if (!answer || this.#stopping || !this.#calls.delete(id)) return;
     const body = answer.ok ? answer.text : JSON.stringify(errorBody(answer));
     this.#push({ text: answerText(this.#tick(), id, answer.ok, body), closes: id });
   }
@@ -349,10 +371,8 @@ class Drive {
     const { limits, map, session, tools } = this.#options;
     const left = [...this.#calls.values(), ...turn.flatMap((other) => (other.kind === "call" ? [other.tool] : []))];
     const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
-    const settling = settle(frame, { limits, map, tools, calls, overdraft: session.overdraft, left });
-    // Others have the thread while a large value is read: nothing of the program is to go on meanwhile, nor its time.
-    this.#caughtUp = false;
-    this.#clocks.wait();
+    const { overdraft, lines, share } = session;
+    const settling = settle(frame, { limits, map, tools, calls, overdraft, left, lines: [...lines], lane: share.lane });
     this.#closeCalls();
     const settlement = await settling;
     if (this.#ending !== undefined) return;
@@ -392,7 +412,8 @@ class Drive {
     const link = this.#link;
     if (!link || this.#turns.length === 0 || this.#events.length > 0) return this.#decide(ending);
     this.#stopping = ending;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    // Only output is heard from here on.
+    this.#closeCalls();
     this.#push({ text: frameText({ kind: "stop", now: this.#tick() }), closes: "calls" });
     setTimeout(() => this.#decide(ending), LAST_WORDS_MS);
   }
@@ -401,9 +422,9 @@ class Drive {
   #decide(ending: Ending): void {
     if (this.#ending !== undefined) return;
     this.#ending = ending;
+    this.#closeCalls();
     this.#over.abort(OVER);
     this.#clocks.stop();
-    this.#closeCalls();
     const guest = this.#link?.guest;
     if (ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles"))
       guest?.release();

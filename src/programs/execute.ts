@@ -90,8 +90,11 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     fingerprint,
   });
 
+  const share = gate.held.share(tenant, limits.totalBytes);
   const session = gate.open({
     execution,
+    tenant,
+    share,
     callers: ["programmatic"],
     limits,
     above: context.above,
@@ -122,6 +125,8 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
     await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
     throw error;
+  } finally {
+    share.end();
   }
   await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
   onEvent({ type: "execution_ended", execution, ending: driven.ending });

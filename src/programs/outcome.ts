@@ -28,13 +28,16 @@ export interface Completed {
   readonly text: string | undefined;
 }
 
+/** A limit of the execution, or `heldBytes`, which all executions of a runtime share. */
+export type StoppedBy = keyof Limits | "heldBytes";
+
 /** How an execution ended. Exactly one, always. */
 export type Ending =
   | Completed
   /** The program threw, or could not be run at all. */
   | { readonly type: "failed"; readonly fault: Fault }
   /** A limit was reached. `seen` is at least what was reached. */
-  | { readonly type: "stopped"; readonly limit: keyof Limits; readonly allowed: number; readonly seen: number }
+  | { readonly type: "stopped"; readonly limit: StoppedBy; readonly allowed: number; readonly seen: number }
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
   | { readonly type: "cancelled" };

@@ -11,8 +11,12 @@ export type PlainData =
  * is parsed, because both make parsing cost many times what the text's length would; a field called `__proto__`
  * becomes a prototype when somebody copies the fields, and is found afterwards, when its name can be told.
  */
-export function readPlainData(text: string, mostValues = Number.POSITIVE_INFINITY): PlainData {
-  const { depth, values } = measure(text);
+export function readPlainData(
+  text: string,
+  mostValues = Number.POSITIVE_INFINITY,
+  measured = measure(text),
+): PlainData {
+  const { depth, values } = measured;
   if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
   if (values > mostValues) return { ok: false, reason: `it holds more than ${mostValues} values` };
   let value: unknown;
@@ -35,8 +39,14 @@ const CLOSE_RECORD = 125;
 export const isOpening = (unit: number): boolean => unit === OPEN_LIST || unit === OPEN_RECORD;
 export const isClosing = (unit: number): boolean => unit === CLOSE_LIST || unit === CLOSE_RECORD;
 
+/** What is known of a text before it is parsed. */
+export interface Measured {
+  readonly depth: number;
+  readonly values: number;
+}
+
 /** Levels of nesting, and an upper bound of the values, of a text that may be JSON. */
-function measure(text: string): { readonly depth: number; readonly values: number } {
+export function measure(text: string): Measured {
   let level = 0;
   let depth = 0;
   let values = 1;

@@ -1,5 +1,5 @@
-import PQueue from "p-queue";
-import { Slices } from "./slices.ts";
+import { type HeldOverdraft, memoryOf, type Share } from "./held-bytes.ts";
+import type { SlicedWork } from "./slice-scheduler.ts";
 
 /** Levels of nesting that are weighed; what is deeper is left to the serialiser. */
 const DEPTH = 1000;
@@ -15,18 +15,27 @@ export type ResultText =
   | { readonly type: "text"; readonly text: string; readonly bytes: number }
   /** `bytes` is at least what the text would have had. */
   | { readonly type: "too_large"; readonly bytes: number }
+  /** There is no room in memory for the text. */
+  | { readonly type: "spent"; readonly overdraft: HeldOverdraft }
   | { readonly type: "not_json"; readonly cause: unknown };
 
-/** Large results are made text one after the other: each may take as much memory as a result is allowed. */
-const largeOnes = new PQueue({ concurrency: 1 });
+/** The last of a tenant's large results. They are made text one after the other: each may take as much memory as a result is allowed. */
+const lastLargeOnes = new Map<string, Promise<unknown>>();
 
 /**
  * JSON text of what a handler returned; nothing returned is `null`. A large one is made in parts, while others get
  * the host's thread in between, and given up as soon as it has more bytes than allowed.
  */
-export function resultText(value: unknown, allowedBytes: number): ResultText | Promise<ResultText> {
+export function resultText(value: unknown, allowedBytes: number, share: Share): ResultText | Promise<ResultText> {
+  const made = share.lane.run(() => shortText(value, allowedBytes));
+  if (made instanceof Promise) return made.then((late) => late ?? longText(value, allowedBytes, share));
+  return made ?? longText(value, allowedBytes, share);
+}
+
+/** Undefined where the text is to be made in parts. */
+function shortText(value: unknown, allowedBytes: number): ResultText | undefined {
   try {
-    if (weigh(value, PART_BYTES) > PART_BYTES) return largeOnes.add(() => textInParts(value, allowedBytes));
+    if (weigh(value, PART_BYTES) > PART_BYTES) return undefined;
     const text = JSON.stringify(value) ?? "null";
     const bytes = Buffer.byteLength(text);
     return bytes > allowedBytes ? { type: "too_large", bytes } : { type: "text", text, bytes };
@@ -44,12 +53,22 @@ export function isLarge(value: unknown): boolean {
   }
 }
 
-async function textInParts(value: unknown, allowedBytes: number): Promise<ResultText> {
+function longText(value: unknown, allowedBytes: number, share: Share): Promise<ResultText> {
+  const { tenant } = share.lane;
+  const make = async () => share.lane.work(textInParts(value, allowedBytes, share));
+  const made = (lastLargeOnes.get(tenant) ?? Promise.resolve()).then(make);
+  lastLargeOnes.set(tenant, made);
+  return made.finally(() => {
+    if (lastLargeOnes.get(tenant) === made) lastLargeOnes.delete(tenant);
+  });
+}
+
+/** While the text is made, what there is of it is held. */
+function* textInParts(value: unknown, allowedBytes: number, share: Share): SlicedWork<ResultText> {
   // Added up rather than joined: that makes no copy, and the frame it goes into will be one.
   let text = "";
   let bytes = 0;
-  const slices = new Slices();
-  await slices.yield();
+  let held = 0;
   try {
     for (const part of partsOf(value, "", new Set())) {
       if (typeof part === "string") {
@@ -58,10 +77,16 @@ async function textInParts(value: unknown, allowedBytes: number): Promise<Result
       }
       const least = bytes + (typeof part === "string" ? 0 : part);
       if (least > allowedBytes) return { type: "too_large", bytes: least };
-      if (slices.due) await slices.yield();
+      const more = memoryOf(text, bytes) - held;
+      const overdraft = share.hold(more);
+      if (overdraft) return { type: "spent", overdraft };
+      held += more;
+      yield;
     }
   } catch (cause) {
     return { type: "not_json", cause };
+  } finally {
+    share.giveBack(held);
   }
   return { type: "text", text, bytes };
 }

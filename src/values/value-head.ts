@@ -1,5 +1,5 @@
 import { COMMA, isClosing, isOpening, PLAIN_DEPTH, QUOTE } from "./plain-data.ts";
-import { Slices } from "./slices.ts";
+import type { Lane, SlicedWork } from "./slice-scheduler.ts";
 
 /** A value of which only the beginning was read. */
 export interface ValueHead {
@@ -29,23 +29,14 @@ const WORD = /[^,:\]}]*/y;
 
 class NotJson extends Error {}
 
-/** Reading that stops wherever others may get the host's thread. */
-type Reading<T> = Generator<undefined, T>;
-
 /**
  * Reads the beginning of a large value: about as much as there is room for, in characters, and of what follows only
  * as much as its shape needs. What is left out is passed over, not parsed, while others get the host's thread in
  * between. Undefined where what was read is no plain JSON.
  */
-export async function readHead(text: string, room: number): Promise<ValueHead | undefined> {
-  const slices = new Slices();
+export async function readHead(text: string, room: number, lane: Lane): Promise<ValueHead | undefined> {
   try {
-    const reading = new HeadReader(text, room).read();
-    for (;;) {
-      const { done, value } = reading.next();
-      if (done) return value;
-      if (slices.due) await slices.yield();
-    }
+    return await lane.work(new HeadReader(text, room).read());
   } catch (error) {
     if (error instanceof NotJson || error instanceof SyntaxError) return undefined;
     throw error;
@@ -76,13 +67,13 @@ class HeadReader {
     this.#room = room;
   }
 
-  *read(): Reading<ValueHead> {
+  *read(): SlicedWork<ValueHead> {
     const value = yield* this.#value(0);
     if (this.#peek() !== "") throw new NotJson();
     return { value, counts: this.#counts };
   }
 
-  #value(depth: number): Reading<unknown> {
+  #value(depth: number): SlicedWork<unknown> {
     if (depth > PLAIN_DEPTH) throw new NotJson();
     const first = this.#peek();
     if (first === "[") return this.#container([], "]", depth, ROWS);
@@ -96,7 +87,7 @@ class HeadReader {
     closing: string,
     depth: number,
     least: number,
-  ): Reading<object> {
+  ): SlicedWork<object> {
     this.#at += 1;
     this.#room -= CONTAINER_LENGTH;
     if (this.#peek() === closing) {
@@ -119,7 +110,7 @@ class HeadReader {
     return container;
   }
 
-  *#name(): Reading<string> {
+  *#name(): SlicedWork<string> {
     if (this.#peek() !== '"') throw new NotJson();
     const start = this.#at;
     const read = yield* this.#string();
@@ -131,7 +122,7 @@ class HeadReader {
   }
 
   /** A number or a word. */
-  *#word(): Reading<unknown> {
+  *#word(): SlicedWork<unknown> {
     const start = this.#at;
     this.#pass(WORD);
     this.#room -= this.#at - start;
@@ -140,7 +131,7 @@ class HeadReader {
   }
 
   /** A text, or its beginning where it is long. */
-  *#string(): Reading<string> {
+  *#string(): SlicedWork<string> {
     const start = this.#at;
     this.#at += 1;
     yield* this.#passRest("string");
@@ -152,7 +143,7 @@ class HeadReader {
   }
 
   /** Goes past the end of the container or the string that it is in, without reading what follows there; returns how many commas a container's entries had between them. */
-  *#passRest(of: "container" | "string"): Reading<number> {
+  *#passRest(of: "container" | "string"): SlicedWork<number> {
     const rest: Rest = { level: of === "container" ? 1 : 0, inString: of === "string", commas: 0 };
     while (rest.level > 0 || rest.inString) {
       if (this.#at >= this.#text.length) throw new NotJson();

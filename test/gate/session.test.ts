@@ -166,7 +166,10 @@ test("closing aborts what runs, starts nothing that waits, and answers neither",
     { callId: "1", result: "aborted", ok: false, started: true },
     { callId: "2", result: "aborted", ok: false, started: false },
   ]);
-  expect(records.map(({ decision }) => decision)).toEqual(["allowed", "allowed"]);
+  expect(records.map(({ call, decision }) => [call, decision])).toEqual([
+    ["1", "allowed"],
+    ["2", "dropped"],
+  ]);
 });
 
 test("a signal that is asked for after the closing is aborted", async () => {

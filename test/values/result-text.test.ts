@@ -1,12 +1,16 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isLarge, resultText, resultType, weigh } from "../../src/values/result-text.ts";
+import { HeldBytes } from "../../src/values/held-bytes.ts";
+import { isLarge, resultText as resultTextIn, resultType, weigh } from "../../src/values/result-text.ts";
 
-test("a result's text is its JSON, and its bytes are those of UTF-8", () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
+const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
+const resultText = (value: unknown, allowedBytes: number) => resultTextIn(value, allowedBytes, share);
+
+test("a result's text is its JSON, and its bytes are those of UTF-8", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
       const text = JSON.stringify(value);
-      expect(resultText(value, Number.MAX_SAFE_INTEGER)).toEqual({
+      expect(await resultText(value, Number.MAX_SAFE_INTEGER)).toEqual({
         type: "text",
         text,
         bytes: Buffer.byteLength(text),
@@ -15,17 +19,17 @@ test("a result's text is its JSON, and its bytes are those of UTF-8", () => {
   );
 });
 
-test("nothing returned is null", () => {
+test("nothing returned is null", async () => {
   for (const value of [undefined, () => 1, Symbol("a")])
-    expect(resultText(value, 4)).toEqual({ type: "text", text: "null", bytes: 4 });
+    expect(await resultText(value, 4)).toEqual({ type: "text", text: "null", bytes: 4 });
 });
 
-test("a result of exactly the allowed size passes, and one byte more does not", () => {
-  expect(resultText("é", 4)).toEqual({ type: "text", text: '"é"', bytes: 4 });
-  expect(resultText("é", 3)).toEqual({ type: "too_large", bytes: 4 });
+test("a result of exactly the allowed size passes, and one byte more does not", async () => {
+  expect(await resultText("é", 4)).toEqual({ type: "text", text: '"é"', bytes: 4 });
+  expect(await resultText("é", 3)).toEqual({ type: "too_large", bytes: 4 });
 });
 
-test("what is not JSON is not, and the cause is kept for the operator", () => {
+test("what is not JSON is not, and the cause is kept for the operator", async () => {
   const cause = new Error("no");
   const circular: unknown[] = [];
   circular.push(circular);
@@ -34,8 +38,8 @@ test("what is not JSON is not, and the cause is kept for the operator", () => {
       throw cause;
     },
   };
-  expect(resultText(explosive, 100)).toEqual({ type: "not_json", cause });
-  for (const value of [1n, circular]) expect(resultText(value, 100)).toMatchObject({ type: "not_json" });
+  expect(await resultText(explosive, 100)).toEqual({ type: "not_json", cause });
+  for (const value of [1n, circular]) expect(await resultText(value, 100)).toMatchObject({ type: "not_json" });
 });
 
 // ---- weighing --------------------------------------------------------------------------------------------------
@@ -110,7 +114,7 @@ test("a value is walked no deeper than a stack bears, and what makes its own JSO
   expect([isLarge(own), isLarge(new Date(0)), asked]).toEqual([false, false, 0]);
 });
 
-test("a value that cannot be looked at is not large, and no text", () => {
+test("a value that cannot be looked at is not large, and no text", async () => {
   const cause = new Error("no");
   const hostile = {
     get field() {
@@ -118,7 +122,7 @@ test("a value that cannot be looked at is not large, and no text", () => {
     },
   };
   expect(isLarge(hostile)).toBe(false);
-  expect(resultText(hostile, 1000)).toEqual({ type: "not_json", cause });
+  expect(await resultText(hostile, 1000)).toEqual({ type: "not_json", cause });
 });
 
 // ---- large results -----------------------------------------------------------------------------------------------

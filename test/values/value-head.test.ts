@@ -1,6 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readHead } from "../../src/values/value-head.ts";
+import { Lane } from "../../src/values/slice-scheduler.ts";
+import { readHead as readHeadIn } from "../../src/values/value-head.ts";
+
+const lane = new Lane("test");
+const readHead = (text: string, room: number) => readHeadIn(text, room, lane);
 
 const plain = fc.jsonValue({ maxDepth: 6 }).filter((value) => !JSON.stringify(value).includes("__proto__"));
 
