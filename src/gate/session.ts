@@ -208,7 +208,7 @@ export class GateSession {
   #readInput(call: OpenCall) {
     if (call.isOver) return undefined;
     return readInput(call.tool.input, call.inputText, (bytes) => {
-      const overdraft = this.share.holdForNow(bytes);
+      const overdraft = this.share.hold(bytes);
       if (!overdraft) call.inputBytes = bytes;
       return overdraft;
     });

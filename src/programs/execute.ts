@@ -90,7 +90,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     fingerprint,
   });
 
-  const share = gate.held.share(tenant, limits.totalBytes);
+  const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
   const session = gate.open({
     execution,
     tenant,

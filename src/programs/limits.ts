@@ -59,7 +59,7 @@ export const LIMIT_RULES = {
     reason: "Result of one call, as JSON. A larger one is refused before all of it is text.",
   },
   totalBytes: {
-    default: 64 * MIB,
+    default: 48 * MIB,
     least: 2,
     most: 4096 * MIB,
     reason:

@@ -23,8 +23,8 @@ export function memoryOf(text: string, utf8Bytes = Buffer.byteLength(text)): num
   return utf8Bytes === text.length ? utf8Bytes : text.length * 2;
 }
 
-/** What an execution may hold for now however little it may hold in all, in bytes. */
-const FOR_NOW_BYTES = 8 * 1024 * 1024;
+/** What an execution may hold however little its calls may move, in bytes: an input takes more than its text. */
+const LEAST_BYTES = 8 * 1024 * 1024;
 
 /** What all executions of a runtime together hold in memory, and may. */
 export class HeldBytes {
@@ -49,8 +49,8 @@ export class HeldBytes {
     this.#held += bytes;
   }
 
-  share(tenant: string, totalBytes: number): Share {
-    return new Share(this, tenant, totalBytes);
+  share(tenant: string, allowedBytes: number): Share {
+    return new Share(this, tenant, allowedBytes);
   }
 }
 
@@ -62,35 +62,28 @@ export class HeldBytes {
 export class Share {
   readonly lane: Lane;
   readonly #runtime: HeldBytes;
-  readonly #totalBytes: number;
+  readonly #allowed: number;
   #held = 0;
   #ended = false;
 
-  constructor(runtime: HeldBytes, tenant: string, totalBytes: number) {
+  constructor(runtime: HeldBytes, tenant: string, allowedBytes: number) {
     this.lane = new Lane(tenant);
     this.#runtime = runtime;
-    this.#totalBytes = totalBytes;
+    this.#allowed = Math.max(allowedBytes, LEAST_BYTES);
   }
 
   get held(): number {
     return this.#held;
   }
 
-  /** Holds bytes until the execution's end, or says which limit is in the way. */
+  /** Holds bytes, until they are given back or the execution ends; or says which limit is in the way. */
   hold(bytes: number): HeldOverdraft | undefined {
     const seen = this.#held + bytes;
     const { free } = this.#runtime;
+    if (seen > this.#allowed) return { limit: "totalBytes", allowed: this.#allowed, seen };
     if (seen > free) return { limit: "heldBytes", allowed: Math.max(0, free), seen };
     this.count(bytes);
     return undefined;
-  }
-
-  /** Holds bytes that will be given back, within what the execution may hold by itself too. */
-  holdForNow(bytes: number): HeldOverdraft | undefined {
-    const seen = this.#held + bytes;
-    const allowed = Math.max(this.#totalBytes, FOR_NOW_BYTES);
-    if (seen > allowed) return { limit: "totalBytes", allowed, seen };
-    return this.hold(bytes);
   }
 
   /** Counts bytes that are held whatever was left. */

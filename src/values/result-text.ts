@@ -53,9 +53,35 @@ export function isLarge(value: unknown): boolean {
   }
 }
 
-function longText(value: unknown, allowedBytes: number, share: Share): Promise<ResultText> {
-  const { tenant } = share.lane;
-  const make = async () => share.lane.work(textInParts(value, allowedBytes, share));
+/** While a large value waits for its turn, it is held for about as much as its text will be. */
+async function longText(value: unknown, allowedBytes: number, share: Share): Promise<ResultText> {
+  const least = await share.lane.work(weighInParts(value, allowedBytes, 0));
+  if (least > allowedBytes) return { type: "too_large", bytes: least };
+  const held = typeof value === "string" ? memoryOf(value) : least;
+  const overdraft = share.hold(held);
+  if (overdraft) return { type: "spent", overdraft };
+  return textAtItsTurn(() => {
+    share.giveBack(held);
+    return share.lane.work(textInParts(value, allowedBytes, share));
+  }, share.lane.tenant);
+}
+
+/** Bytes that a large value's JSON has at least, as far as that is not over `enough`. */
+function* weighInParts(value: unknown, enough: number, depth: number): SlicedWork<number> {
+  const weight = weigh(value, PART_BYTES, 1);
+  if (weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return weight;
+  if (depth === DEPTH) return 0;
+  let sum = 2;
+  const parts: Iterable<unknown> = Array.isArray(value) ? value : Object.values(value);
+  for (const part of parts) {
+    sum += yield* weighInParts(part, enough - sum, depth + 1);
+    if (sum > enough) break;
+    yield;
+  }
+  return sum;
+}
+
+function textAtItsTurn(make: () => ResultText | Promise<ResultText>, tenant: string): Promise<ResultText> {
   const made = (lastLargeOnes.get(tenant) ?? Promise.resolve()).then(make);
   lastLargeOnes.set(tenant, made);
   return made.finally(() => {

@@ -4,7 +4,7 @@ import { Gate } from "../../src/gate/gate.ts";
 import type { CallRecord } from "../../src/journal/record.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
-import { makeTool, openSession } from "./open-session.ts";
+import { idle, makeTool, openSession } from "./open-session.ts";
 
 /** The places where a call can wait: for what a schema, a predicate, an approver, the journal or a handler says. */
 type Place = "schema" | "predicate" | "approver" | "journal" | "handler";
@@ -46,6 +46,8 @@ const moves = fc.array(
 );
 
 async function hops(count: number): Promise<void> {
+  // Work waits for the event loop's next turn once it has had its time in one.
+  if (count > 10) await idle();
   for (let hop = 0; hop < count; hop += 1) await Promise.resolve();
 }
 

@@ -16,7 +16,7 @@ const STOPPED: { readonly [Name in keyof Limits]: string } = {
   resultBytes:
     "the result of a call was larger than 32 MiB (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
   totalBytes:
-    "its calls moved more data than 64 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
+    "its calls moved more data than 48 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
   outputBytes:
     "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
   logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
