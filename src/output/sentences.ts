@@ -1,11 +1,18 @@
-import type { Ending, Fault } from "../programs/outcome.ts";
-import type { Limits } from "../programs/limits.ts";
+import type { Ending, Fault, StoppedBy } from "../programs/outcome.ts";
 
 /** What to do about a limit that was reached. The reader is the model that wrote the program. */
-const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly advice: string }>> = {
+const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advice: string }>> = {
   memoryBytes: {
     what: "it needed more memory than",
     advice: "Keep less at once: reduce each result to what is needed as it arrives.",
+  },
+  queueMs: {
+    what: "no engine was free for it within",
+    advice: "Nothing of it was done, and it is not to blame: run it again as it is, later.",
+  },
+  queue: {
+    what: "with it more programs would wait for an engine than",
+    advice: "Nothing of it was done, and it is not to blame: run it again as it is, later.",
   },
   runningMs: {
     what: "it ran longer than",
@@ -66,7 +73,7 @@ function faultText({ name, message, line, column, excerpt }: Fault, hint: string
 }
 
 /** A limit with its unit, as people say it. */
-export function amount(limit: keyof Limits, value: number): string {
+export function amount(limit: StoppedBy, value: number): string {
   if (limit.endsWith("Ms")) return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
   if (limit.endsWith("Bytes")) return byteText(value);
   return `${value}`;

@@ -16,6 +16,9 @@ export interface Fault {
   readonly excerpt?: string;
 }
 
+/** What can stop a program: a limit of its own, or that as many programs wait for an engine as may. */
+export type StoppedBy = keyof Limits | "queue";
+
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 export interface Completed {
@@ -34,7 +37,7 @@ export type Ending =
   /** The program threw, or could not be run at all. */
   | { readonly type: "failed"; readonly fault: Fault }
   /** A limit was reached. `seen` is at least what was reached. */
-  | { readonly type: "stopped"; readonly limit: keyof Limits; readonly allowed: number; readonly seen: number }
+  | { readonly type: "stopped"; readonly limit: StoppedBy; readonly allowed: number; readonly seen: number }
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
   | { readonly type: "cancelled" };
