@@ -4,7 +4,7 @@ const TICK_MS = 10;
  * A program that has used no processor time for so long does not wait for a core, but stands still, and the clock
  * counts. Longer than a core is kept from a process that wants one, and than a container's figure is old.
  */
-const STALLED_MS = 750;
+const STALLED_MS = 600;
 
 export interface ClockLimits {
   readonly runningMs: number;
