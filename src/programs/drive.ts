@@ -48,7 +48,10 @@ export interface Driven {
   readonly notes: readonly string[];
   readonly turns: number;
   readonly restarts: number;
+  /** Time without a guest. */
+  readonly queuedMs: number;
   readonly runningMs: number;
+  /** Time since there was a guest. */
   readonly wallMs: number;
   readonly peakMemoryBytes: number;
   readonly connections: ConnectionTotals;
@@ -96,6 +99,8 @@ class Drive {
   #now = 0;
   #restarts = 0;
   #replaysTooLong = false;
+  #queuedMs = 0;
+  #queuedSince: number | undefined;
   /** What the program has used that another guest would not find as it was. */
   #unreplayable: UnreplayableCause | undefined;
   #peakMemoryBytes = 0;
@@ -140,6 +145,7 @@ class Drive {
       notes: this.#notes,
       turns: this.#turns.length,
       restarts: this.#restarts,
+      queuedMs: this.#queuedMs + (this.#queuedSince === undefined ? 0 : performance.now() - this.#queuedSince),
       runningMs: this.#clocks.runningMs,
       wallMs: this.#clocks.wallMs,
       peakMemoryBytes: this.#peakMemoryBytes,
@@ -191,6 +197,8 @@ class Drive {
     const { sandbox, open, limits } = this.#options;
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
     let link: GuestLink;
+    const since = performance.now();
+    this.#queuedSince = since;
     const waitedTooLong = setTimeout(() => this.#decideUnopened("queueMs", limits.queueMs), limits.queueMs);
     try {
       link = await GuestLink.open(sandbox, { ...open, onConnection }, this.#over.signal);
@@ -201,6 +209,8 @@ class Drive {
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
     } finally {
       clearTimeout(waitedTooLong);
+      this.#queuedMs += performance.now() - since;
+      this.#queuedSince = undefined;
     }
     this.#link = link;
     if (this.#ending !== undefined) {

@@ -52,6 +52,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
   notes: [],
   turns: 0,
   restarts: 0,
+  queuedMs: 0,
   runningMs: 0,
   wallMs: 0,
   peakMemoryBytes: 0,
