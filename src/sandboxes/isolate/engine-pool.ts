@@ -30,6 +30,9 @@ const START_MS = 20_000;
 /** How long a running engine may take to make the next isolate, in milliseconds; one that is doing something else is ended. */
 const PREPARE_MS = 1000;
 
+/** How long an engine that is preparing is waited for before another is started in its place: about as long as a start takes, in milliseconds. */
+const SOON_MS = 50;
+
 const CLOSED = "the sandbox was closed";
 /** Starts that fail in a row before a program that waits is told. One may have been ended by somebody else. */
 const FAILED_STARTS = 3;
@@ -60,10 +63,8 @@ export class EnginePool {
   readonly #waiting: WaitingLine<Waiter>;
   /** Engines with a program or just after one, and for which tenant. */
   readonly #busy = new Map<EngineProcess, string>();
-  /** Engines that start, and those that end to make room for one that does, with the tenant that waits for it, if one does. */
+  /** Engines that will soon be offered, with the tenant they are for, if there is one: they start, or end to make room for one that does, or have only just begun to prepare for another program. */
   readonly #coming = new Map<EngineProcess, string | undefined>();
-  /** Of the busy ones, those that are preparing for another program. */
-  #returning = 0;
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -115,13 +116,13 @@ export class EnginePool {
   async release(engine: EngineProcess): Promise<void> {
     if (this.#closed || this.#options.reuse === "never" || engine.programs >= this.#options.programsPerEngine)
       return engine.retire();
-    this.#returning += 1;
+    const late = this.#expect(engine);
     try {
       await engine.prepare(this.#usualMemoryBytes, PREPARE_MS);
     } catch {
       return;
     } finally {
-      this.#returning -= 1;
+      clearTimeout(late);
     }
     const kept = engine.memoryBytes - engine.baseMemoryBytes;
     if (this.#closed || kept > this.#options.keptMemoryBytes) engine.retire();
@@ -135,6 +136,18 @@ export class EnginePool {
     const engines = [...this.#all];
     for (const engine of engines) engine.kill(CLOSED);
     await Promise.all(engines.map((engine) => engine.exit));
+  }
+
+  /** Counts an engine that is preparing as one that will soon be back, and as a busy one if it is not. */
+  #expect(engine: EngineProcess): NodeJS.Timeout {
+    const { tenant } = engine;
+    this.#busy.delete(engine);
+    this.#coming.set(engine, tenant);
+    return setTimeout(() => {
+      this.#coming.delete(engine);
+      if (tenant !== undefined && this.#all.has(engine)) this.#busy.set(engine, tenant);
+      this.#makeRoom();
+    }, SOON_MS);
   }
 
   #takeIdle(tenant: string): EngineProcess | undefined {
@@ -163,9 +176,11 @@ export class EnginePool {
 
   /** Starts engines for those that wait, where need be in place of other tenants' idle ones. */
   #makeRoom(): void {
-    while (!this.#closed && this.#coming.size < this.#waiting.length) {
-      const tenant = this.#waiting.next(this.#held, count(this.#coming.values()));
-      if (tenant === undefined) return;
+    while (!this.#closed && this.#waiting.length > 0) {
+      const coming = count(this.#coming.values());
+      const forAny = [...this.#coming.values()].filter((tenant) => tenant === undefined).length;
+      const tenant = this.#waiting.next(this.#held, coming);
+      if (tenant === undefined || this.#waiting.unserved(coming) <= forAny) return;
       if (this.#all.size < this.#options.engines) {
         this.#start(tenant).catch((error: unknown) => this.#tellFailed(tenant, error));
         continue;
@@ -192,7 +207,7 @@ export class EnginePool {
 
   /** Engines that a program may have now, or will soon. */
   get #ready(): number {
-    return this.#idle.length + this.#coming.size + this.#returning;
+    return this.#idle.length + this.#coming.size;
   }
 
   /** Starts an engine ahead of need. Where engines are used again, those that are busy will be back. */
@@ -218,6 +233,7 @@ export class EnginePool {
   /** Gives a prepared engine to the waiter whose turn it is, else lets it idle. */
   #offer(engine: EngineProcess): void {
     this.#busy.delete(engine);
+    this.#coming.delete(engine);
     if (this.#waiting.length > 0) {
       const { tenant } = engine;
       const next = this.#waiting.next(this.#held, tenant === undefined ? NONE : count(this.#coming.values()), tenant);

@@ -75,6 +75,13 @@ export class WaitingLine<Waiter extends InLine> {
     return waiter;
   }
 
+  /** How many wait without an engine coming for them. */
+  unserved(coming: ReadonlyMap<string, number>): number {
+    let unserved = 0;
+    for (const [tenant, waiters] of this.#byTenant) unserved += Math.max(0, waiters.length - (coming.get(tenant) ?? 0));
+    return unserved;
+  }
+
   /**
    * Tenant whose turn it is. `held` tells how many engines a tenant has, coming ones included; `coming` for how many of
    * its waiters one is coming already. The tenant `keeps` has just given an engine back: it is not taken from it for
