@@ -78,7 +78,7 @@ export type { Stub } from "./output/stub.ts";
 export type { ExecutionEvent } from "./programs/execute.ts";
 export { DEFAULT_LIMITS, LIMIT_RULES, type Limits } from "./programs/limits.ts";
 export type { Logs } from "./programs/log-collector.ts";
-export type { CrashCode, Ending, Fault } from "./programs/outcome.ts";
+export type { CrashCode, Ending, Fault, StoppedBy } from "./programs/outcome.ts";
 export { replay } from "./programs/replay.ts";
 export type { Divergence, Replayed } from "./programs/replay-turns.ts";
 

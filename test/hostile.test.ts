@@ -199,7 +199,7 @@ async function run(runtime: Runtime, program: string): Promise<Ran> {
   const startedAt = performance.now();
   try {
     const report = await runtime.execute(program);
-    const tookMs = performance.now() - startedAt;
+    const tookMs = performance.now() - startedAt - report.usage.queuedMs;
     const overMs = Math.max(tookMs - report.usage.waitingMs - LIMITS.runningMs, tookMs - LIMITS.wallMs);
     return { report, overMs, cost: watch.stop() };
   } finally {

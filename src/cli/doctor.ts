@@ -5,7 +5,7 @@ import { Daemon } from "../sandboxes/docker/daemon.ts";
 import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
 import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../sandboxes/isolate/janitor.ts";
-import { canWatchMemory } from "../sandboxes/isolate/memory-watch.ts";
+import { canWatchMemory } from "../sandboxes/isolate/process-gauges.ts";
 import { parentDeathCommand } from "../sandboxes/isolate/parent-death.ts";
 import { byteText } from "../output/sentences.ts";
 import { createRuntime } from "../runtime.ts";

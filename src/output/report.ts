@@ -29,7 +29,9 @@ export interface Usage {
   readonly bytesIn: number;
   /** UTF-8 bytes of `output.text`. */
   readonly bytesOut: number;
-  /** Time the program had the turn. */
+  /** Time until there was an engine or a container for it, once more where one died. */
+  readonly queuedMs: number;
+  /** Time the program had the turn, without waiting for a core where the system tells that. */
   readonly runningMs: number;
   /** Time it waited for tools and timers. */
   readonly waitingMs: number;
@@ -89,6 +91,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
       calls: calls.length,
       bytesIn: execution.resultBytes,
       bytesOut: Buffer.byteLength(text),
+      queuedMs: execution.queuedMs,
       runningMs: execution.runningMs,
       waitingMs: Math.max(0, execution.wallMs - execution.runningMs),
       peakMemoryBytes: execution.peakMemoryBytes,

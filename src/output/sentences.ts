@@ -6,6 +6,14 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
     what: "it needed more memory than",
     advice: "Keep less at once: reduce each result to what is needed as it arrives.",
   },
+  queueMs: {
+    what: "no engine was free for it within",
+    advice: "Nothing of it was done, and it is not to blame: run it again as it is, later.",
+  },
+  queue: {
+    what: "with it more programs would wait for an engine than",
+    advice: "Nothing of it was done, and it is not to blame: run it again as it is, later.",
+  },
   runningMs: {
     what: "it ran longer than",
     advice: "Look for a loop that does not end, or for work that grows with the square of the data.",

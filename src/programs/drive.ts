@@ -6,7 +6,7 @@ import { memoryOf } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { Turn } from "../journal/record.ts";
-import type { Connection, Sandbox } from "../sandboxes/sandbox.ts";
+import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { Clocks } from "./clocks.ts";
 import { areTurns, type GuestEvent, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
@@ -19,6 +19,8 @@ import type { SourceMap } from "./source-map.ts";
 
 /** How often an execution is replayed in a fresh engine without having got a turn further, before it is given up. */
 const REPLAYS_WITHOUT_PROGRESS = 3;
+/** How often at all. */
+const REPLAYS = 20;
 /** Time a program has to print its last words when it is stopped while it waits, in milliseconds. */
 const LAST_WORDS_MS = 100;
 /** What a command takes in memory beside its text, in bytes. */
@@ -33,9 +35,8 @@ export interface DriveOptions {
   readonly log: ExecutionLog;
   readonly session: GateSession;
   readonly tools: ToolSet;
-  /** Text of the `start` frame. */
-  readonly start: string;
-  readonly startedAt: number;
+  /** Text of the `start` frame, for a program that starts at this time. */
+  readonly start: (now: number) => string;
   readonly map: SourceMap;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
@@ -48,7 +49,10 @@ export interface Driven {
   readonly notes: readonly string[];
   readonly turns: number;
   readonly restarts: number;
+  /** Time without a guest. */
+  readonly queuedMs: number;
   readonly runningMs: number;
+  /** Time since there was a guest. */
   readonly wallMs: number;
   readonly peakMemoryBytes: number;
   readonly connections: ConnectionTotals;
@@ -93,8 +97,11 @@ class Drive {
   /** Calls that were passed to the gate and have no answer yet: their names by id. */
   readonly #calls = new Map<number, string>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  #now: number;
+  #now = 0;
   #restarts = 0;
+  #replaysTooLong = false;
+  #queuedMs = 0;
+  #queuedSince: number | undefined;
   /** What the program has used that another guest would not find as it was. */
   #unreplayable: UnreplayableCause | undefined;
   #peakMemoryBytes = 0;
@@ -107,10 +114,14 @@ class Drive {
 
   constructor(options: DriveOptions) {
     this.#options = options;
-    this.#now = options.startedAt;
     this.#logs = new LogCollector(options.limits.logBytes);
-    this.#clocks = new Clocks(options.limits, ({ limit, allowed, seen }) =>
-      this.#stop({ type: "stopped", limit, allowed, seen }),
+    this.#clocks = new Clocks(
+      options.limits,
+      ({ limit, allowed, seen }) => {
+        if (limit === "replays") this.#endReplays();
+        else this.#stop({ type: "stopped", limit, allowed, seen });
+      },
+      () => this.#link?.guest.usage().processorMs,
     );
   }
 
@@ -123,7 +134,6 @@ class Drive {
     // Once the ending is decided, what waiting for a guest comes to does not matter.
     attending.catch(() => {});
     try {
-      this.#push({ text: this.#options.start, closes: undefined });
       await Promise.race([this.#decided.promise, attending]);
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -136,6 +146,7 @@ class Drive {
       notes: this.#notes,
       turns: this.#turns.length,
       restarts: this.#restarts,
+      queuedMs: this.#queuedMs + (this.#queuedSince === undefined ? 0 : performance.now() - this.#queuedSince),
       runningMs: this.#clocks.runningMs,
       wallMs: this.#clocks.wallMs,
       peakMemoryBytes: this.#peakMemoryBytes,
@@ -178,28 +189,39 @@ class Drive {
     } else if (this.#unreplayable !== undefined) {
       const detail = `${detailOf(end)}; it was not run again, because it had used what a replay would not find as it was (${this.#unreplayable})`;
       this.#decide({ type: "crashed", code: "engine_died", detail });
-    } else if (deaths > REPLAYS_WITHOUT_PROGRESS) {
+    } else if (deaths > REPLAYS_WITHOUT_PROGRESS || this.#restarts >= REPLAYS || this.#replaysTooLong) {
       this.#decide({ type: "crashed", code: "engine_died", detail: detailOf(end) });
     }
   }
 
   async #attendGuest(): Promise<LinkEnd> {
-    const { sandbox, open } = this.#options;
+    const { sandbox, open, limits } = this.#options;
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
     let link: GuestLink;
+    const since = performance.now();
+    this.#queuedSince = since;
+    const waitedTooLong = setTimeout(() => this.#decideUnopened("queueMs", limits.queueMs), limits.queueMs);
     try {
       const { lane } = this.#options.session.share;
       link = await GuestLink.open(sandbox, { ...open, lane, onConnection }, this.#over.signal);
     } catch (error) {
+      if (error instanceof QueueFull) this.#decideUnopened("queue", error.allowed);
       if (this.#turns.length === 0) throw error;
       // What was done cannot be undone, and has to be reported.
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(waitedTooLong);
+      this.#queuedMs += performance.now() - since;
+      this.#queuedSince = undefined;
     }
     this.#link = link;
     if (this.#ending !== undefined) {
       await link[Symbol.asyncDispose]();
       return { type: "released" };
     }
+    this.#clocks.begin();
+    if (this.#events.length === 0 && this.#turns.length === 0)
+      this.#push({ text: this.#options.start(this.#tick()), closes: undefined });
     if (this.#turns.length > 0) {
       const replayed = await this.#replay(link);
       if (replayed) return replayed;
@@ -221,11 +243,23 @@ class Drive {
     }
   }
 
-  /** Brings a fresh guest to where the last one was. It may take as long as a program may run, and is not charged for it. */
+  /** No guest has been given to the program within a limit of waiting. */
+  #decideUnopened(limit: "queueMs" | "queue", allowed: number): void {
+    if (this.#turns.length === 0) return this.#decide({ type: "stopped", limit, allowed, seen: allowed });
+    const detail = `its engine died, and waiting for another one reached a limit (${limit}, ${allowed})`;
+    this.#decide({ type: "crashed", code: "engine_died", detail });
+  }
+
+  #endReplays(): void {
+    this.#replaysTooLong = true;
+    this.#link?.guest.kill("replaying what it had done took longer than it may run (runningMs)");
+  }
+
+  /** Brings a fresh guest to where the last one was. All replays of a program may take as long as it may run. */
   async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
-    const deadline = setTimeout(() => link.guest.kill("the replay took too long"), this.#options.limits.runningMs);
+    this.#clocks.replay();
     const replayed = await replayTurns(link, this.#turns);
-    clearTimeout(deadline);
+    this.#clocks.wait();
     if (replayed.type === "diverged") {
       const { turn, recorded, replayed: done } = replayed.divergence;
       this.#decide({
@@ -425,10 +459,9 @@ class Drive {
     this.#closeCalls();
     this.#over.abort(OVER);
     this.#clocks.stop();
-    const guest = this.#link?.guest;
     if (ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles"))
-      guest?.release();
-    else guest?.kill(ending.type);
+      this.#link?.release();
+    else this.#link?.guest.kill(ending.type);
     this.#noteMemory();
     this.#decided.resolve(ending);
   }

@@ -95,6 +95,12 @@ export class GuestLink implements AsyncDisposable {
     return turns;
   }
 
+  /** Gives the guest back. One that has events left is ended: it may be doing anything with them. */
+  release(): void {
+    if (this.outstanding === 0) this.guest.release();
+    else this.guest.kill("it settled with other events under way");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.guest[Symbol.asyncDispose]();
   }

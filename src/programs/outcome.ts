@@ -16,6 +16,9 @@ export interface Fault {
   readonly excerpt?: string;
 }
 
+/** What can stop a program: a limit of its own, or that as many programs wait for an engine as may. */
+export type StoppedBy = keyof Limits | "queue";
+
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 export interface Completed {

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
 import { amount, byteText, endingText } from "../../src/output/sentences.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../src/programs/limits.ts";
-import type { CrashCode } from "../../src/programs/outcome.ts";
+import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import type { CrashCode, StoppedBy } from "../../src/programs/outcome.ts";
 
-const STOPPED: { readonly [Name in keyof Limits]: string } = {
+const STOPPED: { readonly [Name in StoppedBy]: string } = {
   memoryBytes:
     "it needed more memory than 128 MiB (limit memoryBytes). Keep less at once: reduce each result to what is needed as it arrives.",
+  queueMs:
+    "no engine was free for it within 60 s (limit queueMs). Nothing of it was done, and it is not to blame: run it again as it is, later.",
+  queue:
+    "with it more programs would wait for an engine than 1000 (limit queue). Nothing of it was done, and it is not to blame: run it again as it is, later.",
   runningMs:
     "it ran longer than 10 s (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
   wallMs:
@@ -23,13 +27,10 @@ const STOPPED: { readonly [Name in keyof Limits]: string } = {
   frameBytes: "it sent a message larger than 4 MiB (limit frameBytes). Pass on less at once.",
 };
 
-test.each(Object.keys(DEFAULT_LIMITS) as (keyof Limits)[])(
-  "a program stopped by %s is told so, and what to do",
-  (limit) => {
-    const ending = { type: "stopped", limit, allowed: DEFAULT_LIMITS[limit], seen: 1 } as const;
-    expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
-  },
-);
+test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told so, and what to do", (limit) => {
+  const ending = { type: "stopped", limit, allowed: { ...DEFAULT_LIMITS, queue: 1000 }[limit], seen: 1 } as const;
+  expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
+});
 
 const CRASHED: { readonly [Code in CrashCode]: string } = {
   engine_died:
