@@ -1,4 +1,3 @@
-import { boundedFetch } from "./bounded-fetch.ts";
 import { CallIds } from "./call-ids.ts";
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
 import { flatSchema } from "./flat-schema.ts";
@@ -17,12 +16,11 @@ import type {
 import { PROGRAM_SCHEMA, sourceOf } from "./program-input.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
 import { loadSdk, type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
+import { ProviderRequests } from "./provider-requests.ts";
 import { provenanceText } from "./result-text.ts";
 import { ToolNames } from "./tool-names.ts";
 
 const KEY_VARIABLE = "GEMINI_API_KEY";
-/** Time before a request is repeated the first time, in seconds. */
-const RETRY_SECONDS = 0.5;
 
 type Client = InstanceType<(typeof import("@google/genai"))["GoogleGenAI"]>;
 type Params = Parameters<Client["models"]["generateContent"]>[0];
@@ -35,6 +33,7 @@ export function gemini(options: ProviderOptions): Model {
     hostsPrograms: false,
     async converse(opening) {
       const { GoogleGenAI } = await loadSdk("@google/genai", () => import("@google/genai"));
+      const requests = new ProviderRequests(resolved);
       const client = new GoogleGenAI({
         apiKey: resolved.apiKey,
         // What the environment has for other services is not for this conversation.
@@ -42,12 +41,10 @@ export function gemini(options: ProviderOptions): Model {
         httpOptions: {
           baseUrl: (resolved.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),
           apiVersion: "v1beta",
-          // Without these it repeats nothing.
-          retryOptions: { attempts: resolved.retries + 1, initialDelay: RETRY_SECONDS },
-          fetch: boundedFetch(resolved),
+          fetch: requests.fetch,
         },
       });
-      return new GeminiConversation(client, resolved, opening);
+      return new GeminiConversation(client, resolved, requests, opening);
     },
   };
 }
@@ -73,7 +70,12 @@ class GeminiConversation implements Conversation {
   #next: Fields[] = [];
   #open: readonly { readonly id: string; readonly functionCall: Fields }[] = [];
 
-  constructor(client: Client, options: ResolvedOptions, { instructions, tools, runProgram }: Opening) {
+  constructor(
+    client: Client,
+    options: ResolvedOptions,
+    requests: ProviderRequests,
+    { instructions, tools, runProgram }: Opening,
+  ) {
     this.#client = client;
     this.#options = options;
     this.#instructions = instructions;
@@ -90,7 +92,7 @@ class GeminiConversation implements Conversation {
         parametersJsonSchema: flatSchema(input),
       })),
     ];
-    this.#about = { provider: "Gemini", keyVariable: KEY_VARIABLE, key: options.apiKey };
+    this.#about = { provider: "Gemini", keyVariable: KEY_VARIABLE, key: options.apiKey, requests };
   }
 
   say(text: string): void {
