@@ -82,7 +82,7 @@ export class Budget {
   /** Takes what a call's input needs, or says which limit is in the way. */
   takeInput(bytes: number): Overdraft | undefined {
     const { inputBytes } = this.#limits;
-    const spent = this.#overCalls();
+    const spent = this.overCalls();
     if (spent) return spent;
     if (bytes > inputBytes) return { limit: "inputBytes", allowed: inputBytes, seen: bytes };
     const overdraft = this.#overTotal(bytes);
@@ -97,10 +97,11 @@ export class Budget {
     return overdraft;
   }
 
-  #overCalls(): Overdraft | undefined {
+  /** The limit that is in the way of the call that was counted last, here or above. */
+  overCalls(): Overdraft | undefined {
     const { calls } = this.#limits;
     if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };
-    return this.#above === undefined ? undefined : this.#above.#overCalls();
+    return this.#above === undefined ? undefined : this.#above.overCalls();
   }
 
   #overTotal(bytes: number): Overdraft | undefined {

@@ -156,6 +156,9 @@ class GeminiConversation implements Conversation {
       return { type: "failed", failure: failure(code, this.#about, finishReason ?? ""), usage };
     }
     if (parts.length > 0) this.#contents.push({ role: "model", parts });
+    // It is not asked to send calls in pieces, and nothing here puts them together.
+    if (parts.some(({ functionCall }) => isFields(functionCall) && isPiece(functionCall)))
+      return { type: "failed", failure: failure("reply_invalid", this.#about, "It holds a part of a call."), usage };
     const calls = end.type === "answered" ? this.#callsOf(parts) : [];
     return turnOf(wordsOf(parts), calls, calls.length > 0 ? { type: "called" } : end, usage);
   }
@@ -180,7 +183,8 @@ class GeminiConversation implements Conversation {
 function responsePart(functionCall: Fields, result: CallResult): Fields {
   const { text, isJson, isError } = result;
   const id = textOf(functionCall, "id");
-  const output: unknown = isJson ? JSON.parse(text) : text;
+  const value: unknown = isJson ? JSON.parse(text) : text;
+  const output = isWithin(value, DEEPEST) ? value : text;
   return {
     functionResponse: {
       ...(id === undefined ? {} : { id }),
@@ -188,6 +192,14 @@ function responsePart(functionCall: Fields, result: CallResult): Fields {
       response: { from: provenanceText(result), ...(isError ? { error: text } : { output }) },
     },
   };
+}
+
+/** Levels of a value that the provider is sent as a value: what it parses with stops at a hundred, the request included. */
+const DEEPEST = 50;
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((child) => isWithin(child, levels - 1));
 }
 
 function turnOf(text: string, calls: readonly ModelCall[], end: TurnEnd, usage: ModelUsage): TurnReply {
@@ -215,7 +227,7 @@ function endOf(finishReason: string | undefined): TurnEnd | undefined {
 
 function joined(chunks: readonly unknown[]): GeminiReply {
   const last = (read: (chunk: unknown) => unknown) => chunks.map(read).findLast((value) => value !== undefined);
-  const finishReason = last((chunk) => textOf(listOf(chunk, "candidates")[0], "finishReason"));
+  const finishReason = last((chunk) => textOf(candidateOf(chunk), "finishReason"));
   const blockReason = last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason"));
   return {
     parts: chunks.flatMap(partsOf),
@@ -225,8 +237,17 @@ function joined(chunks: readonly unknown[]): GeminiReply {
   };
 }
 
+function isPiece(functionCall: Fields): boolean {
+  return functionCall.willContinue === true || listOf(functionCall, "partialArgs").length > 0;
+}
+
+/** The one candidate that was asked for: what a server says of others belongs to other replies. */
+function candidateOf(chunk: unknown): unknown {
+  return listOf(chunk, "candidates").find((candidate) => (fieldOf(candidate, "index") ?? 0) === 0);
+}
+
 function partsOf(chunk: unknown): readonly Fields[] {
-  return listOf(fieldOf(listOf(chunk, "candidates")[0], "content"), "parts").filter(isFields);
+  return listOf(fieldOf(candidateOf(chunk), "content"), "parts").filter(isFields);
 }
 
 function wordsOf(parts: readonly Fields[]): string {

@@ -86,7 +86,7 @@ class ChatConversation implements Conversation {
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
-    this.#messages.push(...this.#said.map((content) => ({ role: "user", content })));
+    for (const content of this.#said) this.#messages.push({ role: "user", content });
     this.#said = [];
     try {
       const reply = await this.#send(request);

@@ -102,7 +102,7 @@ class ResponsesConversation implements Conversation {
 
   async turn(request: TurnRequest): Promise<TurnReply> {
     if (this.#openPrograms.size === 0) {
-      this.#input.push(...this.#said.map((content) => ({ role: "user", content })));
+      for (const content of this.#said) this.#input.push({ role: "user", content });
       this.#said = [];
     }
     try {
@@ -154,7 +154,7 @@ class ResponsesConversation implements Conversation {
     if (this.#options.store) {
       this.#input = [];
       this.#previous = reply.id;
-    } else this.#input.push(...items.map((item) => without(item, "created_by")));
+    } else for (const item of items) this.#input.push(without(item, "created_by"));
     const hosted = items.flatMap((item) => this.#newsOf(item));
     const calls = end.type === "cut_off" || end.type === "refused" ? [] : this.#callsOf(items);
     const text = wordsOf(items);

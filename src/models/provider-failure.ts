@@ -91,8 +91,17 @@ function detailOf(error: unknown): string {
   const words = textOf(inner, "message");
   if (words !== undefined) return words;
   const message = error instanceof Error ? error.message : "";
-  // Google's SDK puts the body's text into the message.
-  return /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
+  return messageInBody(message) ?? message;
+}
+
+/** Google's SDK puts the text of the body into the message, after words of its own in a stream. */
+function messageInBody(message: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(message.slice(message.indexOf("{")));
+    return textOf(fieldOf(body, "error"), "message");
+  } catch {
+    return undefined;
+  }
 }
 
 function chainOf(error: unknown): unknown[] {

@@ -1,5 +1,6 @@
 import type { Ending, Fault } from "../programs/outcome.ts";
 import type { Limits } from "../programs/limits.ts";
+import { insetLines } from "./foreign-text.ts";
 
 /** What to do about a limit that was reached. The reader is the model that wrote the program. */
 const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly advice: string }>> = {
@@ -58,11 +59,17 @@ export function endingText(ending: Exclude<Ending, { type: "completed" }>, hint:
   }
 }
 
+/** What a program may call its faults: a word, and none with which the runtime begins a line of its own. */
+const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
+const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed"]);
+
 /** A fault as a compiler would tell it: what, where, the line, what to do. */
 function faultText({ name, message, line, column, excerpt }: Fault, hint: string | undefined): string {
   const place = line === undefined ? "" : ` at line ${line}, column ${column}`;
-  const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${excerpt}`;
-  return `${name}${place}: ${message}${shown}${hint === undefined ? "" : `\n${hint}`}`;
+  const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${insetLines(excerpt)}`;
+  const isName = FAULT_NAME.test(name) && !OWN_WORDS.has(name);
+  const said = insetLines(isName || name === "" ? message : `${name}: ${message}`);
+  return `${isName ? name : "Error"}${place}: ${said}${shown}${hint === undefined ? "" : `\n${hint}`}`;
 }
 
 /** A limit with its unit, as people say it. */
