@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { styleText } from "node:util";
+import { cleanText } from "../output/clean-text.ts";
 import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
 import { Daemon } from "../sandboxes/docker/daemon.ts";
 import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
@@ -8,6 +9,7 @@ import { endOrphans } from "../sandboxes/isolate/janitor.ts";
 import { canWatchMemory } from "../sandboxes/isolate/memory-watch.ts";
 import { parentDeathCommand } from "../sandboxes/isolate/parent-death.ts";
 import { createRuntime } from "../runtime.ts";
+import { oneLine } from "./one-line.ts";
 import { EXIT } from "./exit-code.ts";
 
 interface Finding {
@@ -35,7 +37,9 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     await poolFinding(),
     await dockerFinding(),
   ];
-  process.stdout.write(options.json ? `${JSON.stringify(findings)}\n` : `${findings.map(line).join("\n")}\n`);
+  process.stdout.write(
+    options.json ? `${cleanText(JSON.stringify(findings))}\n` : `${findings.map(line).join("\n")}\n`,
+  );
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
 }
 
@@ -144,5 +148,5 @@ async function dockerFinding(): Promise<Finding> {
 
 function line({ what, state, detail }: Finding): string {
   const mark = { good: styleText("green", "✓"), weak: styleText("yellow", "!"), missing: styleText("red", "✗") }[state];
-  return `${mark} ${what.padEnd(14)}${detail}`;
+  return `${mark} ${what.padEnd(14)}${oneLine(detail)}`;
 }

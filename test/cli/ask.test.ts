@@ -44,7 +44,7 @@ test.each(MODELS)(
     expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
     expect(stderr).toContain(PROGRAM);
     expect(stderr).toContain("call from the program: airports.get → object");
-    expect(stderr).toMatch(/^all +2\d\d +40 +1$/m);
+    expect(stderr).toMatch(/^all +2\d\d +40 +2$/m);
   },
 );
 
@@ -62,7 +62,7 @@ test("--json prints one document, and --no-stream asks for turns in one piece", 
     answer: "It is New York.",
     turns: [{ turn: { type: "turn" }, results: [{ text: '"New York"' }] }, { results: [] }],
     calls: [{ callId: "toolu_1_0/1", tool: "airports.get", caller: "programmatic" }],
-    usage: { turns: 2, calls: 1 },
+    usage: { turns: 2, calls: 2 },
   });
   expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
   expect(stdout).not.toContain(anthropicWire.key);

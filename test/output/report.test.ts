@@ -79,7 +79,7 @@ test("of another ending it gets why, with what to do", () => {
 test("notes and what was printed stand behind the value, each under its name", () => {
   const logs = { text: "one\ntwo\n\n", lines: 3, bytes: 9, dropped: 0 };
   expect(report(completed(1), { notes: ["First.", "Second."], logs }).output.text).toBe(
-    "1\n\nNote: First.\nNote: Second.\n\nPrinted:\none\ntwo",
+    "1\n\nNote: First.\nNote: Second.\n\nPrinted:\n  one\n  two",
   );
 });
 
@@ -131,7 +131,7 @@ test.each([
 test("what was printed is cut in its middle where writing it out makes it far longer", () => {
   const logs = { text: `begin${"\u200b".repeat(10_000)}end`, lines: 1, bytes: 10_008, dropped: 0 };
   const { text } = report(completed(1), { logs }).output;
-  expect(text).toMatch(/^1\n\nPrinted:\nbegin(?:\\u200b)+[^]*\n… \d+ bytes left out …\n[^]*(?:\\u200b)+end$/);
+  expect(text).toMatch(/^1\n\nPrinted:\n  begin(?:\\u200b)+[^]*\n… \d+ bytes left out …\n[^]*(?:\\u200b)+end$/);
   expect(text.length).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.logBytes + 100);
 });
 
