@@ -5,6 +5,7 @@ import { z } from "zod";
 import flights from "../../examples/flights/tools.ts";
 import { type AgentOptions, type AgentReport, createMemorySandbox, createRuntime, type Tool } from "../../src/index.ts";
 import { makeTool } from "../gate/open-session.ts";
+import { survivesHostileReplies } from "./hostile-replies.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
 
 const sandbox = createMemorySandbox();
@@ -48,6 +49,7 @@ export function counted(name: string, changes: Parameters<typeof makeTool>[0] = 
 
 /** What every adapter does alike, whatever its provider's words are: against a server as strict as the real one. */
 export function behavesAsModel(name: string, wire: Wire): void {
+  survivesHostileReplies(name, wire);
   describe.each([
     ["streamed", true],
     ["in one piece", false],
