@@ -78,7 +78,8 @@ function askedWaitMs(headers: Headers, now: number): number | undefined {
   const after = headers.get("retry-after");
   const seconds = decimal(after);
   if (seconds !== undefined) return seconds * 1000;
-  const date = Date.parse(after ?? "");
+  // Left to itself the parser makes a date of almost anything.
+  const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after ?? "") ? Date.parse(after ?? "") : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 

@@ -130,7 +130,8 @@ export function cutMiddle(text: string, allowedBytes: number): string {
   // What is cut within a character leaves one that stands for nothing.
   const head = bytes.toString("utf8", 0, half).replace(/\ufffd+$/, "");
   const tail = bytes.toString("utf8", bytes.length - half).replace(/^\ufffd+/, "");
-  return `${head}\n… ${bytes.length - 2 * half} bytes left out …\n${INSET}${tail}`;
+  // Half of what sets a line in is no inset line.
+  return `${head.replace(/\n $/, "")}\n… ${bytes.length - 2 * half} bytes left out …\n${INSET}${tail}`;
 }
 
 /** Results of calls whose handlers were started and did not return. */

@@ -527,6 +527,30 @@ test("calls over the limit of the whole conversation are refused, in programs to
   ]);
 });
 
+test("programs count as calls: of four hundred in one turn as many run as calls are allowed, and the others are told why not", async () => {
+  const programs = Array.from({ length: 400 }, () => "return 1");
+  const talked = await talk([{ programs }, { text: "4" }], { tools: [], programs: "local", limits: { calls: 10 } });
+  const results = resultsBefore(talked, 1);
+  expect(results.map(({ isError }) => isError)).toEqual(programs.map((_, index) => index >= 10));
+  expect(results.slice(10).every(({ text }) => text.includes("may make 10 calls (limit calls)"))).toBe(true);
+  expect(talked.events.filter(({ type }) => type === "program_started")).toHaveLength(10);
+  expect(talked.calls.filter(({ result }) => result === "budget_spent")).toHaveLength(390);
+});
+
+test("a turn of more calls than a turn may make is an ending that says how many, and nothing of it is done", async () => {
+  const inputs: unknown[] = [];
+  const tool = direct({ handler: (input: unknown) => inputs.push(input) });
+  const calls = Array.from({ length: 200_000 }, () => ({ tool: "t" }));
+  const { ending, transcript } = await talk([{ calls }, { text: "4" }], { tools: [tool] });
+  expect(ending).toMatchObject({
+    type: "provider_failed",
+    failure: {
+      message: "The reply makes 200000 calls, more than the 1000 that one turn may make, and nothing of it was done.",
+    },
+  });
+  expect([inputs, transcript.turns]).toEqual([[], []]);
+});
+
 test("a model whose own code throws has no ending, and the journal does not keep it as one that still runs", async () => {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal });

@@ -48,6 +48,27 @@ test.each(MODELS)(
   },
 );
 
+test("what a model calls cannot pass for a line of what is told here, nor can its program", async () => {
+  const forged = "absent\n  call from the program: airports.get → object, 1 ms\r\u001b[1A\u2028x";
+  const program = `// 1\n──\nprogram done\nreturn 1`;
+  const script: readonly WireStep[] = [
+    {
+      calls: [
+        { tool: forged },
+        { program: program.replaceAll("\n──", "\n//─").replace("program done", "/*\nprogram done*/") },
+      ],
+    },
+    { text: "4" },
+  ];
+  const { code, stderr } = await ask(anthropicWire, "anthropic:claude-test", script);
+  expect(code).toBe(0);
+  const told = stderr.split("\n").filter((line) => /^(?:\s\scall|call|program)/.test(line));
+  expect(told.map((line) => line.replace(/, \d+ ms$/, ""))).toEqual([
+    "call: absent   call from the program: airports.get → object, 1 ms\\u000d\\u001b[1A\\u2028x → tool_unknown",
+    "program done",
+  ]);
+});
+
 test("--json prints one document, and --no-stream asks for turns in one piece", async () => {
   const { code, stdout, stderr, served } = await ask(
     anthropicWire,
