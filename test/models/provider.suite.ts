@@ -321,9 +321,7 @@ export function behavesAsModel(name: string, wire: Wire): void {
     test.each([{ "retry-after": "30" }, {}])(
       "cancelling ends the wait before a request is repeated, %j",
       async (headers) => {
-        await using served = await serve(wire, [
-          { fault: "status", status: 529, headers: headers as Record<string, string> },
-        ]);
+        await using served = await serve(wire, [{ fault: "status", status: 529, headers }]);
         const controller = new AbortController();
         let sent = 0;
         const { ending } = await ask(served, {

@@ -231,7 +231,7 @@ test("whatever a program throws, notes, prints or returns, the lines of the runt
       };
       const made = own(name, message, `p${printed}`);
       expect(made.own).toEqual(["Already done before that, and not undone: crm.put.", "Printed:"]);
-      expect(made.text).toMatch(/^(?:Error|x+) at line 1, column 1: /);
+      expect(made.text).toMatch(/^(?!(?:Note|Printed)\b)[\w.]{1,100} at line 1, column 1: /);
       expect(own("Error", "x", "p").own).toEqual(made.own);
     }),
     { numRuns: 300 },
