@@ -14,7 +14,7 @@ import { PROVIDERS } from "./cli/parse-model.ts";
 import { run } from "./cli/run.ts";
 import { flush, listenToStreams } from "./cli/standard-streams.ts";
 import { version } from "./cli/package-json.ts";
-import { cleanText } from "./output/clean-text.ts";
+import { oneLine } from "./cli/one-line.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
 
 let exitCode: number = EXIT.completed;
@@ -154,7 +154,7 @@ async function main(): Promise<number> {
 }
 
 function tell({ message, exitCode }: Failure): number {
-  process.stderr.write(`portcullis: ${cleanText(message)}\n`);
+  process.stderr.write(`portcullis: ${oneLine(message)}\n`);
   return exitCode;
 }
 

@@ -1,6 +1,8 @@
 import type { Answer } from "../gate/answer.ts";
 import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
+import { cleanJson } from "../output/clean-json.ts";
 import { cleanText } from "../output/clean-text.ts";
+import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
 import type { Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
@@ -17,22 +19,24 @@ export async function resultOfAnswer(
   outputBytes: number,
   lane: Lane,
 ): Promise<CallResult> {
-  if (!answer.ok) return failureResult(call, cleanText(answer.message), outputBytes);
+  if (!answer.ok) return failureResult(call, answer, outputBytes);
   // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
-  const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
+  const shown = answer.bytes <= outputBytes ? cleanJson(answer.text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
   const head = (await readHead(answer.text, outputBytes, lane)) ?? {
     value: answer.text.slice(0, outputBytes),
     counts: new Map(),
   };
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, ADVICE);
-  return valueResult(call, cleanText(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
+  return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
-/** A handler may tell its callers as much as it likes, like what a server has answered it. */
-function failureResult(call: ToolCall, message: string, outputBytes: number): CallResult {
-  const text = cutMiddle(message, outputBytes);
+/** A handler may tell its callers as much as it likes, like what a server has answered it: all of that is set in. */
+function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
+  if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));
+  const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
+  const text = cutMiddle(message, outputBytes, INSET);
   const whole = refusal(call, text);
   if (text === message) return whole;
   const cut = "of which the middle is left out";

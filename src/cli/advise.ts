@@ -17,11 +17,9 @@ export function advise(tools: ToolSet, file: string | true, json: boolean): numb
   if (json) process.stdout.write(`${cleanText(JSON.stringify(rows))}\n`);
   else
     process.stdout.write(
-      `${cleanText(
-        table(
-          ["tool", "advice"],
-          rows.map(({ tool, text }) => [tool, text]),
-        ),
+      `${table(
+        ["tool", "advice"],
+        rows.map(({ tool, text }) => [tool, text]),
       )}\n`,
     );
   return EXIT.completed;

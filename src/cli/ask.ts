@@ -3,11 +3,13 @@ import { type AgentEnding, agentEndingText } from "../agent/ending.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { optionError } from "../errors.ts";
 import { cleanText } from "../output/clean-text.ts";
+import { insetText } from "../output/foreign-text.ts";
 import { createRuntime } from "../runtime.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS } from "../agent/transcript.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
+import { oneLine } from "./one-line.ts";
 import { parseModel } from "./parse-model.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { parseWhole } from "./parse-whole.ts";
@@ -59,7 +61,10 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
   return { ending, answer: answer ?? null, turns: transcript.turns, calls, usage };
 }
 
-/** Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal. */
+/**
+ * Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal, or look like what
+ * is told here: names are kept to their line, and programs are set in.
+ */
 function showConversation(): (event: AgentEvent) => void {
   let conversation: string | undefined;
   let inLine = false;
@@ -78,17 +83,19 @@ function showConversation(): (event: AgentEvent) => void {
 }
 
 function showWork(event: AgentEvent): void {
-  const note = (text: string) => process.stderr.write(`${cleanText(text)}\n`);
+  const note = (text: string) => process.stderr.write(`${text}\n`);
   switch (event.type) {
     case "program_started":
-      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${event.source.trimEnd()}\n──`);
+      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
       break;
     case "program_ended":
       note(`program ${event.isError ? "failed" : "done"}`);
       break;
     case "call_ended": {
       const { tool, caller, result, ms } = event.line;
-      note(`${caller === "direct" ? "call" : "  call from the program"}: ${tool} → ${result}, ${Math.round(ms)} ms`);
+      note(
+        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(result)}, ${Math.round(ms)} ms`,
+      );
       break;
     }
     default:
@@ -96,7 +103,7 @@ function showWork(event: AgentEvent): void {
 }
 
 function conclude({ ending, transcript, usage }: AgentReport): void {
-  if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${cleanText(agentEndingText(ending))}\n`);
+  if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
   const row = (
     name: string,
     tokens: { readonly inputTokens: number; readonly outputTokens: number },

@@ -1,4 +1,4 @@
-import { cleanText } from "../output/clean-text.ts";
+import { oneLine } from "./one-line.ts";
 
 export interface Bar {
   /** One more step is done. */
@@ -15,7 +15,7 @@ export function showBar(stream: NodeJS.WriteStream, steps: number): Bar {
   let task = "";
   return {
     step(raw) {
-      const what = cleanText(raw);
+      const what = oneLine(raw);
       done = Math.min(done + 1, steps);
       const filled = Math.round((done / steps) * WIDTH);
       const line = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;

@@ -21,6 +21,7 @@ import { showBar } from "./bar.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
+import { oneLine } from "./one-line.ts";
 import { parseModel } from "./parse-model.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { parseWhole } from "./parse-whole.ts";
@@ -133,7 +134,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     bar.end();
   }
   writeOut(out, "live.json", asText(report()));
-  process.stderr.write(cleanText(`Kept in ${out}: live.json, and each conversation.\n`));
+  process.stderr.write(`Kept in ${oneLine(out)}: live.json, and each conversation.\n`);
   tell(report(), jobs.length * modes.length * repeat, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
@@ -167,11 +168,11 @@ function tell(report: LiveReport, planned: number, { json }: LiveOptions): void 
     range({ median: one.ms.median / 1000, least: one.ms.least / 1000, most: one.ms.most / 1000 }, 1),
     one.usd.toFixed(4),
   ]);
-  process.stdout.write(`${cleanText(table(head, rows, head.slice(2)))}\n`);
+  process.stdout.write(`${table(head, rows, head.slice(2))}\n`);
   for (const { task, mode, void: cause } of trials)
-    if (cause !== undefined) process.stdout.write(cleanText(`${task}, ${mode}: void, for ${cause}\n`));
+    if (cause !== undefined) process.stdout.write(`${oneLine(`${task}, ${mode}: void, for ${cause}`)}\n`);
   for (const { task, mode, offline } of trials)
-    if (offline) process.stdout.write(`${cleanText(agreementText(task, mode, offline))}\n`);
+    if (offline) process.stdout.write(`${oneLine(agreementText(task, mode, offline))}\n`);
   if (trials.length < planned)
     process.stdout.write(
       `${planned - trials.length} of ${planned} trials were not begun: what is left of US$ ${maxUsd} would not pay for them, or it was cancelled.\n`,

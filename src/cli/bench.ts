@@ -20,6 +20,7 @@ import { benchLive, type LiveOptions } from "./bench-live.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
+import { oneLine } from "./one-line.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { parseWhole } from "./parse-whole.ts";
 import { table } from "./table.ts";
@@ -141,15 +142,13 @@ function tell(report: BenchReport, { out, json }: BenchOptions): void {
   }
   for (const { title, head, rows } of reportTables(report))
     process.stdout.write(
-      `\n${styleText("bold", cleanText(title))}\n${cleanText(
-        table(
-          head,
-          rows,
-          head.filter((_, column) => isNumeric(rows, column)),
-        ),
+      `\n${styleText("bold", oneLine(title))}\n${table(
+        head,
+        rows,
+        head.filter((_, column) => isNumeric(rows, column)),
       )}\n`,
     );
-  for (const note of reportNotes(report)) process.stdout.write(`\n${cleanText(note)}\n`);
+  for (const note of reportNotes(report)) process.stdout.write(`\n${oneLine(note)}\n`);
 }
 
 /** Of such a column the digits are to stand under each other. */

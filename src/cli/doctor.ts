@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { styleText } from "node:util";
+import { cleanText } from "../output/clean-text.ts";
 import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
 import { Daemon } from "../sandboxes/docker/daemon.ts";
 import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
@@ -10,6 +11,7 @@ import { parentDeathCommand } from "../sandboxes/isolate/parent-death.ts";
 import { byteText } from "../output/sentences.ts";
 import { createRuntime } from "../runtime.ts";
 import { defaultHeldBytes } from "../values/held-bytes.ts";
+import { oneLine } from "./one-line.ts";
 import { EXIT } from "./exit-code.ts";
 
 interface Finding {
@@ -38,7 +40,9 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     await poolFinding(),
     await dockerFinding(),
   ];
-  process.stdout.write(options.json ? `${JSON.stringify(findings)}\n` : `${findings.map(line).join("\n")}\n`);
+  process.stdout.write(
+    options.json ? `${cleanText(JSON.stringify(findings))}\n` : `${findings.map(line).join("\n")}\n`,
+  );
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
 }
 
@@ -155,5 +159,5 @@ async function dockerFinding(): Promise<Finding> {
 
 function line({ what, state, detail }: Finding): string {
   const mark = { good: styleText("green", "✓"), weak: styleText("yellow", "!"), missing: styleText("red", "✗") }[state];
-  return `${mark} ${what.padEnd(14)}${detail}`;
+  return `${mark} ${what.padEnd(14)}${oneLine(detail)}`;
 }

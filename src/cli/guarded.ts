@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { type Failure, reasonOf } from "./failure.ts";
+import { oneLine } from "./one-line.ts";
 
 interface Guard {
   /** What to say of it. */
@@ -36,7 +37,7 @@ export function listenToProcess(): void {
     if (!exited) return;
     process.exitCode = exited.exitCode;
     try {
-      writeSync(process.stderr.fd, `portcullis: ${exited.message}\n`);
+      writeSync(process.stderr.fd, `portcullis: ${oneLine(exited.message)}\n`);
     } catch {
       // Nobody reads it.
     }

@@ -3,6 +3,7 @@ import { buildImage } from "../sandboxes/docker/build-image.ts";
 import { Daemon } from "../sandboxes/docker/daemon.ts";
 import { checkImage, IMAGE } from "../sandboxes/docker/image.ts";
 import { EXIT } from "./exit-code.ts";
+import { oneLine } from "./one-line.ts";
 
 /** `portcullis image build|check`: resolves with the exit code. Rejects with a sentence where there is no engine, or the image will not do. */
 export async function image(what: string, options: { readonly network?: string }): Promise<number> {
@@ -19,7 +20,7 @@ export async function image(what: string, options: { readonly network?: string }
 }
 
 function print(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${oneLine(line)}\n`);
 }
 
 /** A step that fails is told by the engine; a build without a network fails at the packages. */

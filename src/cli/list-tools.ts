@@ -1,3 +1,4 @@
+import { cleanText } from "../output/clean-text.ts";
 import { declareTools } from "../tools/declarations.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { jsonSchemaOf } from "../tools/define-tool.ts";
@@ -18,7 +19,7 @@ export async function listTools(options: {
   const tools = new ToolSet(await loadTools(options.tools));
   if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
   if (options.stubs) {
-    process.stdout.write(`${declareTools(tools.visibleTo(["programmatic"]))}\n`);
+    process.stdout.write(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);
     return EXIT.completed;
   }
   const rows = tools.all.map((tool) => ({
@@ -29,7 +30,7 @@ export async function listTools(options: {
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
   }));
   if (options.json) {
-    process.stdout.write(`${JSON.stringify(rows)}\n`);
+    process.stdout.write(`${cleanText(JSON.stringify(rows))}\n`);
     return EXIT.completed;
   }
   const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);

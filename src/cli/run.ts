@@ -7,6 +7,7 @@ import { createRuntime } from "../runtime.ts";
 import { cancelOnSignal } from "./cancel-on-signal.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { loadTools } from "./load-tools.ts";
+import { oneLine } from "./one-line.ts";
 import { parseSandbox } from "./parse-sandbox.ts";
 import { showProgress } from "./progress.ts";
 import { readProgram } from "./read-program.ts";
@@ -54,7 +55,7 @@ function languageOf(file: string): Language {
 
 function print({ output, outcome, usage }: Report): void {
   process.stdout.write(`${output.text}\n`);
-  if (outcome.type === "crashed") process.stderr.write(`portcullis: ${cleanText(outcome.detail)}\n`);
+  if (outcome.type === "crashed") process.stderr.write(`portcullis: ${oneLine(outcome.detail)}\n`);
   const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
   const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
   process.stderr.write(

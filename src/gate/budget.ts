@@ -85,7 +85,7 @@ export class Budget {
   /** Takes what a call's input needs, or says which limit is in the way. `heldBytes` is what its text takes in memory. */
   takeInput(bytes: number, heldBytes = bytes): Overdraft | undefined {
     const { inputBytes } = this.#limits;
-    const spent = this.#overCalls();
+    const spent = this.overCalls();
     if (spent) return spent;
     if (bytes > inputBytes) return { limit: "inputBytes", allowed: inputBytes, seen: bytes };
     const wide = Math.max(0, heldBytes - bytes);
@@ -111,10 +111,11 @@ export class Budget {
     this.#failureBytes += heldBytes;
   }
 
-  #overCalls(): Overdraft | undefined {
+  /** The limit that is in the way of the call that was counted last, here or above. */
+  overCalls(): Overdraft | undefined {
     const { calls } = this.#limits;
     if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };
-    return this.#above === undefined ? undefined : this.#above.#overCalls();
+    return this.#above === undefined ? undefined : this.#above.overCalls();
   }
 
   #overTotal(bytes: number): Overdraft | undefined {

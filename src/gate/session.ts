@@ -128,6 +128,18 @@ export class GateSession {
     }
   }
 
+  /**
+   * Counts what is not a call of a tool and does the work of many, like a program that a model hands over. Resolves
+   * with the refusal where the budget of calls is spent.
+   */
+  async countCall(about: Omit<CallRequest, "inputText">): Promise<Answer | undefined> {
+    this.budget.arrive();
+    const overdraft = this.budget.overCalls();
+    if (!overdraft) return undefined;
+    this.#overdraft = overdraft;
+    return this.#refuse({ ...about, inputText: "" }, sentences.budgetSpent(about.tool, overdraft));
+  }
+
   /** Answers that come from now on are of no use: a call without one is aborted, and what its handler still does is dropped. */
   async giveUp(callId: string, reason: string): Promise<void> {
     this.#givenUp.add(callId);

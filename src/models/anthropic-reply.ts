@@ -56,7 +56,8 @@ export class AnthropicStream {
         const block = fieldOf(event, "content_block");
         const place = indexOf(event);
         if (this.#blocks.has(place)) throw new SyntaxError(`Two blocks of the reply have the place ${place}.`);
-        if (isFields(block)) this.#blocks.set(place, { ...block });
+        if (!isFields(block)) throw new SyntaxError("A block of the reply is no object.");
+        this.#blocks.set(place, { ...block });
         break;
       }
       case "content_block_delta":
@@ -100,7 +101,8 @@ export class AnthropicStream {
 
   #extend(place: number, delta: unknown): void {
     const block = this.#blocks.get(place);
-    if (!block || this.#stopped.has(place)) return;
+    if (!block || this.#stopped.has(place))
+      throw new SyntaxError(`A part of the reply belongs to no block that is under way, at the place ${place}.`);
     const append = (field: string, text = "") => {
       block[field] = (textOf(block, field) ?? "") + text;
     };
@@ -127,6 +129,7 @@ export class AnthropicStream {
 
   /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
   #stop(place: number): void {
+    if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
     this.#stopped.add(place);
     const block = this.#blocks.get(place);
     const text = this.#inputTexts.get(place);
@@ -150,8 +153,12 @@ function isKnown(entry: readonly [number, string | undefined]): entry is readonl
   return entry[1] !== undefined;
 }
 
+/** The place of a block. Without one it cannot be told whose input a part is. */
 function indexOf(event: unknown): number {
-  return countOf(event, "index");
+  const index = fieldOf(event, "index");
+  if (!Number.isSafeInteger(index))
+    throw new SyntaxError("A part of the reply does not say which block it belongs to.");
+  return index as number;
 }
 
 function parsed(text: string): unknown {

@@ -1,9 +1,10 @@
 /** Most bytes of one reply. The longest that providers allow are a few megabytes of text and signatures. */
 const REPLY_BYTES = 32 * 1024 * 1024;
 
-/** Most bytes of one line of a stream: SDKs look through all they have of a line each time more of it comes. */
-const LINE_BYTES = 4 * 1024 * 1024;
-const LINE_FEED = 10;
+/** Most bytes of one event of a stream: SDKs look through all they have of an event each time more of it comes. */
+const EVENT_BYTES = 4 * 1024 * 1024;
+/** What ends an event: an empty line, in each way to break lines. */
+const EVENT_ENDS = ["\n\n", "\n\r\n", "\r\r"];
 
 /** A reply that has more bytes than any turn can need. */
 export class ReplyTooLarge extends Error {
@@ -32,14 +33,15 @@ export function boundedFetch(
     const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;
     let bytes = 0;
-    let lineBytes = 0;
+    let eventBytes = 0;
     const counter = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         bytes += chunk.byteLength;
-        const lineEnd = chunk.lastIndexOf(LINE_FEED);
-        lineBytes = lineEnd < 0 ? lineBytes + chunk.byteLength : chunk.byteLength - lineEnd - 1;
-        if (stream && lineBytes > LINE_BYTES)
-          controller.error(new ReplyTooLarge(`A line of the reply has more than ${LINE_BYTES} bytes.`));
+        const bytesOfChunk = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+        const end = stream ? Math.max(...EVENT_ENDS.map((mark) => bytesOfChunk.lastIndexOf(mark))) : -1;
+        eventBytes = end < 0 ? eventBytes + chunk.byteLength : chunk.byteLength - end;
+        if (stream && eventBytes > EVENT_BYTES)
+          controller.error(new ReplyTooLarge(`An event of the reply has more than ${EVENT_BYTES} bytes.`));
         else if (bytes > mostBytes) controller.error(new ReplyTooLarge(`The reply has more than ${mostBytes} bytes.`));
         else controller.enqueue(chunk);
       },

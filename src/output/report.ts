@@ -7,6 +7,7 @@ import type { Completed, Ending } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { cleanText } from "./clean-text.ts";
+import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import { type Stub, stubOf } from "./stub.ts";
@@ -16,7 +17,11 @@ export type Outcome = { readonly type: "completed"; readonly value: unknown } | 
 
 /** What the model gets, and all that it gets. */
 export interface Output {
-  /** The value as JSON, or why there is none; then what was printed. Safe to show on a terminal. */
+  /**
+   * The value as JSON, or the name of a fault and its message; then what the runtime says of it, then what was printed.
+   * After the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a
+   * terminal.
+   */
   readonly text: string;
   readonly isError: boolean;
   /** What was left out, where something was. */
@@ -65,7 +70,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
   const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes) : undefined;
-  const printed = cutMiddle(cleanText(logs.text).trimEnd(), limits.logBytes * 2);
+  const printed = cutMiddle(insetText(logs.text.trimEnd()), limits.logBytes * 2, INSET);
   const parts =
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
@@ -73,11 +78,12 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
           cutMiddle(
             cleanText(endingText(ending, ending.type === "failed" ? hintFor(ending.fault, tools) : undefined)),
             ENDING_BYTES,
+            INSET,
           ),
           ...effectsText(calls, tools),
         ];
-  if (notes.length > 0) parts.push(notes.map((note) => `Note: ${note}`).join("\n"));
-  if (printed !== "") parts.push(`Printed:\n${printed}`);
+  if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
+  if (printed !== INSET) parts.push(`Printed:\n${printed}`);
   const text = parts.join("\n\n");
   const cut = {
     ...(value?.cutBytes === undefined ? {} : { valueBytes: value.cutBytes }),

@@ -1,4 +1,5 @@
 import type { Ending, Fault, StoppedBy } from "../programs/outcome.ts";
+import { insetLines } from "./foreign-text.ts";
 
 /** What to do about a limit that was reached. The reader is the model that wrote the program. */
 const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advice: string }>> = {
@@ -8,11 +9,11 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
   },
   queueMs: {
     what: "no engine was free for it within",
-    advice: "Nothing of it was done, and it is not to blame: run it again as it is, later.",
+    advice: "Nothing of it was done. Run it again as it is, later.",
   },
   queue: {
-    what: "with it more programs would wait for an engine than",
-    advice: "Nothing of it was done, and it is not to blame: run it again as it is, later.",
+    what: "more programs would have waited for an engine than",
+    advice: "Nothing of it was done. Run it again as it is, later.",
   },
   runningMs: {
     what: "it ran longer than",
@@ -34,7 +35,7 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
     advice: "Ask tools for less: fewer fields, filters, fewer rows.",
   },
   heldBytes: {
-    what: "what it held in the host's memory was more than all executions of this runtime together leave free,",
+    what: "the memory that all executions of this runtime share was spent,",
     advice: "Make fewer calls at once, ask tools for less, or run it again later.",
   },
   outputBytes: {
@@ -69,11 +70,17 @@ export function endingText(ending: Exclude<Ending, { type: "completed" }>, hint:
   }
 }
 
+/** What a program may call its faults: a word, and none with which the runtime begins a line of its own. */
+const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
+const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed"]);
+
 /** A fault as a compiler would tell it: what, where, the line, what to do. */
 function faultText({ name, message, line, column, excerpt }: Fault, hint: string | undefined): string {
   const place = line === undefined ? "" : ` at line ${line}, column ${column}`;
-  const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${excerpt}`;
-  return `${name}${place}: ${message}${shown}${hint === undefined ? "" : `\n${hint}`}`;
+  const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${insetLines(excerpt)}`;
+  const isName = FAULT_NAME.test(name) && !OWN_WORDS.has(name);
+  const said = insetLines(isName || name === "" ? message : `${name}: ${message}`);
+  return `${isName ? name : "Error"}${place}: ${said}${shown}${hint === undefined ? "" : `\n${hint}`}`;
 }
 
 /** A limit with its unit, as people say it. */

@@ -45,7 +45,7 @@ export const LIMIT_RULES = {
     default: 10_000,
     least: 0,
     most: 1_000_000,
-    reason: "Calls of tools. The largest of our examples makes 1,230.",
+    reason: "Calls of tools, and programs of a conversation. The largest of our examples makes 1,230.",
   },
   callsAtOnce: {
     default: 64,

@@ -16,9 +16,6 @@ export interface Fault {
   readonly excerpt?: string;
 }
 
-/** What can stop a program: a limit of its own, or that as many programs wait for an engine as may. */
-export type StoppedBy = keyof Limits | "queue";
-
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 export interface Completed {
@@ -31,8 +28,11 @@ export interface Completed {
   readonly text: string | undefined;
 }
 
-/** A limit of the execution, or `heldBytes`, which all executions of a runtime share. */
-export type StoppedBy = keyof Limits | "heldBytes";
+/**
+ * What can stop a program: a limit of its own, `heldBytes`, which all executions of a runtime share, or `queue`, the
+ * number of programs that may wait for an engine.
+ */
+export type StoppedBy = keyof Limits | "heldBytes" | "queue";
 
 /** How an execution ended. Exactly one, always. */
 export type Ending =

@@ -72,7 +72,7 @@ function refuseUnresolved(root: JsonSchema): void {
         "option_invalid",
         `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} leads nowhere. References reach within the schema only, like #/$defs/name.`,
       );
-    open.push(...Object.values(part));
+    for (const child of Object.values(part)) open.push(child);
   }
 }
 

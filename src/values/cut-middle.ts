@@ -1,12 +1,15 @@
-/** A text of at most so many bytes and a line: where it has more, its middle goes. */
-export function cutMiddle(text: string, allowedBytes: number): string {
+/**
+ * A text of at most so many bytes and a line: where it has more, its middle is left out. `beforeTail` stands before what
+ * follows, for texts whose lines begin in one way.
+ */
+export function cutMiddle(text: string, allowedBytes: number, beforeTail = ""): string {
   if (text.length <= allowedBytes && Buffer.byteLength(text) <= allowedBytes) return text;
   const half = Math.floor(allowedBytes / 2);
   // No character takes less than a byte, so that what is beyond so many units cannot be shown.
   const head = headOf(Buffer.from(text.slice(0, half)), half);
   const tail = tailOf(Buffer.from(text.slice(-half)), half);
   const left = Buffer.byteLength(text) - Buffer.byteLength(head) - Buffer.byteLength(tail);
-  return `${head}\n… ${left} bytes left out …\n${tail}`;
+  return `${head}\n… ${left} bytes left out …\n${beforeTail}${tail}`;
 }
 
 /** Whether a byte of UTF-8 goes on with a character. */

@@ -7,9 +7,9 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
   memoryBytes:
     "it needed more memory than 128 MiB (limit memoryBytes). Keep less at once: reduce each result to what is needed as it arrives.",
   queueMs:
-    "no engine was free for it within 60 s (limit queueMs). Nothing of it was done, and it is not to blame: run it again as it is, later.",
+    "no engine was free for it within 60 s (limit queueMs). Nothing of it was done. Run it again as it is, later.",
   queue:
-    "with it more programs would wait for an engine than 1000 (limit queue). Nothing of it was done, and it is not to blame: run it again as it is, later.",
+    "more programs would have waited for an engine than 1000 (limit queue). Nothing of it was done. Run it again as it is, later.",
   runningMs:
     "it ran longer than 10 s (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
   wallMs:
@@ -21,6 +21,8 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
     "the result of a call was larger than 32 MiB (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
   totalBytes:
     "its calls moved more data than 48 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
+  heldBytes:
+    "the memory that all executions of this runtime share was spent, 64 MiB (limit heldBytes). Make fewer calls at once, ask tools for less, or run it again later.",
   outputBytes:
     "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
   logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
@@ -28,7 +30,12 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
 };
 
 test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told so, and what to do", (limit) => {
-  const ending = { type: "stopped", limit, allowed: { ...DEFAULT_LIMITS, queue: 1000 }[limit], seen: 1 } as const;
+  const ending = {
+    type: "stopped",
+    limit,
+    allowed: { ...DEFAULT_LIMITS, queue: 1000, heldBytes: 64 * 1024 * 1024 }[limit],
+    seen: 1,
+  } as const;
   expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
 });
 
