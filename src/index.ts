@@ -60,10 +60,10 @@ export {
 export { countTokens } from "./tools/count-tokens.ts";
 export { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 export { defineTool, type ToolOptions } from "./tools/define-tool.ts";
-export { type AiSdkTool, fromAiSdk } from "./tools/from-ai-sdk.ts";
-export { type AnthropicTool, fromAnthropic } from "./tools/from-anthropic.ts";
-export { fromOpenAIAgents, type OpenAiAgentsTool } from "./tools/from-openai-agents.ts";
-export type { ToolPolicies, ToolPolicy } from "./tools/tool-policy.ts";
+export { type AiSdkTool, fromAiSdk } from "./sources/from-ai-sdk.ts";
+export { type AnthropicTool, fromAnthropic } from "./sources/from-anthropic.ts";
+export { fromOpenAIAgents, type OpenAiAgentsTool } from "./sources/from-openai-agents.ts";
+export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 export { jsonSchema, type JsonSchema, type Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
 export { ToolSet } from "./tools/tool-set.ts";

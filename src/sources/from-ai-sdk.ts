@@ -1,6 +1,6 @@
 import { optionError } from "../errors.ts";
-import { jsonSchema, type Schema } from "./schema.ts";
-import type { Tool } from "./tool.ts";
+import { jsonSchema, type Schema } from "../tools/schema.ts";
+import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
 /** What the AI SDK's `tool()` makes, as far as it is needed here. */

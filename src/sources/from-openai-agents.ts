@@ -1,5 +1,5 @@
 import { optionError, PortcullisError } from "../errors.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
 /** What `tool()` of OpenAI Agents makes, as far as it is needed here. */

@@ -1,5 +1,5 @@
 import { optionError } from "../errors.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
 /** What Anthropic's `betaZodTool()` and `betaTool()` make, as far as it is needed here. */

@@ -1,7 +1,7 @@
 import { describe, PortcullisError } from "../errors.ts";
-import { defineTool, type ToolOptions } from "./define-tool.ts";
-import { isSchema, jsonSchema, type Schema } from "./schema.ts";
-import type { CallContext, Tool } from "./tool.ts";
+import { defineTool, type ToolOptions } from "../tools/define-tool.ts";
+import { isSchema, jsonSchema, type Schema } from "../tools/schema.ts";
+import type { CallContext, Tool } from "../tools/tool.ts";
 
 /**
  * What a tool of another library does not say, and has to be said: who may call it, and what a call does to the
