@@ -1,18 +1,18 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { ask } from "./cli/ask.ts";
-import { bench } from "./cli/bench.ts";
-import { doctor } from "./cli/doctor.ts";
-import { demo } from "./cli/demo.ts";
+import { ask } from "./cli/commands/ask.ts";
+import { bench } from "./cli/commands/bench.ts";
+import { doctor } from "./cli/commands/doctor.ts";
+import { demo } from "./cli/commands/demo.ts";
 import { EXIT } from "./cli/exit-code.ts";
 import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
 import { guarded, listenToProcess } from "./cli/guarded.ts";
-import { listTools } from "./cli/list-tools.ts";
-import { parseLimit } from "./cli/parse-limit.ts";
-import { image } from "./cli/image.ts";
-import { PROVIDERS } from "./cli/parse-model.ts";
-import { run } from "./cli/run.ts";
-import { flush, listenToStreams } from "./cli/standard-streams.ts";
+import { listTools } from "./cli/commands/list-tools.ts";
+import { parseLimit } from "./cli/input/parse-limit.ts";
+import { image } from "./cli/commands/image.ts";
+import { PROVIDERS } from "./cli/input/parse-model.ts";
+import { run } from "./cli/commands/run.ts";
+import { flush, listenToStreams } from "./cli/terminal/standard-streams.ts";
 import { version } from "./cli/package-json.ts";
 import { cleanText } from "./output/clean-text.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";

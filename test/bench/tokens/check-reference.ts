@@ -12,7 +12,7 @@ import { declareTools } from "../../../src/tools/declarations.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";
-import { table } from "../../../src/cli/table.ts";
+import { table } from "../../../src/cli/terminal/table.ts";
 
 interface Reference {
   readonly calls: number;

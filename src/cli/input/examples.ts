@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { optionError, PortcullisError } from "../errors.ts";
-import type { Tool } from "../tools/tool.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
+import type { Tool } from "../../tools/tool.ts";
 import { loadTools } from "./load-tools.ts";
-import { devDependencies } from "./package-json.ts";
+import { devDependencies } from "../package-json.ts";
 
-const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
+const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
 /** Packages that an example reads. Of which version, the development dependencies of this package say. */
 const DATA = {

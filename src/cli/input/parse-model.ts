@@ -1,12 +1,12 @@
-import { optionError } from "../errors.ts";
-import { anthropic } from "../models/anthropic-messages.ts";
-import { gemini } from "../models/gemini.ts";
-import type { Model } from "../models/model.ts";
-import { openaiChat } from "../models/openai-chat.ts";
-import { openai } from "../models/openai-responses.ts";
-import type { ProviderOptions } from "../models/provider-options.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
+import { optionError } from "../../errors.ts";
+import { anthropic } from "../../models/anthropic-messages.ts";
+import { gemini } from "../../models/gemini.ts";
+import type { Model } from "../../models/model.ts";
+import { openaiChat } from "../../models/openai-chat.ts";
+import { openai } from "../../models/openai-responses.ts";
+import type { ProviderOptions } from "../../models/provider-options.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 
 interface Provider {
   readonly make: (options: ProviderOptions) => Model;

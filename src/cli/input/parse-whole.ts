@@ -1,4 +1,4 @@
-import { optionError } from "../errors.ts";
+import { optionError } from "../../errors.ts";
 
 /** A whole number from 1, as an option has it. Throws `option_invalid` for anything else. */
 export function parseWhole(option: string, text: string, most?: number): number {

@@ -5,27 +5,27 @@ import {
   DEFAULT_AT_ONCE,
   DEFAULT_CUT_TOKENS,
   DEFAULT_WINDOW_TOKENS,
-} from "../agent/comparison/compare-options.ts";
-import type { Comparison } from "../measures/comparison.ts";
-import { ENVELOPE_TOKENS } from "../measures/exchange.ts";
-import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../measures/prices.ts";
-import { type BenchReport, type BenchSettings, reportFrom, type Sweep, sweepFrom } from "../measures/report.ts";
-import { reportMarkdown } from "../measures/report-markdown.ts";
-import { reportNotes, reportTables } from "../measures/report-tables.ts";
-import { cleanText } from "../output/clean-text.ts";
-import { createRuntime } from "../runtime.ts";
-import { showBar } from "./bar.ts";
-import { dataOf, jobsOf } from "./bench-jobs.ts";
+} from "../../agent/comparison/compare-options.ts";
+import type { Comparison } from "../../measures/comparison.ts";
+import { ENVELOPE_TOKENS } from "../../measures/exchange.ts";
+import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../../measures/prices.ts";
+import { type BenchReport, type BenchSettings, reportFrom, type Sweep, sweepFrom } from "../../measures/report.ts";
+import { reportMarkdown } from "../../measures/report-markdown.ts";
+import { reportNotes, reportTables } from "../../measures/report-tables.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { createRuntime } from "../../runtime.ts";
+import { showBar } from "../terminal/bar.ts";
+import { dataOf, jobsOf } from "../input/bench-jobs.ts";
 import { benchLive, type LiveOptions } from "./bench-live.ts";
-import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import { parseSandbox } from "./parse-sandbox.ts";
-import { parseWhole } from "./parse-whole.ts";
-import { table } from "./table.ts";
-import type { LoadedTask } from "./task-file.ts";
-import { version } from "./package-json.ts";
-import { openOut, writeOut } from "./write-out.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { table } from "../terminal/table.ts";
+import type { LoadedTask } from "../input/task-file.ts";
+import { version } from "../package-json.ts";
+import { openOut, writeOut } from "../write-out.ts";
 
 export interface BenchOptions extends LiveOptions {
   readonly live?: boolean;

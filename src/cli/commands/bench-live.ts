@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { harmless } from "../agent/comparison/harmless.ts";
-import { DOLLARS_SPENT, runTrial } from "../agent/comparison/trial.ts";
-import { optionError } from "../errors.ts";
-import { countOnce } from "../measures/count-once.ts";
-import { type Price, priceOf, type PriceTable } from "../measures/prices.ts";
+import { harmless } from "../../agent/comparison/harmless.ts";
+import { DOLLARS_SPENT, runTrial } from "../../agent/comparison/trial.ts";
+import { optionError } from "../../errors.ts";
+import { countOnce } from "../../measures/count-once.ts";
+import { type Price, priceOf, type PriceTable } from "../../measures/prices.ts";
 import {
   type OfflineCheck,
   summariseTrials,
@@ -11,23 +11,23 @@ import {
   TRIAL_MODES,
   type TrialMode,
   type TrialSummary,
-} from "../measures/trial.ts";
-import { WIRES } from "../models/wires/wires.ts";
-import { cleanText } from "../output/clean-text.ts";
-import { createRuntime } from "../runtime.ts";
-import { countTokens } from "../tools/count-tokens.ts";
-import { dataOf, type Job } from "./bench-jobs.ts";
-import { showBar } from "./bar.ts";
-import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import { parseModel } from "./parse-model.ts";
-import { parseSandbox } from "./parse-sandbox.ts";
-import { parseWhole } from "./parse-whole.ts";
-import { table } from "./table.ts";
-import { recordUsage } from "./record-usage.ts";
-import { version } from "./package-json.ts";
-import { openOut, writeOut } from "./write-out.ts";
+} from "../../measures/trial.ts";
+import { WIRES } from "../../models/wires/wires.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { createRuntime } from "../../runtime.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { dataOf, type Job } from "../input/bench-jobs.ts";
+import { showBar } from "../terminal/bar.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { parseModel } from "../input/parse-model.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { table } from "../terminal/table.ts";
+import { recordUsage } from "../record-usage.ts";
+import { version } from "../package-json.ts";
+import { openOut, writeOut } from "../write-out.ts";
 
 export interface LiveOptions {
   readonly provider?: string;

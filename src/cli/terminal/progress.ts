@@ -1,5 +1,5 @@
-import { byteText } from "../output/sentences.ts";
-import type { ExecutionEvent } from "../programs/execute.ts";
+import { byteText } from "../../output/sentences.ts";
+import type { ExecutionEvent } from "../../programs/execute.ts";
 
 const TERMINAL_MS = 100;
 const PLAIN_MS = 2000;

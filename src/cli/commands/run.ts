@@ -1,15 +1,15 @@
-import type { Language } from "../../bridge/frames.ts";
-import { cleanText } from "../output/clean-text.ts";
-import type { Report } from "../output/report.ts";
-import { byteText } from "../output/sentences.ts";
-import type { Limits } from "../programs/limits.ts";
-import { createRuntime } from "../runtime.ts";
-import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { exitCodeOf } from "./exit-code.ts";
-import { loadTools } from "./load-tools.ts";
-import { parseSandbox } from "./parse-sandbox.ts";
-import { showProgress } from "./progress.ts";
-import { readProgram } from "./read-program.ts";
+import type { Language } from "../../../bridge/frames.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import type { Report } from "../../output/report.ts";
+import { byteText } from "../../output/sentences.ts";
+import type { Limits } from "../../programs/limits.ts";
+import { createRuntime } from "../../runtime.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { exitCodeOf } from "../exit-code.ts";
+import { loadTools } from "../input/load-tools.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { showProgress } from "../terminal/progress.ts";
+import { readProgram } from "../input/read-program.ts";
 
 export interface RunOptions {
   readonly tools: string;

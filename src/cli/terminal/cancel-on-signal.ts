@@ -1,4 +1,4 @@
-import { EXIT } from "./exit-code.ts";
+import { EXIT } from "../exit-code.ts";
 
 /** What asks a process to end, by the exit code of one that it has ended. */
 const CODES = { SIGINT: EXIT.cancelled, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream, fstatSync, statSync, type Stats } from "node:fs";
-import { PROGRAM_BYTES } from "../programs/prepare/refuse-text.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
+import { PROGRAM_BYTES } from "../../programs/prepare/refuse-text.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 
 /** The source in a file, or on standard input for `-`. Of what is too large to be a program no more is read than tells that. */
 export async function readProgram(file: string): Promise<string> {

@@ -1,14 +1,14 @@
 import { createRequire } from "node:module";
 import { styleText } from "node:util";
-import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
-import { Daemon } from "../sandboxes/docker/daemon.ts";
-import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
-import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
-import { endOrphans } from "../sandboxes/isolate/janitor.ts";
-import { canWatchMemory } from "../sandboxes/isolate/memory-watch.ts";
-import { parentDeathCommand } from "../sandboxes/isolate/parent-death.ts";
-import { createRuntime } from "../runtime.ts";
-import { EXIT } from "./exit-code.ts";
+import { createDockerSandbox } from "../../sandboxes/docker/docker-sandbox.ts";
+import { Daemon } from "../../sandboxes/docker/daemon.ts";
+import { removeLeftovers } from "../../sandboxes/docker/leftovers.ts";
+import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
+import { endOrphans } from "../../sandboxes/isolate/janitor.ts";
+import { canWatchMemory } from "../../sandboxes/isolate/memory-watch.ts";
+import { parentDeathCommand } from "../../sandboxes/isolate/parent-death.ts";
+import { createRuntime } from "../../runtime.ts";
+import { EXIT } from "../exit-code.ts";
 
 interface Finding {
   readonly what: string;

@@ -1,8 +1,8 @@
-import { optionError, PortcullisError } from "../errors.ts";
-import { buildImage } from "../sandboxes/docker/build-image.ts";
-import { Daemon } from "../sandboxes/docker/daemon.ts";
-import { checkImage, IMAGE } from "../sandboxes/docker/image.ts";
-import { EXIT } from "./exit-code.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
+import { buildImage } from "../../sandboxes/docker/build-image.ts";
+import { Daemon } from "../../sandboxes/docker/daemon.ts";
+import { checkImage, IMAGE } from "../../sandboxes/docker/image.ts";
+import { EXIT } from "../exit-code.ts";
 
 /** `portcullis image build|check`: resolves with the exit code. Rejects with a sentence where there is no engine, or the image will not do. */
 export async function image(what: string, options: { readonly network?: string }): Promise<number> {

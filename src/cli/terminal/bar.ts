@@ -1,4 +1,4 @@
-import { cleanText } from "../output/clean-text.ts";
+import { cleanText } from "../../output/clean-text.ts";
 
 export interface Bar {
   /** One more step is done. */

@@ -1,4 +1,4 @@
-import { optionError } from "../errors.ts";
+import { optionError } from "../../errors.ts";
 
 const SANDBOXES = ["isolate", "docker"] as const;
 

@@ -1,4 +1,4 @@
-import { LIMIT_RULES } from "../programs/limits.ts";
+import { LIMIT_RULES } from "../../programs/limits.ts";
 
 type Units = Readonly<Record<string, number>>;
 const BYTES: Units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };

@@ -1,7 +1,7 @@
-import type { Tool } from "../tools/tool.ts";
+import type { Tool } from "../../tools/tool.ts";
 import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 import { loadTools } from "./load-tools.ts";
 import { type LoadedTask, loadTask } from "./task-file.ts";
 

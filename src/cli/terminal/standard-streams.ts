@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 
 let lost: Failure | undefined;
 

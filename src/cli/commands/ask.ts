@@ -1,17 +1,17 @@
-import type { AgentReport } from "../agent/agent.ts";
-import { type AgentEnding, agentEndingText } from "../agent/ending.ts";
-import type { AgentEvent } from "../agent/event.ts";
-import { optionError } from "../errors.ts";
-import { cleanText } from "../output/clean-text.ts";
-import { createRuntime } from "../runtime.ts";
-import { type ProgramsOption, PROGRAMS_OPTIONS } from "../agent/transcript.ts";
-import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { EXIT } from "./exit-code.ts";
-import { loadTools } from "./load-tools.ts";
-import { parseModel } from "./parse-model.ts";
-import { parseSandbox } from "./parse-sandbox.ts";
-import { parseWhole } from "./parse-whole.ts";
-import { table } from "./table.ts";
+import type { AgentReport } from "../../agent/agent.ts";
+import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import { optionError } from "../../errors.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { createRuntime } from "../../runtime.ts";
+import { type ProgramsOption, PROGRAMS_OPTIONS } from "../../agent/transcript.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { EXIT } from "../exit-code.ts";
+import { loadTools } from "../input/load-tools.ts";
+import { parseModel } from "../input/parse-model.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { table } from "../terminal/table.ts";
 
 export interface AskOptions {
   readonly model: string;

@@ -1,12 +1,12 @@
-import { declareTools } from "../tools/declarations.ts";
-import { countTokens } from "../tools/count-tokens.ts";
-import { jsonSchemaOf } from "../tools/define-tool.ts";
-import type { Tool } from "../tools/tool.ts";
-import { ToolSet } from "../tools/tool-set.ts";
+import { declareTools } from "../../tools/declarations.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { jsonSchemaOf } from "../../tools/define-tool.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { ToolSet } from "../../tools/tool-set.ts";
 import { advise } from "./advise.ts";
-import { EXIT } from "./exit-code.ts";
-import { loadTools } from "./load-tools.ts";
-import { table } from "./table.ts";
+import { EXIT } from "../exit-code.ts";
+import { loadTools } from "../input/load-tools.ts";
+import { table } from "../terminal/table.ts";
 
 /** `portcullis tools`: resolves with the exit code. */
 export async function listTools(options: {

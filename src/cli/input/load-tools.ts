@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { describe } from "../errors.ts";
-import type { Tool } from "../tools/tool.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure, reasonOf } from "./failure.ts";
-import { guarded } from "./guarded.ts";
+import { describe } from "../../errors.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure, reasonOf } from "../failure.ts";
+import { guarded } from "../guarded.ts";
 
 /** The tools that a module exports by default. Rejects with a sentence that names the module and what is wrong with it. */
 export async function loadTools(path: string): Promise<readonly Tool[]> {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { BenchReport, ToolAdvice } from "../measures/report.ts";
-import { cleanText } from "../output/clean-text.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure } from "./failure.ts";
-import { table } from "./table.ts";
+import type { BenchReport, ToolAdvice } from "../../measures/report.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { table } from "../terminal/table.ts";
 
 /** Folder and file that `portcullis bench --out bench` writes. */
 const REPORT_FILE = "bench/report.json";

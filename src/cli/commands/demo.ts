@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual, styleText } from "node:util";
-import { type Language, splitFrame } from "../../bridge/frames.ts";
-import { byteText } from "../output/sentences.ts";
-import type { Report } from "../output/report.ts";
-import type { ExecutionEvent } from "../programs/execute.ts";
-import { createRuntime, type Runtime } from "../runtime.ts";
-import { countTokens } from "../tools/count-tokens.ts";
-import { cancelOnSignal } from "./cancel-on-signal.ts";
-import { exampleFile, type ExampleName, exampleTools, parseExamples } from "./examples.ts";
-import { EXIT } from "./exit-code.ts";
-import { parseSandbox } from "./parse-sandbox.ts";
-import { showProgress } from "./progress.ts";
-import { table } from "./table.ts";
-import { loadTask } from "./task-file.ts";
+import { type Language, splitFrame } from "../../../bridge/frames.ts";
+import { byteText } from "../../output/sentences.ts";
+import type { Report } from "../../output/report.ts";
+import type { ExecutionEvent } from "../../programs/execute.ts";
+import { createRuntime, type Runtime } from "../../runtime.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { exampleFile, type ExampleName, exampleTools, parseExamples } from "../input/examples.ts";
+import { EXIT } from "../exit-code.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { showProgress } from "../terminal/progress.ts";
+import { table } from "../terminal/table.ts";
+import { loadTask } from "../input/task-file.ts";
 
 const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
 
