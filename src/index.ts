@@ -3,14 +3,14 @@ export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from
 export { type AgentReport } from "./agent/agent.ts";
 export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
-export type { CompareOptions } from "./agent/comparison/compare-options.ts";
-export type { ComparisonTask, PlannedCall } from "./agent/comparison/comparison-task.ts";
+export type { CompareOptions } from "./comparison/compare-options.ts";
+export type { ComparisonTask, PlannedCall } from "./comparison/comparison-task.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
 export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
 
-export type { Cost, Spent } from "./measures/accounting.ts";
+export type { Cost, Spent } from "./comparison/accounting/accounting.ts";
 export {
   type Comparison,
   type Mode,
@@ -18,8 +18,8 @@ export {
   type ToolMeasure,
   type Verdict,
   type WireMeasure,
-} from "./measures/comparison.ts";
-export { type Price, PRICES, type PriceTable } from "./measures/prices.ts";
+} from "./comparison/comparison.ts";
+export { type Price, PRICES, type PriceTable } from "./comparison/accounting/prices.ts";
 
 export { anthropic } from "./models/anthropic-messages.ts";
 export type {
@@ -44,7 +44,7 @@ export type {
 } from "./models/model.ts";
 export { gemini } from "./models/gemini.ts";
 export { openaiChat } from "./models/openai-chat.ts";
-export type { WireName } from "./models/wires/wire.ts";
+export type { WireName } from "./comparison/wires/wire.ts";
 export { openai, type OpenAiOptions } from "./models/openai-responses.ts";
 export type { ProviderOptions } from "./models/provider-options.ts";
 export {

@@ -8,9 +8,9 @@ import {
   DEFAULT_TURNS,
   programsFor,
 } from "./agent/agent-options.ts";
-import { compare } from "./agent/compare.ts";
-import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./agent/comparison/compare-options.ts";
-import { checkTask, type ComparisonTask } from "./agent/comparison/comparison-task.ts";
+import { compare } from "./comparison/compare.ts";
+import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./comparison/compare-options.ts";
+import { checkTask, type ComparisonTask } from "./comparison/comparison-task.ts";
 import type { AgentEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";
@@ -26,7 +26,7 @@ import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
-import type { Comparison } from "./measures/comparison.ts";
+import type { Comparison } from "./comparison/comparison.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 import { nearest } from "./tools/nearest.ts";
 import type { Tool } from "./tools/tool.ts";

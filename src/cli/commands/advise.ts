@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { BenchReport, ToolAdvice } from "../../measures/report.ts";
+import type { BenchReport, ToolAdvice } from "../../comparison/report/report.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { harmless } from "../../agent/comparison/harmless.ts";
-import { DOLLARS_SPENT, runTrial } from "../../agent/comparison/trial.ts";
+import { harmless } from "../../comparison/without-side-effects.ts";
+import { DOLLARS_SPENT, runTrial } from "../../comparison/trials/trial.ts";
 import { optionError } from "../../errors.ts";
-import { countOnce } from "../../measures/count-once.ts";
-import { type Price, priceOf, type PriceTable } from "../../measures/prices.ts";
+import { countOnce } from "../../comparison/accounting/count-once.ts";
+import { type Price, priceOf, type PriceTable } from "../../comparison/accounting/prices.ts";
 import {
   type OfflineCheck,
   summariseTrials,
@@ -11,8 +11,8 @@ import {
   TRIAL_MODES,
   type TrialMode,
   type TrialSummary,
-} from "../../measures/trial.ts";
-import { WIRES } from "../../models/wires/wires.ts";
+} from "../../comparison/trials/trial-summary.ts";
+import { WIRES } from "../../comparison/wires/wires.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { createRuntime } from "../../runtime.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
@@ -25,7 +25,7 @@ import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { table } from "../terminal/table.ts";
-import { recordUsage } from "../record-usage.ts";
+import { recordUsage } from "../../comparison/trials/record-usage.ts";
 import { version } from "../package-json.ts";
 import { openOut, writeOut } from "../write-out.ts";
 

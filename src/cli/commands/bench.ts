@@ -5,13 +5,19 @@ import {
   DEFAULT_AT_ONCE,
   DEFAULT_CUT_TOKENS,
   DEFAULT_WINDOW_TOKENS,
-} from "../../agent/comparison/compare-options.ts";
-import type { Comparison } from "../../measures/comparison.ts";
-import { ENVELOPE_TOKENS } from "../../measures/exchange.ts";
-import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../../measures/prices.ts";
-import { type BenchReport, type BenchSettings, reportFrom, type Sweep, sweepFrom } from "../../measures/report.ts";
-import { reportMarkdown } from "../../measures/report-markdown.ts";
-import { reportNotes, reportTables } from "../../measures/report-tables.ts";
+} from "../../comparison/compare-options.ts";
+import type { Comparison } from "../../comparison/comparison.ts";
+import { ENVELOPE_TOKENS } from "../../comparison/accounting/exchange.ts";
+import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../../comparison/accounting/prices.ts";
+import {
+  type BenchReport,
+  type BenchSettings,
+  reportFrom,
+  type Sweep,
+  sweepFrom,
+} from "../../comparison/report/report.ts";
+import { reportMarkdown } from "../../comparison/report/report-markdown.ts";
+import { reportNotes, reportTables } from "../../comparison/report/report-tables.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { createRuntime } from "../../runtime.ts";
 import { showBar } from "../terminal/bar.ts";

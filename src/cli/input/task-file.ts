@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
-import { checkTask, type ComparisonTask, type PlannedCall } from "../../agent/comparison/comparison-task.ts";
+import { checkTask, type ComparisonTask, type PlannedCall } from "../../comparison/comparison-task.ts";
 import { describe, optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";

@@ -1,0 +1,86 @@
+import { describe, PortcullisError } from "../../errors.ts";
+import { type Fields, isFields } from "../../models/fields.ts";
+import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../../models/model.ts";
+import { ToolNames } from "../../models/tool-names.ts";
+
+export type WireName = "anthropic" | "openai" | "openai-chat" | "gemini";
+
+/**
+ * A provider's protocol seen from the provider's side, to measure without one: what its replies look like, and what of
+ * a request its model reads. Of conversations whose programs run here, or that have none.
+ */
+export interface Wire {
+  readonly provider: WireName;
+  /** Whether o200k_base is this provider's own encoding; else counts are estimates. */
+  readonly exact: boolean;
+  /** The adapter, with a provider at the other end of `fetch`. */
+  connect(fetch: typeof globalThis.fetch): Model;
+  /** JSON value of the reply in which the model takes this turn, in a conversation that began so. */
+  replyOf(turn: GivenTurn["turn"], opening: Opening): unknown;
+  /** What a model reads of a request's body, in order. Throws `option_invalid` for what is no request of this wire. */
+  partsOf(request: unknown): RequestParts;
+}
+
+/** One turn of a conversation that is given, and what its calls were answered. A transcript's turn is one. */
+export interface GivenTurn {
+  readonly turn: Pick<ModelTurn, "text" | "calls" | "end">;
+  readonly results: readonly CallResult[];
+}
+
+/** What a model reads of a request. The envelope round its parts, which each provider writes in its own way, is not in it. */
+export interface RequestParts {
+  readonly instructions: string;
+  /** JSON text of the declarations as they were sent; empty where there are none. */
+  readonly definitions: string;
+  readonly parts: readonly RequestPart[];
+}
+
+export type RequestPart =
+  /** `said` by the user; `words` of the model itself. */
+  | { readonly type: "said" | "words"; readonly text: string }
+  /** `text` is what the model wrote as input: JSON arguments, or a program's source where that is no JSON. */
+  | { readonly type: "call"; readonly callId: string; readonly name: string; readonly text: string }
+  | { readonly type: "result"; readonly callId: string; readonly text: string };
+
+/** The error for a body, or a place in it, that this provider's adapter does not send. */
+export function notSent(provider: WireName, place: string, got: unknown): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `This is no request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made, and teach partsOf what the adapter has learned to send.`,
+  );
+}
+
+/** Declarations as they were sent. */
+export function definitionsOf(tools: readonly unknown[]): string {
+  return tools.length === 0 ? "" : JSON.stringify(tools);
+}
+
+/** A text as a part, of which an empty one is none. */
+export function textPart(type: "said" | "words", text: string): RequestPart[] {
+  return text === "" ? [] : [{ type, text }];
+}
+
+/** The name by which a provider knows what is called: adapters map those that it would not take. */
+export function givenName(call: ModelCall, { tools, runProgram }: Opening): string {
+  const program = runProgram?.name ?? "";
+  if (call.type === "program_call") return program;
+  return new ToolNames(
+    tools.map(({ name }) => name),
+    runProgram ? [program] : [],
+  ).given(call.tool);
+}
+
+/** A call's input as JSON text, where programs are JSON too. */
+export function argumentsText(call: ModelCall): string {
+  return call.type === "tool_call" ? call.inputText : JSON.stringify({ code: call.source });
+}
+
+/** A call's input where it can only be an object: what is none cannot be said there. */
+export function argumentsObject(call: ModelCall): Fields {
+  try {
+    const value: unknown = JSON.parse(argumentsText(call));
+    return isFields(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
