@@ -97,7 +97,7 @@ program
   .option("--at-once <number>", "calls that a model makes at once", "10")
   .option("--cut <tokens>", "where results are cut, in the mode that cuts them", "2500")
   .option("--window <tokens>", "tokens that a context may have", "200000")
-  .option("--prices <file>", "prices of your own, as JSON like the package's src/measures/prices.json")
+  .option("--prices <file>", "prices of your own, as JSON like the package's src/comparison/accounting/prices.json")
   .option("--priced-as <model>", "model whose prices weight the tokens; by default the usual ratios")
   .option("--live", "ask a real model, both ways, several times: it costs money")
   .option("--provider <name>", `with --live, whose model: ${[...PROVIDERS.keys()].join(", ")}`)

@@ -1,25 +1,12 @@
-export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from "./runtime.ts";
+export { createRuntime, type DeriveOptions, type ExecuteOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
 
 export { type AgentReport } from "./agent/agent.ts";
 export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
-export type { CompareOptions } from "./comparison/compare-options.ts";
-export type { ComparisonTask, PlannedCall } from "./comparison/comparison-task.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
 export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
-
-export type { Cost, Spent } from "./comparison/accounting/accounting.ts";
-export {
-  type Comparison,
-  type Mode,
-  type ModeMeasure,
-  type ToolMeasure,
-  type Verdict,
-  type WireMeasure,
-} from "./comparison/comparison.ts";
-export { type Price, PRICES, type PriceTable } from "./comparison/accounting/prices.ts";
 
 export { anthropic } from "./models/anthropic-messages.ts";
 export type {
@@ -44,7 +31,6 @@ export type {
 } from "./models/model.ts";
 export { gemini } from "./models/gemini.ts";
 export { openaiChat } from "./models/openai-chat.ts";
-export type { WireName } from "./comparison/wires/wire.ts";
 export { openai, type OpenAiOptions } from "./models/openai-responses.ts";
 export type { ProviderOptions } from "./models/provider-options.ts";
 export {

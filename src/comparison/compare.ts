@@ -16,17 +16,35 @@ import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./ac
 import { recordLastRequest } from "./wires/record-requests.ts";
 import type { RequestParts, Wire } from "./wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import type { ComparisonRequest, Work } from "./comparison-request.ts";
-import type { RanConversation, RanTask } from "./conversations/task-run.ts";
-import { runComparison } from "./conversations/run-task.ts";
+import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./compare-options.ts";
+import type { ComparisonRequest } from "./comparison-request.ts";
+import { checkTask, type ComparisonTask } from "./comparison-task.ts";
+import type { ConversationRun, TaskRun } from "./conversations/task-run.ts";
+import { runTask } from "./conversations/run-task.ts";
+import { checkOptions, checkSignal, type Runtime } from "../runtime.ts";
 
 /**
- * Does a task both ways and says what each passes through a model, on each provider's wire. All programs and all calls
- * are really made, by a model that says what is written down for it; no provider is asked.
+ * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with what each passes
+ * through a model on each provider's wire. No provider is asked. Every call is made several times, except calls of tools
+ * that change something or are agents. Rejects with a `PortcullisError` where an option or the task is wrong, the runtime
+ * is closed, the sandbox cannot run or the journal cannot be written, and with the signal's reason where that aborts.
  */
-export async function compare(work: Work, request: ComparisonRequest): Promise<Comparison> {
-  const { task, count, factors } = request;
-  const ran = await runComparison(work, request);
+export async function compare(
+  runtime: Runtime,
+  task: ComparisonTask,
+  options: CompareOptions = {},
+): Promise<Comparison> {
+  checkOptions("compare", options, COMPARE_OPTIONS);
+  checkTask(task);
+  checkSignal(options.signal);
+  const request = comparisonRequest(task, options);
+  const { count, factors } = request;
+  const { tenant, signal } = options;
+  const scope = {
+    ...(tenant === undefined ? {} : { tenant }),
+    signal: signal ? AbortSignal.any([signal, runtime.closing]) : runtime.closing,
+  };
+  const ran = await runTask({ runtime, scope }, request);
   const wires: WireMeasure[] = [];
   // Advice is by the same tokens as the figures that are shown.
   const shown = leading(request.wires);
@@ -52,7 +70,7 @@ export async function compare(work: Work, request: ComparisonRequest): Promise<C
     resultBytes: (direct ?? programmatic).resultBytes,
     outputBytes: sum(programmatic.turns.flatMap(({ results }) => results.map(({ provenance }) => provenance.bytes))),
     wires,
-    tools: toolMeasures(ran, measured, work.gate.tools, factors),
+    tools: toolMeasures(ran, measured, runtime.tools, factors),
     notes,
   };
 }
@@ -60,10 +78,10 @@ export async function compare(work: Work, request: ComparisonRequest): Promise<C
 /** What a model reads of each conversation on this wire. */
 async function requestsOn(
   wire: Wire,
-  { direct, truncated, best, programmatic, probed, retried }: RanTask,
+  { direct, truncated, best, programmatic, probed, retried }: TaskRun,
   { task }: ComparisonRequest,
 ): Promise<ReadonlyMap<Mode, RequestParts>> {
-  const conversations: readonly (readonly [Mode, RanConversation | undefined])[] = [
+  const conversations: readonly (readonly [Mode, ConversationRun | undefined])[] = [
     ["direct-unlimited", direct],
     ["direct-truncated", truncated],
     ["direct-best-tool", best],
@@ -140,7 +158,7 @@ function ratioOf(
 
 /** What each tool returned, and how many such calls make a program worth its while. */
 function toolMeasures(
-  { direct, verdicts }: RanTask,
+  { direct, verdicts }: TaskRun,
   exchanges: ReadonlyMap<Mode, Exchange>,
   tools: ToolSet,
   factors: Factors,

@@ -1,12 +1,14 @@
 import type { Factors } from "./accounting/accounting.ts";
 import type { TokenCounter } from "./accounting/exchange.ts";
 import type { Wire } from "./wires/wire.ts";
-import type { AgentHost } from "../agent/agent-as-tool.ts";
+import type { Runtime } from "../runtime.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 
-/** Where a comparison takes place: the same sandbox and rules as everything else of a runtime. */
-export interface Work extends AgentHost {
-  readonly signal: AbortSignal;
+/** Where a comparison takes place. */
+export interface ComparisonContext {
+  readonly runtime: Runtime;
+  /** Options of every program and conversation that it runs there. The signal also aborts when the runtime closes. */
+  readonly scope: { readonly tenant?: string; readonly signal: AbortSignal };
 }
 
 /** What is compared, and by what measure. */

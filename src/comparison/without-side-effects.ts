@@ -6,7 +6,7 @@ import { isAgentTool } from "../agent/agent-as-tool.ts";
  * A tool that may be called in a measurement, which makes every call several times: what changes something is declared,
  * and not done, and no model is asked but the one that is measured, for nobody would count what others cost.
  */
-export function harmless(tool: Tool): Tool {
+export function withoutSideEffects(tool: Tool): Tool {
   const why = isAgentTool(tool) ? "is an agent" : tool.effect === "read" ? undefined : "changes something";
   if (why === undefined) return tool;
   const handler = () => {

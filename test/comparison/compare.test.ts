@@ -3,18 +3,21 @@ import { z } from "zod";
 import {
   agentAsTool,
   type Caller,
-  type Comparison,
-  type ComparisonTask,
-  type CompareOptions,
   countTokens,
   createMemorySandbox,
   createRuntime,
   defineTool,
-  type Mode,
   type Opening,
   scriptedModel,
   type Tool,
 } from "../../src/index.ts";
+import {
+  compare as compareIn,
+  type Comparison,
+  type ComparisonTask,
+  type CompareOptions,
+  type Mode,
+} from "portcullis/comparison";
 import type { ModeMeasure } from "../../src/comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../src/comparison/accounting/exchange.ts";
 import { price } from "../support/tools.ts";
@@ -35,7 +38,7 @@ async function compare(
   tools: readonly Tool[] = [price],
 ): Promise<Comparison> {
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-  return await runtime.compare(task, options);
+  return await compareIn(runtime, task, options);
 }
 
 function modeOf(comparison: Comparison, mode: Mode, wire = "openai") {
@@ -407,7 +410,7 @@ describe("what is done", () => {
       sandbox: createMemorySandbox(),
       onEvent: (event) => event.type === "execution_ended" && outcomes.push(event.ending.type),
     });
-    await runtime.compare({ ...TASK, program });
+    await compareIn(runtime, { ...TASK, program });
     expect(outcomes.filter((outcome) => outcome === "failed")).toHaveLength(1);
   });
 
@@ -478,6 +481,36 @@ describe("what is done", () => {
     expect(calls).toBeLessThanOrEqual(2);
   });
 
+  test("closing the runtime ends it, and nothing is called afterwards", async () => {
+    let calls = 0;
+    const closed: Promise<void>[] = [];
+    const closing = defineTool({
+      ...base("shop.price"),
+      input: z.object({ thing: z.string() }),
+      handler: () => {
+        calls += 1;
+        closed.push(runtime[Symbol.asyncDispose]());
+        return { euros: 1 };
+      },
+    });
+    const runtime = await createRuntime({ tools: [closing], sandbox: createMemorySandbox() });
+    await expect(compareIn(runtime, TASK)).rejects.toMatchObject({ code: "runtime_closed" });
+    await Promise.all(closed);
+    expect(calls).toBeLessThanOrEqual(2);
+    await expect(compareIn(runtime, TASK)).rejects.toMatchObject({ code: "runtime_closed" });
+  });
+
+  test("direct calls in more layers than a conversation may have turns are refused before they are made", async () => {
+    const direct = Array.from({ length: 10_000 }, () => TASK_CALLS[0] ?? []);
+    let calls = 0;
+    const counted = { ...price, handler: () => ((calls += 1), { euros: 3 }) };
+    await expect(compare({ ...TASK, direct }, {}, [counted])).rejects.toThrow(
+      "task.direct: expected fewer than 10000 layers of calls, got 10000.",
+    );
+    // The program, in its three conversations.
+    expect(calls).toBe(2 + 1 + 2 + 2);
+  });
+
   test("progress names each thing that was measured", async () => {
     const done: string[] = [];
     await compare(TASK, { wires: ["gemini"], onProgress: (one) => done.push(one) });
@@ -487,6 +520,8 @@ describe("what is done", () => {
 
 describe("wrong use", () => {
   test.each([
+    [TASK, { signal: {} }, "signal: expected an AbortSignal"],
+    [TASK, { tenant: "" }, "tenant"],
     [{ ...TASK, question: "" }, {}, "task.question"],
     [{ ...TASK, programm: "" }, {}, "programm"],
     [{ ...TASK, answer: undefined }, {}, "task.answer"],

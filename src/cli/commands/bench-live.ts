@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { harmless } from "../../comparison/without-side-effects.ts";
+import { withoutSideEffects } from "../../comparison/without-side-effects.ts";
 import { DOLLARS_SPENT, runTrial } from "../../comparison/trials/trial.ts";
 import { optionError } from "../../errors.ts";
 import { countOnce } from "../../comparison/accounting/count-once.ts";
@@ -92,7 +92,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   try {
     for (const { loaded, tools } of jobs) {
       await using runtime = await createRuntime({
-        tools: (await tools()).map(harmless),
+        tools: (await tools()).map(withoutSideEffects),
         sandbox: parseSandbox(options.sandbox),
       });
       for (let round = 1; round <= repeat; round += 1) {

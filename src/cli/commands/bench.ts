@@ -6,6 +6,7 @@ import {
   DEFAULT_CUT_TOKENS,
   DEFAULT_WINDOW_TOKENS,
 } from "../../comparison/compare-options.ts";
+import { compare } from "../../comparison/compare.ts";
 import type { Comparison } from "../../comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../comparison/accounting/exchange.ts";
 import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../../comparison/accounting/prices.ts";
@@ -70,12 +71,12 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
       await using runtime = await createRuntime({ tools: await tools(), sandbox });
       const compareOptions = { ...settings.compare, signal: cancelling.signal };
       const onProgress = (done: string) => bar.step(`${task.name}: ${done}`);
-      comparisons.push(await runtime.compare(task, { ...compareOptions, onProgress }));
+      comparisons.push(await compare(runtime, task, { ...compareOptions, onProgress }));
       const runs: { rows: number; comparison: Comparison }[] = [];
       for (const one of sweep) {
         runs.push({
           rows: one.rows,
-          comparison: await runtime.compare(one.task, { ...compareOptions, wires: ["openai"] }),
+          comparison: await compare(runtime, one.task, { ...compareOptions, wires: ["openai"] }),
         });
         bar.step(`${task.name}: ${one.rows} rows`);
       }

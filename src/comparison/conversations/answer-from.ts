@@ -1,16 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { PortcullisError } from "../../errors.ts";
-import { Gate } from "../../gate/gate.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
 import type { Verdict } from "../comparison.ts";
 import type { CallResult } from "../../models/model.ts";
 import type { Outcome } from "../../output/report.ts";
-import { reportOf } from "../../output/report.ts";
-import { execute } from "../../programs/execute.ts";
 import { jsonSchema } from "../../tools/schema.ts";
-import { ToolSet } from "../../tools/tool-set.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
-import type { Work } from "../comparison-request.ts";
+import type { ComparisonContext } from "../comparison-request.ts";
 import type { TranscriptTurn } from "../../agent/transcript.ts";
 
 /**
@@ -19,7 +15,7 @@ import type { TranscriptTurn } from "../../agent/transcript.ts";
  * program needs a call that was not made.
  */
 export async function answerFrom(
-  work: Work,
+  { runtime, scope }: ComparisonContext,
   task: ComparisonTask,
   turns: readonly TranscriptTurn[],
   valueOf: (result: CallResult) => unknown,
@@ -32,7 +28,7 @@ export async function answerFrom(
     }
   }
   let isCovered = true;
-  const tools = work.gate.tools.visibleTo(["programmatic"]).map((tool) => ({
+  const tools = runtime.tools.visibleTo(["programmatic"]).map((tool) => ({
     ...tool,
     input: jsonSchema({ type: "object" }),
     output: undefined,
@@ -46,19 +42,11 @@ export async function answerFrom(
       return valueOf(result);
     },
   }));
-  const { limits, language, tenant, signal } = work;
-  const ran = await execute(
-    {
-      ...work,
-      gate: new Gate(new ToolSet(tools), undefined),
-      journal: createMemoryJournal({ keepLength: 0 }),
-      onEvent: () => {},
-    },
-    { source: task.program, limits, language, tenant, signal },
-  );
-  signal.throwIfAborted();
+  await using own = runtime.derive({ tools, journal: createMemoryJournal({ keepLength: 0 }), onEvent: () => {} });
+  const { outcome } = await own.execute(task.program, scope);
+  scope.signal.throwIfAborted();
   if (!isCovered) return "unchecked";
-  return verdictOf(reportOf(ran, limits, work.gate.tools).outcome, task.answer);
+  return verdictOf(outcome, task.answer);
 }
 
 export function verdictOf(outcome: Outcome | undefined, answer: unknown): Verdict {

@@ -1,12 +1,12 @@
 import { BASELINE, HEADLINE, type Mode, type Verdict } from "../comparison.ts";
 import type { ComparisonRequest } from "../comparison-request.ts";
-import type { RanConversation } from "./task-run.ts";
+import type { ConversationRun } from "./task-run.ts";
 
 /** What a comparison is not to be read without. */
 export function notesOf(
   { task, wires }: ComparisonRequest,
-  { outcomes, layers }: RanConversation,
-  probed: RanConversation,
+  { outcomes, layers }: ConversationRun,
+  probed: ConversationRun,
   verdicts: ReadonlyMap<Mode, Verdict>,
   barred: readonly string[],
 ): string[] {

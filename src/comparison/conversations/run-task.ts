@@ -4,36 +4,37 @@ import { sum } from "../accounting/exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
-import { Gate } from "../../gate/gate.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
 import type { Outcome } from "../../output/report.ts";
 import { callsOf, type MadeCall } from "../../programs/calls-of.ts";
-import { LIMIT_RULES, type Limits, resolveLimits } from "../../programs/limits.ts";
+import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { isVisible, ToolSet } from "../../tools/tool-set.ts";
-import { runAgent } from "../../agent/agent.ts";
+import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import { answerFrom, verdictOf } from "./answer-from.ts";
 import { notesOf } from "./comparison-notes.ts";
-import type { ComparisonRequest, Work } from "../comparison-request.ts";
+import type { ComparisonContext, ComparisonRequest } from "../comparison-request.ts";
 import { failingProgram, probingProgram } from "./comparison-programs.ts";
 import type { PlannedCall } from "../comparison-task.ts";
-import { harmless } from "../without-side-effects.ts";
+import { withoutSideEffects } from "../without-side-effects.ts";
+import { optionError } from "../../errors.ts";
+import { MAX_TURNS } from "../../agent/agent-options.ts";
 import { openingFor } from "../../agent/opening.ts";
-import type { RanConversation, RanTask } from "./task-run.ts";
+import type { ConversationRun, TaskRun } from "./task-run.ts";
 import type { ProgramsOption } from "../../agent/transcript.ts";
 
 /** Has every conversation of a comparison, and works out what can be answered from what each returned. */
-export async function runComparison(work: Work, request: ComparisonRequest): Promise<RanTask> {
+export async function runTask(context: ComparisonContext, request: ComparisonRequest): Promise<TaskRun> {
+  const { runtime } = context;
   const { task, onProgress } = request;
   const converse = (programs: ProgramsOption, script: readonly ScriptedTurn[], further?: readonly Tool[]) =>
-    haveConversation(work, task.question, programs, script, further);
+    haveConversation(context, task.question, programs, script, further);
   const answerTurn: ScriptedTurn = { text: JSON.stringify(task.answer) };
   const program: ScriptedTurn = { programs: [task.program] };
 
   const programmatic = await converse("local", [program, answerTurn]);
   const { layers } = programmatic;
   onProgress("programmatic");
-  const reads = layers.flat().filter(({ tool }) => work.gate.tools.get(tool)?.effect === "read");
+  const reads = layers.flat().filter(({ tool }) => runtime.tools.get(tool)?.effect === "read");
   const probe = { programs: [probingProgram(reads)] };
   const probed = await converse("local", [probe, program, answerTurn]);
   onProgress("programmatic+probe");
@@ -41,11 +42,12 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
   const retried = await converse("local", [failing, program, answerTurn]);
   onProgress("programmatic+retry");
 
-  const plan = task.direct?.map((layer) => layer.map(madeOf)) ?? layers;
-  const barred = notForDirectCalls(work.gate.tools, plan.flat());
+  const plan = task.direct?.map((layer) => layer.map(toCall)) ?? layers;
+  checkLayers(plan, task.best?.calls ?? []);
+  const barred = notForDirectCalls(runtime.tools, plan.flat());
   const direct = barred.length > 0 ? undefined : await converse("none", [...plan.map(turnOf), answerTurn]);
   onProgress("direct-unlimited");
-  const bestTurns = task.best?.calls.map((layer) => turnOf(layer.map(madeOf)));
+  const bestTurns = task.best?.calls.map((layer) => turnOf(layer.map(toCall)));
   const best = bestTurns && (await converse("none", [...bestTurns, answerTurn], task.best?.tools));
   if (best) onProgress("direct-best-tool");
 
@@ -56,9 +58,9 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
   ]);
   const truncated = direct && cutResults(direct, request);
   if (direct && truncated) {
-    const whole = await answerFrom(work, task, direct.turns, valueOf);
+    const whole = await answerFrom(context, task, direct.turns, valueOf);
     for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) verdicts.set(mode, whole);
-    const left = truncated === direct ? whole : await answerFrom(work, task, direct.turns, leftBy(truncated));
+    const left = truncated === direct ? whole : await answerFrom(context, task, direct.turns, leftBy(truncated));
     // Where the whole results tell what to ask next and the cut ones do not, the cut has lost it.
     verdicts.set("direct-truncated", whole === "right" && left === "unchecked" ? "wrong" : left);
   }
@@ -76,53 +78,50 @@ export async function runComparison(work: Work, request: ComparisonRequest): Pro
   };
 }
 
+/** Each layer is a turn of a conversation, and the answer is one more. */
+function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void {
+  if (direct.length >= MAX_TURNS)
+    throw optionError("task.direct", `fewer than ${MAX_TURNS} layers of calls`, direct.length);
+  if (best.length >= MAX_TURNS)
+    throw optionError("task.best.calls", `fewer than ${MAX_TURNS} layers of calls`, best.length);
+}
+
 /** A conversation under the rules of the runtime. Its journal ends with it: a measurement is no part of the runtime's record. */
 async function haveConversation(
-  work: Work,
+  { runtime, scope }: ComparisonContext,
   question: string,
   programs: ProgramsOption,
   script: readonly ScriptedTurn[],
   further: readonly Tool[] = [],
-): Promise<RanConversation> {
-  const { gate, language, tenant, signal } = work;
-  const tools = new ToolSet(
-    [...gate.tools.all, ...further].map(harmless).map((tool) => (programs === "local" ? leftToPrograms(tool) : tool)),
-  );
-  const model = scriptedModel(script);
+): Promise<ConversationRun> {
+  const tools = [...runtime.tools.all, ...further]
+    .map(withoutSideEffects)
+    .map((tool) => (programs === "local" ? leftToPrograms(tool) : tool));
   const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
+  await using own = runtime.derive({ tools, journal });
+  const model = scriptedModel(script);
   const outcomes: Outcome[] = [];
   let lastProgram: string | undefined;
-  const { transcript, calls } = await runAgent(
-    {
-      ...work,
-      gate: new Gate(tools, gate.approve),
-      journal,
-      onEvent: (event) => {
-        work.onEvent(event);
-        if (event.type === "execution_started") lastProgram = event.execution;
-        if (event.type === "program_ended" && event.outcome) outcomes.push(event.outcome);
-      },
+  const { transcript, calls } = await own.agent({
+    ...scope,
+    model,
+    task: question,
+    programs,
+    maxTurns: script.length,
+    maxTokens: Number.MAX_SAFE_INTEGER,
+    limits: programs === "none" ? DIRECT_LIMITS : {},
+    onEvent(event) {
+      if (event.type === "execution_started") lastProgram = event.execution;
+      if (event.type === "program_ended" && event.outcome) outcomes.push(event.outcome);
     },
-    {
-      model,
-      task: question,
-      programs,
-      maxTurns: script.length,
-      maxTokens: Number.MAX_SAFE_INTEGER,
-      language,
-      limits: programs === "none" ? limitsOfDirectCalls(work.limits) : work.limits,
-      tenant,
-      signal,
-    },
-  );
-  signal.throwIfAborted();
-  const resultBytes = sum(calls.map(({ bytes }) => bytes));
+  });
+  scope.signal.throwIfAborted();
   return {
-    opening: openingFor(model, tools, programs, language),
+    opening: openingFor(model, own.tools, programs, "javascript"),
     turns: transcript.turns,
     outcomes,
     layers: lastProgram === undefined ? [] : callsOf(await journal.read(lastProgram)),
-    resultBytes,
+    resultBytes: sum(calls.map(({ bytes }) => bytes)),
   };
 }
 
@@ -131,22 +130,20 @@ function notForDirectCalls(tools: ToolSet, calls: readonly MadeCall[]): readonly
   return tools.all.filter((tool) => names.has(tool.name) && !isVisible(tool, ["direct"])).map(({ name }) => name);
 }
 
-/** Whatever a model would be shown, if it were shown it whole. */
-function limitsOfDirectCalls(limits: Limits): Limits {
-  return resolveLimits(limits, {
-    outputBytes: LIMIT_RULES.outputBytes.most,
-    totalBytes: LIMIT_RULES.totalBytes.most,
-    calls: LIMIT_RULES.calls.most,
-    wallMs: LIMIT_RULES.wallMs.most,
-  });
-}
+/** Direct calls are compared with their results whole, so no limit that a limit can be raised to may cut them. */
+const DIRECT_LIMITS: Partial<Limits> = {
+  outputBytes: LIMIT_RULES.outputBytes.most,
+  totalBytes: LIMIT_RULES.totalBytes.most,
+  calls: LIMIT_RULES.calls.most,
+  wallMs: LIMIT_RULES.wallMs.most,
+};
 
 /** A tool that may be called both ways is declared to the model in one way here, the one that is measured. */
 function leftToPrograms(tool: Tool): Tool {
   return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
 }
 
-function madeOf({ tool, input }: PlannedCall): MadeCall {
+function toCall({ tool, input }: PlannedCall): MadeCall {
   return { tool, inputText: JSON.stringify(input) };
 }
 
@@ -159,7 +156,7 @@ function valueOf({ text }: CallResult): unknown {
 }
 
 /** The same conversation with each result cut; itself where none is long enough. */
-function cutResults(direct: RanConversation, { cutTokens, count }: ComparisonRequest): RanConversation {
+function cutResults(direct: ConversationRun, { cutTokens, count }: ComparisonRequest): ConversationRun {
   let anyCut = false;
   const cut = (result: CallResult): CallResult => {
     const text = cutText(result.text, cutTokens, count);
@@ -172,7 +169,7 @@ function cutResults(direct: RanConversation, { cutTokens, count }: ComparisonReq
 }
 
 /** What is left to know of a result in this conversation. */
-function leftBy({ turns }: RanConversation): (result: CallResult) => unknown {
+function leftBy({ turns }: ConversationRun): (result: CallResult) => unknown {
   const left = new Map(turns.flatMap(({ results }) => results.map((result) => [result.callId, result])));
   return (result) => {
     const { text } = left.get(result.callId) ?? result;
@@ -182,7 +179,7 @@ function leftBy({ turns }: RanConversation): (result: CallResult) => unknown {
 }
 
 /** A tool that was made for the question returns the answer itself. */
-function bestVerdict({ turns }: RanConversation, answer: unknown): Verdict {
+function bestVerdict({ turns }: ConversationRun, answer: unknown): Verdict {
   const last = turns.flatMap(({ results }) => results).at(-1);
   return last && !last.isError && isDeepStrictEqual(valueOf(last), answer) ? "right" : "wrong";
 }

@@ -5,7 +5,7 @@ import type { MadeCall } from "../../programs/calls-of.ts";
 import type { TranscriptTurn } from "../../agent/transcript.ts";
 
 /** A conversation as it was had. */
-export interface RanConversation {
+export interface ConversationRun {
   readonly opening: Opening;
   readonly turns: readonly TranscriptTurn[];
   /** Of its programs, in order. */
@@ -17,15 +17,15 @@ export interface RanConversation {
 }
 
 /** A task done both ways. */
-export interface RanTask {
+export interface TaskRun {
   /** All calls that need no answer of each other in one turn. Undefined where one of them may not be made directly. */
-  readonly direct: RanConversation | undefined;
+  readonly direct: ConversationRun | undefined;
   /** The same with each result cut. */
-  readonly truncated: RanConversation | undefined;
-  readonly best: RanConversation | undefined;
-  readonly programmatic: RanConversation;
-  readonly probed: RanConversation;
-  readonly retried: RanConversation;
+  readonly truncated: ConversationRun | undefined;
+  readonly best: ConversationRun | undefined;
+  readonly programmatic: ConversationRun;
+  readonly probed: ConversationRun;
+  readonly retried: ConversationRun;
   readonly verdicts: ReadonlyMap<Mode, Verdict>;
   /** Direct calls, in layers. */
   readonly plan: readonly (readonly MadeCall[])[];
