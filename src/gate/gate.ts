@@ -12,10 +12,10 @@ import { GateSession, type SessionOptions, type SharedRules } from "./session.ts
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
-  readonly #queues: Map<Tool, PQueue>;
+  readonly #queues: WeakMap<Tool, PQueue>;
 
   /** Throws `option_invalid` where a tool may need approval and nobody is there to ask. */
-  constructor(tools: ToolSet, approve: Approve | undefined, queues = new Map<Tool, PQueue>()) {
+  constructor(tools: ToolSet, approve: Approve | undefined, queues = new WeakMap<Tool, PQueue>()) {
     this.#queues = queues;
     this.tools = tools;
     this.approve = approve;
