@@ -1,21 +1,11 @@
 import { join } from "node:path";
-import { withoutSideEffects } from "../../comparison/without-side-effects.ts";
-import { DOLLARS_SPENT, runTrial } from "../../comparison/trials/trial.ts";
+import { runTrials } from "../../comparison/trials/run-trials.ts";
 import { optionError } from "../../errors.ts";
-import { countOnce } from "../../comparison/accounting/count-once.ts";
 import { type Price, priceOf, type PriceTable } from "../../comparison/accounting/prices.ts";
-import {
-  type OfflineCheck,
-  summariseTrials,
-  type Trial,
-  TRIAL_MODES,
-  type TrialMode,
-  type TrialSummary,
-} from "../../comparison/trials/trial-summary.ts";
+import { summariseTrials, type TrialSummary } from "../../comparison/trials/summarise-trials.ts";
+import { type OfflineCheck, type Trial, TRIAL_MODES, type TrialMode } from "../../comparison/trials/trial.ts";
 import { WIRES } from "../../comparison/wires/wires.ts";
 import { cleanText } from "../../output/clean-text.ts";
-import { createRuntime } from "../../runtime.ts";
-import { countTokens } from "../../tools/count-tokens.ts";
 import { dataOf, type Job } from "../input/bench-jobs.ts";
 import { showBar } from "../terminal/bar.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
@@ -25,7 +15,6 @@ import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { table } from "../terminal/table.ts";
-import { recordUsage } from "../../comparison/trials/record-usage.ts";
 import { version } from "../package-json.ts";
 import { openOut, writeOut } from "../write-out.ts";
 
@@ -57,9 +46,6 @@ interface LiveReport {
   readonly summary: readonly TrialSummary[];
 }
 
-/** Turns that one trial may take. */
-const MOST_TURNS = 200;
-
 /** `portcullis bench --live`: a real model does the tasks both ways, several times. Resolves with the exit code. */
 export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
   const { provider = "", model: name = "" } = options;
@@ -72,10 +58,9 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const repeat = parseWhole("--repeat", options.repeat ?? "3", 999);
   const modes = parseModes(options.mode);
   using cancelling = cancelOnSignal();
-  const bar = showBar(process.stderr, jobs.length * modes.length * repeat);
-  const count = countOnce((text) => countTokens(text));
   const trials: Trial[] = [];
   const { baseUrl, out = freshFolder() } = options;
+  const atBaseUrl = baseUrl === undefined ? {} : { baseUrl };
   const report = (): LiveReport => ({
     format: 1,
     date: new Date().toISOString().slice(0, 10),
@@ -89,43 +74,26 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   });
   // A folder that cannot be written is told before anything is paid.
   openOut(out);
+  const planned = jobs.length * modes.length * repeat;
+  const bar = showBar(process.stderr, planned);
   try {
-    for (const { loaded, tools } of jobs) {
-      await using runtime = await createRuntime({
-        tools: (await tools()).map(withoutSideEffects),
-        sandbox: parseSandbox(options.sandbox),
-      });
-      for (let round = 1; round <= repeat; round += 1) {
-        for (const mode of modes) {
-          const left = maxUsd - trials.reduce((sum, { usd }) => sum + usd, 0);
-          if (left <= 0 || trials.at(-1)?.void === DOLLARS_SPENT) break;
-          const usage = recordUsage();
-          const model = parseModel(`${provider}:${name}`, {
-            stream: false,
-            fetch: usage.fetch,
-            ...(baseUrl === undefined ? {} : { baseUrl }),
-          });
-          const { trial, transcript } = await runTrial({
-            task: loaded.task,
-            mode,
-            model,
-            wire,
-            price,
-            mostUsd: left,
-            maxTurns: MOST_TURNS,
-            tools: runtime.tools,
-            agent: (agentOptions) => runtime.agent(agentOptions),
-            rawUsage: usage.said,
-            count,
-            signal: cancelling.signal,
-          });
-          trials.push(trial);
-          writeOut(out, `live-${loaded.task.name}-${mode}-${round}.json`, asText(transcript));
-          // What has been paid for is not to be lost with what comes after it.
-          writeOut(out, "live.json", asText(report()));
-          bar.step(`${loaded.task.name}: ${mode} ${round}`);
-        }
-      }
+    const ended = runTrials({
+      tasks: jobs.map(({ loaded: { task }, tools }) => ({ task, tools })),
+      modes,
+      repeat,
+      connect: (fetch) => parseModel(`${provider}:${name}`, { stream: false, fetch, ...atBaseUrl }),
+      wire,
+      price,
+      maxUsd,
+      sandbox: parseSandbox(options.sandbox),
+      signal: cancelling.signal,
+    });
+    for await (const { trial, transcript, round } of ended) {
+      trials.push(trial);
+      writeOut(out, `live-${trial.task}-${trial.mode}-${round}.json`, asText(transcript));
+      // What has been paid for must not be lost with what comes after it.
+      writeOut(out, "live.json", asText(report()));
+      bar.step(`${trial.task}: ${trial.mode} ${round}`);
     }
   } catch (error) {
     if (!cancelling.signal.aborted) throw error;
@@ -134,7 +102,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   }
   writeOut(out, "live.json", asText(report()));
   process.stderr.write(cleanText(`Kept in ${out}: live.json, and each conversation.\n`));
-  tell(report(), jobs.length * modes.length * repeat, options);
+  print(report(), planned, options);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
@@ -147,15 +115,15 @@ function asText(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-function tell(report: LiveReport, planned: number, { json }: LiveOptions): void {
+function print(report: LiveReport, planned: number, { json }: LiveOptions): void {
   if (json) {
     process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
     return;
   }
   const { summary, trials, maxUsd } = report;
   const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds", "US$, at most"];
-  const range = ({ median, least, most }: { median: number; least: number; most: number }, digits = 0) =>
-    Number.isNaN(median) ? "–" : `${median.toFixed(digits)} (${least.toFixed(digits)}–${most.toFixed(digits)})`;
+  const range = ({ median, min, max }: { median: number; min: number; max: number }, digits = 0) =>
+    Number.isNaN(median) ? "–" : `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
   const rows = summary.map((one) => [
     one.task,
     one.mode,
@@ -164,7 +132,7 @@ function tell(report: LiveReport, planned: number, { json }: LiveOptions): void 
     range(one.tokens),
     one.tokensPerRightAnswer === undefined ? "–" : one.tokensPerRightAnswer.toFixed(0),
     range(one.turns),
-    range({ median: one.ms.median / 1000, least: one.ms.least / 1000, most: one.ms.most / 1000 }, 1),
+    range({ median: one.ms.median / 1000, min: one.ms.min / 1000, max: one.ms.max / 1000 }, 1),
     one.usd.toFixed(4),
   ]);
   process.stdout.write(`${cleanText(table(head, rows, head.slice(2)))}\n`);

@@ -1,4 +1,5 @@
 import { optionError, PortcullisError } from "../../errors.ts";
+import type { ModelUsage } from "../../models/model.ts";
 import table from "./prices.json" with { type: "json" };
 
 /** What a model's tokens cost, in US dollars per million. */
@@ -23,7 +24,7 @@ export const PRICES: PriceTable = table;
 /** The prices that no provider has, by which tokens are weighted where no model is named. */
 export const REFERENCE_PRICE = "reference";
 
-/** Throws `option_invalid` where the table does not know the model, for a guess would be somebody's money. */
+/** Throws `option_invalid` where the table does not know the model, because a guess would cost real money. */
 export function priceOf({ models, date }: PriceTable, model: string): Price {
   const price = Object.hasOwn(models, model) ? models[model] : undefined;
   if (price) return price;
@@ -33,7 +34,13 @@ export function priceOf({ models, date }: PriceTable, model: string): Price {
   );
 }
 
-/** Checks a table that somebody has written. Throws `option_invalid` that names what is wrong in it. */
+/** Dollars, at most: what was not read from a cache is taken as written to one, where that is dearer. */
+export function dollarsOf({ inputTokens, outputTokens, cachedInputTokens }: ModelUsage, price: Price): number {
+  const fresh = (inputTokens - cachedInputTokens) * Math.max(price.input, price.cacheWrite);
+  return (fresh + cachedInputTokens * price.cacheRead + outputTokens * price.output) / 1_000_000;
+}
+
+/** Checks a table of prices. Throws `option_invalid` that names what is wrong in it. */
 export function readPrices(value: unknown): PriceTable {
   const { date, models } = (typeof value === "object" && value !== null ? value : {}) as Partial<PriceTable>;
   if (typeof date !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(date))

@@ -1,5 +1,4 @@
-import { dollarsOf } from "./trial-summary.ts";
-import type { Price } from "../accounting/prices.ts";
+import { dollarsOf, type Price } from "../accounting/prices.ts";
 import type { CallResult, Model, ModelUsage, TurnReply } from "../../models/model.ts";
 
 /** A model that is asked only what can be paid for. */
@@ -12,15 +11,15 @@ export interface PaidModel {
 }
 
 /** Tokens that a turn may write at most, and by which one is weighed that nobody counts. */
-const MOST_TOKENS = 16_000;
+const MAX_TOKENS = 16_000;
 /** Tokens that a turn must be able to write; one that may write fewer would only be cut off. */
-const FEWEST_TOKENS = 1000;
+const MIN_TOKENS = 1000;
 /** Tokens that a provider puts in by itself: before a conversation, of how tools are used, and round each result. */
 const PREAMBLE_TOKENS = 1000;
 const RESULT_TOKENS = 200;
 
 /** Lets no turn begin whose dearest outcome would pass the dollars, and lets each write no more than what is left pays for. */
-export function withinDollars(model: Model, price: Price, mostUsd: number): PaidModel {
+export function capSpending(model: Model, price: Price, maxUsd: number): PaidModel {
   let usd = 0;
   let spent = false;
   return {
@@ -37,18 +36,18 @@ export function withinDollars(model: Model, price: Price, mostUsd: number): Paid
             conversation.say(text);
           },
           async turn(request) {
-            const left = mostUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
-            const mostTokens = Math.min(request.mostTokens, MOST_TOKENS, Math.floor((left * 1_000_000) / price.output));
+            const left = maxUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
+            const maxTokens = Math.min(request.mostTokens, MAX_TOKENS, Math.floor((left * 1_000_000) / price.output));
             // Where writing costs nothing and nothing is left, the division has no result.
-            if (!(mostTokens >= FEWEST_TOKENS)) {
+            if (!(maxTokens >= MIN_TOKENS)) {
               spent = true;
               return { type: "aborted" };
             }
-            const reply = await conversation.turn({ ...request, mostTokens });
-            const used = usageOf(reply, { ...NOTHING, inputTokens: readTokens, outputTokens: mostTokens });
+            const reply = await conversation.turn({ ...request, mostTokens: maxTokens });
+            const used = usageOf(reply, { ...NOTHING, inputTokens: readTokens, outputTokens: maxTokens });
             usd += dollarsOf(used, price);
             readTokens = used.inputTokens + used.outputTokens;
-            if (reply.type === "turn" && reply.end.type === "cut_off") spent ||= used.outputTokens >= mostTokens;
+            if (reply.type === "turn" && reply.end.type === "cut_off") spent ||= used.outputTokens >= maxTokens;
             return reply;
           },
           answer(results: readonly CallResult[]) {
@@ -66,9 +65,9 @@ export function withinDollars(model: Model, price: Price, mostUsd: number): Paid
 const NOTHING: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
 /** What a provider has not counted may have cost the most; what it has refused, or never got, cost nothing. */
-function usageOf(reply: TurnReply, most: ModelUsage): ModelUsage {
-  if (reply.type === "aborted") return most;
+function usageOf(reply: TurnReply, max: ModelUsage): ModelUsage {
+  if (reply.type === "aborted") return max;
   if (reply.usage !== undefined && reply.usage.inputTokens > 0) return reply.usage;
   const isFree = reply.type === "failed" && (reply.failure.status ?? 0) >= 400;
-  return isFree || (reply.type === "failed" && reply.failure.code === "unreachable") ? NOTHING : most;
+  return isFree || (reply.type === "failed" && reply.failure.code === "unreachable") ? NOTHING : max;
 }

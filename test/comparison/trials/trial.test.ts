@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openingFor } from "../../../src/agent/opening.ts";
-import { DOLLARS_SPENT, runTrial, type TrialRequest } from "../../../src/comparison/trials/trial.ts";
+import {
+  DOLLARS_SPENT,
+  isRightAnswer,
+  runTrial,
+  type Trial,
+  type TrialRequest,
+} from "../../../src/comparison/trials/trial.ts";
 import {
   createMemorySandbox,
   createRuntime,
@@ -13,7 +19,8 @@ import {
 } from "../../../src/index.ts";
 import { contextsOf } from "../../../src/comparison/accounting/accounting.ts";
 import { exchangeOf } from "../../../src/comparison/accounting/exchange.ts";
-import { dollarsOf, isRightAnswer, summariseTrials, type Trial } from "../../../src/comparison/trials/trial-summary.ts";
+import { dollarsOf } from "../../../src/comparison/accounting/prices.ts";
+import { summariseTrials } from "../../../src/comparison/trials/summarise-trials.ts";
 import { recordLastRequest } from "../../../src/comparison/wires/record-requests.ts";
 import { openaiWire } from "../../../src/comparison/wires/openai-wire.ts";
 import { price } from "../../support/tools.ts";
@@ -32,10 +39,9 @@ async function trial(script: readonly ScriptedStep[], changes: Partial<TrialRequ
     model: scriptedModel(script),
     wire: openaiWire,
     price: PRICE,
-    mostUsd: 1,
+    maxUsd: 1,
     maxTurns: 10,
-    tools: runtime.tools,
-    agent: (options) => runtime.agent(options),
+    runtime,
     rawUsage: [{ input_tokens: 100 }],
     count: (text) => countTokens(text),
     signal: new AbortController().signal,
@@ -90,7 +96,7 @@ describe("a trial", () => {
   test("no turn is begun whose input would pass the dollars", async () => {
     const usage = { inputTokens: 900_000, outputTokens: 0 };
     const script = Array.from({ length: 5 }, () => ({ calls: CALLS, usage }));
-    const { trial: one } = await trial(script, { mostUsd: 2 });
+    const { trial: one } = await trial(script, { maxUsd: 2 });
     // 0.9 a turn, and as much at least for the next, which reads it again.
     expect(one).toMatchObject({ ending: "cancelled", void: DOLLARS_SPENT });
     expect(one.usd).toBeCloseTo(1.8);
@@ -98,7 +104,7 @@ describe("a trial", () => {
 
   test("a turn may write no more than what is left pays for, and reads no more than it was given", async () => {
     const { mostTokens, model } = watched([{ calls: CALLS, usage: { inputTokens: 5000, outputTokens: 6000 } }]);
-    const { trial: one } = await trial([], { model, mostUsd: 0.06 });
+    const { trial: one } = await trial([], { model, maxUsd: 0.06 });
     // Less than 60,000 / 5 for what the first request has of bytes, and after it 0.025 are left, of which 11,000 are read again.
     expect(mostTokens[0]).toBeGreaterThan(10_000);
     expect(mostTokens[0]).toBeLessThan(12_000);
@@ -108,14 +114,14 @@ describe("a trial", () => {
 
   test("without the dollars for one turn, none is asked", async () => {
     const { mostTokens, model } = watched([{ text: "7" }]);
-    const { trial: one } = await trial([], { model, mostUsd: 0.001 });
+    const { trial: one } = await trial([], { model, maxUsd: 0.001 });
     expect(mostTokens).toEqual([]);
     expect(one).toMatchObject({ void: DOLLARS_SPENT, usd: 0, turns: 0 });
   });
 
   test.each([0.05, 0.1, 0.3, 1])(
     "of a model that makes a token of each byte and writes all it may, no turn passes US$ %d",
-    async (mostUsd) => {
+    async (maxUsd) => {
       let read = 0;
       let written = 0;
       const greedy: Model = {
@@ -149,13 +155,12 @@ describe("a trial", () => {
       await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
       const { trial: one } = await trial([], {
         model: greedy,
-        mostUsd,
-        tools: runtime.tools,
-        agent: (options) => runtime.agent(options),
+        maxUsd,
+        runtime,
       });
       expect(one).toMatchObject({ void: DOLLARS_SPENT });
-      expect((read + written * 5) / 1e6).toBeLessThanOrEqual(mostUsd);
-      expect((read + written * 5) / 1e6).toBeGreaterThan(mostUsd / 4);
+      expect((read + written * 5) / 1e6).toBeLessThanOrEqual(maxUsd);
+      expect((read + written * 5) / 1e6).toBeGreaterThan(maxUsd / 4);
     },
   );
 
@@ -166,7 +171,7 @@ describe("a trial", () => {
       usage: { inputTokens: 900, outputTokens: 9999 },
     };
     expect(
-      (await trial([{ calls: CALLS, usage: { inputTokens: 900 } }, cut as ScriptedStep], { mostUsd: 0.05 })).trial.void,
+      (await trial([{ calls: CALLS, usage: { inputTokens: 900 } }, cut as ScriptedStep], { maxUsd: 0.05 })).trial.void,
     ).toBe(DOLLARS_SPENT);
   });
 
@@ -276,9 +281,9 @@ test("a summary counts tokens for each right answer, leaves out what is void, an
     void: 1,
     right: 1,
     tokensPerRightAnswer: 400,
-    tokens: { median: 200, least: 100, most: 300 },
-    turns: { median: 3, least: 2, most: 4 },
-    ms: { median: 10, least: 10, most: 10 },
+    tokens: { median: 200, min: 100, max: 300 },
+    turns: { median: 3, min: 2, max: 4 },
+    ms: { median: 10, min: 10, max: 10 },
     usd: 1.5,
   });
 });
