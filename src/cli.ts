@@ -149,11 +149,11 @@ async function main(): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
-    return tell(failureOf(error));
+    return printFailure(failureOf(error));
   }
 }
 
-function tell({ message, exitCode }: Failure): number {
+function printFailure({ message, exitCode }: Failure): number {
   process.stderr.write(`portcullis: ${cleanText(message)}\n`);
   return exitCode;
 }
@@ -162,7 +162,7 @@ function tell({ message, exitCode }: Failure): number {
 async function finish(code: number): Promise<never> {
   const lost = await flush();
   if (lost) {
-    tell(lost);
+    printFailure(lost);
     await flush();
   }
   process.exit(lost?.exitCode ?? code);

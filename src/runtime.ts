@@ -122,7 +122,7 @@ export class Runtime implements AsyncDisposable {
     checkOptions("execute", options, EXECUTE_OPTIONS);
     if (typeof program !== "string") throw optionError("program", "source text", program);
     const circumstances = this.#circumstances(options);
-    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#tell(event);
+    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#emit(event);
     const host = this.#host(onEvent, circumstances);
     const running = execute({ ...host, opener: host }, { source: program, ...circumstances });
     return reportOf(await this.#untilEnded(running), circumstances.limits, this.tools);
@@ -139,8 +139,8 @@ export class Runtime implements AsyncDisposable {
     const { model, task, maxTurns = DEFAULT_TURNS, maxTokens = DEFAULT_TOKENS } = options;
     const circumstances = this.#circumstances(options);
     const onEvent = (event: AgentEvent) => {
-      tell(options.onEvent, event);
-      if (isExecutionEvent(event)) this.#tell(event);
+      emit(options.onEvent, event);
+      if (isExecutionEvent(event)) this.#emit(event);
     };
     // Agents that are tools ask whom this one asks.
     const host = { ...this.#host(onEvent, circumstances), gate: this.#gateFor(options) };
@@ -218,18 +218,18 @@ export class Runtime implements AsyncDisposable {
     }
   }
 
-  #tell(event: ExecutionEvent): void {
-    tell(this.#parts.onEvent, event);
+  #emit(event: ExecutionEvent): void {
+    emit(this.#parts.onEvent, event);
   }
 }
 
 type Circumstances = Omit<ExecutionRequest, "source">;
 
 /** A listener that fails, now or later, must not end a program. */
-function tell<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
+function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
   try {
-    const told: unknown = listener?.(event);
-    if (told instanceof Promise) told.catch(() => {});
+    const result: unknown = listener?.(event);
+    if (result instanceof Promise) result.catch(() => {});
   } catch {}
 }
 

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { BenchReport, ToolAdvice } from "../../comparison/report/report.ts";
-import { cleanText } from "../../output/clean-text.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { table } from "../terminal/table.ts";
+import { printJson, printTable } from "../terminal/print.ts";
 
 /** Folder and file that `portcullis bench --out bench` writes. */
 const REPORT_FILE = "bench/report.json";
@@ -14,22 +13,18 @@ export function advise(tools: ToolSet, file: string | true, json: boolean): numb
   const path = file === true ? REPORT_FILE : file;
   const measured = new Map(adviceIn(path).map((advice) => [advice.tool, advice] as const));
   const rows = tools.all.map(({ name }) => measured.get(name) ?? { tool: name, text: NOT_MEASURED });
-  if (json) process.stdout.write(`${cleanText(JSON.stringify(rows))}\n`);
+  if (json) printJson(rows);
   else
-    process.stdout.write(
-      `${cleanText(
-        table(
-          ["tool", "advice"],
-          rows.map(({ tool, text }) => [tool, text]),
-        ),
-      )}\n`,
+    printTable(
+      ["tool", "advice"],
+      rows.map(({ tool, text }) => [tool, text]),
     );
   return EXIT.completed;
 }
 
 const NOT_MEASURED = "No task of this report calls it: measure one that does, with portcullis bench --tools … --task …";
 
-/** Advice of a report, which may be a file that anybody has written. */
+/** Advice in a report. The file is checked: it may be something else. */
 function adviceIn(path: string): readonly ToolAdvice[] {
   const wrong = (what: string) =>
     new Failure(

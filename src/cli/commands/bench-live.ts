@@ -14,9 +14,9 @@ import { Failure } from "../failure.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
-import { table } from "../terminal/table.ts";
+import { printJson, printTable } from "../terminal/print.ts";
 import { version } from "../package-json.ts";
-import { openOut, writeOut } from "../write-out.ts";
+import { openOut, today, writeOut } from "../write-out.ts";
 
 export interface LiveOptions {
   readonly provider?: string;
@@ -63,7 +63,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const atBaseUrl = baseUrl === undefined ? {} : { baseUrl };
   const report = (): LiveReport => ({
     format: 1,
-    date: new Date().toISOString().slice(0, 10),
+    date: today(),
     portcullis: version,
     data: dataOf(jobs),
     model: `${provider}:${name}`,
@@ -106,7 +106,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
-/** A run that cost money is kept, whether anybody has asked for it or not, and in the place of no other. */
+/** Without --out a run is kept in a folder of its own, because it cost money. */
 function freshFolder(): string {
   return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
 }
@@ -117,7 +117,7 @@ function asText(value: unknown): string {
 
 function print(report: LiveReport, planned: number, { json }: LiveOptions): void {
   if (json) {
-    process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
+    printJson(report);
     return;
   }
   const { summary, trials, maxUsd } = report;
@@ -135,7 +135,7 @@ function print(report: LiveReport, planned: number, { json }: LiveOptions): void
     range({ median: one.ms.median / 1000, min: one.ms.min / 1000, max: one.ms.max / 1000 }, 1),
     one.usd.toFixed(4),
   ]);
-  process.stdout.write(`${cleanText(table(head, rows, head.slice(2)))}\n`);
+  printTable(head, rows, head.slice(2));
   for (const { task, mode, void: cause } of trials)
     if (cause !== undefined) process.stdout.write(cleanText(`${task}, ${mode}: void, for ${cause}\n`));
   for (const { task, mode, offline } of trials)

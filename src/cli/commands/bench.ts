@@ -29,10 +29,10 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
-import { table } from "../terminal/table.ts";
+import { printJson, printTable } from "../terminal/print.ts";
 import type { LoadedTask } from "../input/task-file.ts";
 import { version } from "../package-json.ts";
-import { openOut, writeOut } from "../write-out.ts";
+import { openOut, today, writeOut } from "../write-out.ts";
 
 export interface BenchOptions extends LiveOptions {
   readonly live?: boolean;
@@ -88,13 +88,8 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   } finally {
     bar.end();
   }
-  const report = reportFrom(
-    new Date().toISOString().slice(0, 10),
-    { ...settings.report, data: dataOf(jobs) },
-    comparisons,
-    sweeps,
-  );
-  tell(report, options);
+  const report = reportFrom(today(), { ...settings.report, data: dataOf(jobs) }, comparisons, sweeps);
+  print(report, options);
   return isRight(report) ? EXIT.completed : EXIT.failed;
 }
 
@@ -137,25 +132,23 @@ function parseCount(option: string, text: string | undefined): number | undefine
   return text === undefined ? undefined : parseWhole(option, text);
 }
 
-function tell(report: BenchReport, { out, json }: BenchOptions): void {
+function print(report: BenchReport, { out, json }: BenchOptions): void {
   if (out !== undefined) {
     writeOut(out, "report.json", `${JSON.stringify(report)}\n`);
     writeOut(out, "report.md", reportMarkdown(report));
   }
   if (json) {
-    process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
+    printJson(report);
     return;
   }
-  for (const { title, head, rows } of reportTables(report))
-    process.stdout.write(
-      `\n${styleText("bold", cleanText(title))}\n${cleanText(
-        table(
-          head,
-          rows,
-          head.filter((_, column) => isNumeric(rows, column)),
-        ),
-      )}\n`,
+  for (const { title, head, rows } of reportTables(report)) {
+    process.stdout.write(`\n${styleText("bold", cleanText(title))}\n`);
+    printTable(
+      head,
+      rows,
+      head.filter((_, column) => isNumeric(rows, column)),
     );
+  }
   for (const note of reportNotes(report)) process.stdout.write(`\n${cleanText(note)}\n`);
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { isDeepStrictEqual, styleText } from "node:util";
+import { styleText } from "node:util";
 import { type Language, splitFrame } from "../../../bridge/frames.ts";
+import { verdictOf } from "../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../output/sentences.ts";
 import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
@@ -70,7 +71,7 @@ function pythonProgram(name: ExampleName): string | undefined {
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
 
 function judge({ outcome }: Report, expected: unknown): boolean {
-  const right = outcome.type === "completed" && isDeepStrictEqual(outcome.value, expected);
+  const right = verdictOf(outcome, expected) === "right";
   process.stdout.write(
     right
       ? styleText("green", "✓ right: the same as computed by other code on the raw data\n")

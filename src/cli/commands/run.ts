@@ -4,6 +4,7 @@ import type { Report } from "../../output/report.ts";
 import { byteText } from "../../output/sentences.ts";
 import type { Limits } from "../../programs/limits.ts";
 import { createRuntime } from "../../runtime.ts";
+import { printJson } from "../terminal/print.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { exitCodeOf } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
@@ -39,7 +40,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     const language = (options.language ?? languageOf(file)) as Language;
     const report = await runtime.execute(program, { language, signal: cancelling.signal });
     progress?.end();
-    if (options.json) process.stdout.write(`${cleanText(JSON.stringify(report))}\n`);
+    if (options.json) printJson(report);
     else print(report);
     return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);
   } finally {

@@ -18,7 +18,7 @@ import type { PlannedCall } from "../comparison-task.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
 import { optionError } from "../../errors.ts";
 import { MAX_TURNS } from "../../agent/agent-options.ts";
-import { openingFor } from "../../agent/opening.ts";
+import { recordOpening } from "../record-opening.ts";
 import type { ConversationRun, TaskRun } from "./task-run.ts";
 import type { ProgramsOption } from "../../agent/transcript.ts";
 
@@ -99,7 +99,7 @@ async function haveConversation(
     .map((tool) => (programs === "local" ? leftToPrograms(tool) : tool));
   const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
   await using own = runtime.derive({ tools, journal });
-  const model = scriptedModel(script);
+  const { model, opening } = recordOpening(scriptedModel(script));
   const outcomes: Outcome[] = [];
   let lastProgram: string | undefined;
   const { transcript, calls } = await own.agent({
@@ -117,7 +117,7 @@ async function haveConversation(
   });
   scope.signal.throwIfAborted();
   return {
-    opening: openingFor(model, own.tools, programs, "javascript"),
+    opening: opening(),
     turns: transcript.turns,
     outcomes,
     layers: lastProgram === undefined ? [] : callsOf(await journal.read(lastProgram)),

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { contextsOf } from "../accounting/accounting.ts";
 import { exchangeOf, sum, type TokenCounter } from "../accounting/exchange.ts";
 import type { Price } from "../accounting/prices.ts";
-import type { Model, ModelUsage } from "../../models/model.ts";
+import type { Model, ModelUsage, Opening } from "../../models/model.ts";
 import type { Runtime } from "../../runtime.ts";
 import { recordLastRequest } from "../wires/record-requests.ts";
 import type { Wire } from "../wires/wire.ts";
 import type { AgentReport } from "../../agent/agent.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
-import { openingFor } from "../../agent/opening.ts";
 import type { ProgramsOption, Transcript } from "../../agent/transcript.ts";
+import { recordOpening } from "../record-opening.ts";
 import { capSpending } from "./cap-spending.ts";
 
 /** The two ways in which a real model is given a task. */
@@ -81,7 +81,8 @@ const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", 
 /** Gives a real model a task in one mode, and says what it took and whether it got it right. */
 export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
   const { task, mode, price, maxUsd, maxTurns, runtime, signal } = request;
-  const paid = capSpending(request.model, price, maxUsd);
+  const { model, opening } = recordOpening(request.model);
+  const paid = capSpending(model, price, maxUsd);
   const since = performance.now();
   const report = await runtime.agent({
     model: paid.model,
@@ -92,8 +93,9 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
     signal,
   });
   signal.throwIfAborted();
+  const ms = performance.now() - since;
   const { ending, answer, calls, transcript } = report;
-  const offline = await checkOffline(request, report);
+  const offline = await checkOffline(request, opening(), report);
   const cause = voidCause(mode, report, paid.isSpent());
   const trial: Trial = {
     task: task.name,
@@ -104,7 +106,7 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
     ...(cause === undefined ? {} : { void: cause }),
     turns: report.usage.turns,
     calls: calls.length,
-    ms: performance.now() - since,
+    ms,
     usage: report.usage,
     rawUsage: [...request.rawUsage],
     usd: paid.usd(),
@@ -139,13 +141,13 @@ function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boo
 
 /** The same conversation in the offline accounting: the input of all its turns. Undefined where it has none that is whole. */
 async function checkOffline(
-  { task, mode, model, wire, runtime, count }: TrialRequest,
+  { task, wire, count }: TrialRequest,
+  opening: Opening,
   { transcript, answer }: AgentReport,
 ): Promise<OfflineCheck | undefined> {
   const broken = transcript.turns.findIndex(({ turn }) => turn.end.type !== "called" && turn.end.type !== "answered");
   const turns = broken < 0 ? transcript.turns : transcript.turns.slice(0, broken);
   if (turns.length === 0) return undefined;
-  const opening = openingFor(model, runtime.tools, PROGRAMS[mode], "javascript");
   const exchange = exchangeOf(await recordLastRequest(wire, opening, questionOf(task), turns), answer ?? "", count);
   const inputTokens = sum(contextsOf(exchange));
   const counted = sum(turns.map(({ turn }) => turn.usage.inputTokens));

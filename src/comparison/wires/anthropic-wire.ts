@@ -1,12 +1,21 @@
 import { anthropic } from "../../models/anthropic-messages.ts";
 import { fieldOf, isFields, listOf, textOf } from "../../models/fields.ts";
-import { argumentsObject, definitionsOf, givenName, notSent, type RequestPart, textPart, type Wire } from "./wire.ts";
+import {
+  argumentsObject,
+  definitionsOf,
+  givenName,
+  notSent,
+  offline,
+  type RequestPart,
+  textPart,
+  type Wire,
+} from "./wire.ts";
 
 /** Anthropic's Messages API. */
 export const anthropicWire: Wire = {
   provider: "anthropic",
   exact: false,
-  connect: (fetch) => anthropic({ model: "offline", apiKey: "offline", stream: false, retries: 0, fetch }),
+  connect: (fetch) => anthropic(offline(fetch)),
   replyOf: ({ text, calls, end }, opening) => ({
     id: "msg_offline",
     type: "message",

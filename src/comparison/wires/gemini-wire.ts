@@ -1,12 +1,21 @@
 import { fieldOf, isFields, listOf, textOf } from "../../models/fields.ts";
 import { gemini } from "../../models/gemini.ts";
-import { argumentsObject, definitionsOf, givenName, notSent, type RequestPart, textPart, type Wire } from "./wire.ts";
+import {
+  argumentsObject,
+  definitionsOf,
+  givenName,
+  notSent,
+  offline,
+  type RequestPart,
+  textPart,
+  type Wire,
+} from "./wire.ts";
 
 /** Gemini's generateContent. */
 export const geminiWire: Wire = {
   provider: "gemini",
   exact: false,
-  connect: (fetch) => gemini({ model: "offline", apiKey: "offline", stream: false, retries: 0, fetch }),
+  connect: (fetch) => gemini(offline(fetch)),
   replyOf: ({ text, calls }, opening) => ({
     candidates: [
       {

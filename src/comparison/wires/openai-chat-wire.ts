@@ -1,12 +1,21 @@
 import { fieldOf, listOf, textOf } from "../../models/fields.ts";
 import { openaiChat } from "../../models/openai-chat.ts";
-import { argumentsText, definitionsOf, givenName, notSent, type RequestPart, textPart, type Wire } from "./wire.ts";
+import {
+  argumentsText,
+  definitionsOf,
+  givenName,
+  notSent,
+  offline,
+  type RequestPart,
+  textPart,
+  type Wire,
+} from "./wire.ts";
 
 /** OpenAI's Chat Completions. */
 export const openaiChatWire: Wire = {
   provider: "openai-chat",
   exact: true,
-  connect: (fetch) => openaiChat({ model: "offline", apiKey: "offline", stream: false, retries: 0, fetch }),
+  connect: (fetch) => openaiChat(offline(fetch)),
   replyOf: ({ text, calls, end }, opening) => ({
     id: "chatcmpl_offline",
     object: "chat.completion",

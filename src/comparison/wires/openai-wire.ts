@@ -1,13 +1,13 @@
 import { fieldOf, listOf, textOf } from "../../models/fields.ts";
 import type { ModelCall, Opening } from "../../models/model.ts";
 import { openai } from "../../models/openai-responses.ts";
-import { definitionsOf, givenName, notSent, type RequestPart, textPart, type Wire } from "./wire.ts";
+import { definitionsOf, givenName, notSent, offline, type RequestPart, textPart, type Wire } from "./wire.ts";
 
 /** OpenAI's Responses API. */
 export const openaiWire: Wire = {
   provider: "openai",
   exact: true,
-  connect: (fetch) => openai({ model: "offline", apiKey: "offline", stream: false, retries: 0, fetch }),
+  connect: (fetch) => openai(offline(fetch)),
   replyOf: ({ text, calls, end }, opening) => ({
     id: "resp_offline",
     object: "response",

@@ -1,6 +1,7 @@
 import { describe, PortcullisError } from "../../errors.ts";
 import { type Fields, isFields } from "../../models/fields.ts";
 import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../../models/model.ts";
+import type { ProviderOptions } from "../../models/provider-options.ts";
 import { ToolNames } from "../../models/tool-names.ts";
 
 export type WireName = "anthropic" | "openai" | "openai-chat" | "gemini";
@@ -41,6 +42,11 @@ export type RequestPart =
   /** `text` is what the model wrote as input: JSON arguments, or a program's source where that is no JSON. */
   | { readonly type: "call"; readonly callId: string; readonly name: string; readonly text: string }
   | { readonly type: "result"; readonly callId: string; readonly text: string };
+
+/** Options of an adapter with no provider at the other end of `fetch`. */
+export function offline(fetch: typeof globalThis.fetch): ProviderOptions {
+  return { model: "offline", apiKey: "offline", stream: false, retries: 0, fetch };
+}
 
 /** The error for a body, or a place in it, that this provider's adapter does not send. */
 export function notSent(provider: WireName, place: string, got: unknown): PortcullisError {

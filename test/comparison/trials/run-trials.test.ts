@@ -38,16 +38,16 @@ async function trials(changes: Partial<TrialsRequest>, script = CHEAP) {
 
 test("every task is done in every mode, as often as asked, each by a conversation of its own", async () => {
   const { ended, connected } = await trials({ modes: ["direct", "programmatic"] });
-  const void_ = "no call was programmatic";
+  const unused = "no call was programmatic";
   expect(ended).toEqual([
     "pen direct 1 right",
-    `pen programmatic 1 ${void_}`,
+    `pen programmatic 1 ${unused}`,
     "pen direct 2 right",
-    `pen programmatic 2 ${void_}`,
+    `pen programmatic 2 ${unused}`,
     "book direct 1 right",
-    `book programmatic 1 ${void_}`,
+    `book programmatic 1 ${unused}`,
     "book direct 2 right",
-    `book programmatic 2 ${void_}`,
+    `book programmatic 2 ${unused}`,
   ]);
   expect(connected).toBe(8);
 });
