@@ -38,7 +38,7 @@ export interface RuntimeOptions {
   readonly approve?: Approve;
   /** Where executions are recorded: in memory by default. */
   readonly journal?: Journal;
-  /** For whom programs run, where an execution does not say: programs of two tenants never share a process. */
+  /** Tenant of executions that name none. Programs of two tenants never share a process. */
   readonly tenant?: string;
   /** Told what happens as it happens. What it throws is ignored. */
   readonly onEvent?: (event: ExecutionEvent) => void;
@@ -142,7 +142,7 @@ export class Runtime implements AsyncDisposable {
       emit(options.onEvent, event);
       if (isExecutionEvent(event)) this.#emit(event);
     };
-    // Agents that are tools ask whom this one asks.
+    // Agents that are tools use the same `approve` as this conversation.
     const host = { ...this.#host(onEvent, circumstances), gate: this.#gateFor(options) };
     const programs = programsFor(options.programs, host.gate.tools);
     const request = { model, task, programs, maxTurns, maxTokens, ...circumstances };

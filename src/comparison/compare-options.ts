@@ -12,17 +12,17 @@ import { countOnce } from "./accounting/count-once.ts";
 export interface CompareOptions {
   /** Providers whose requests are counted; all four by default. */
   readonly wires?: readonly WireName[];
-  /** Calls that a model makes at once; 10 by default. */
+  /** Calls that a model makes in one turn; 10 by default. */
   readonly atOnce?: number;
-  /** Tokens that are left of a result where results are cut; 2,500 by default. */
+  /** Tokens to which results are cut, in the mode that cuts them; 2,500 by default. */
   readonly cutTokens?: number;
-  /** Tokens that a context may have; 200,000 by default. */
+  /** Size of the context window, in tokens; 200,000 by default. */
   readonly windowTokens?: number;
-  /** Prices, in place of the package's own. */
+  /** Prices in place of the package's own. */
   readonly prices?: PriceTable;
-  /** Model of the price table whose prices weight the tokens; by default none, but the ratios 1 : 5 : 1.25 : 0.1. */
+  /** Model of the price table whose prices weight the tokens; by default the ratios 1 : 5 : 1.25 : 0.1, of no model. */
   readonly pricedAs?: string;
-  /** Told what has been measured. */
+  /** Called with the name of each mode and wire that has been measured. */
   readonly onProgress?: (done: string) => void;
   readonly tenant?: string;
   readonly signal?: AbortSignal;
@@ -44,7 +44,7 @@ export const DEFAULT_AT_ONCE = 10;
 export const DEFAULT_CUT_TOKENS = 2500;
 export const DEFAULT_WINDOW_TOKENS = 200_000;
 
-/** Throws `option_invalid` for an option that cannot be what it is. */
+/** Checks the options and fills in defaults. Throws `option_invalid` for a wrong one. */
 export function comparisonRequest(task: ComparisonTask, options: CompareOptions): ComparisonRequest {
   const { atOnce, cutTokens, windowTokens, wires, prices, pricedAs = REFERENCE_PRICE, onProgress } = options;
   checkCount("atOnce", atOnce, 1_000_000);

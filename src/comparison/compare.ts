@@ -46,7 +46,7 @@ export async function compare(
   };
   const ran = await runTask({ runtime, scope }, request);
   const wires: WireMeasure[] = [];
-  // Advice is by the same tokens as the figures that are shown.
+  // The advice uses the same tokens as the figures that are shown.
   const shown = leading(request.wires);
   let measured: ReadonlyMap<Mode, Exchange> = new Map();
   for (const wire of request.wires) {
@@ -75,7 +75,7 @@ export async function compare(
   };
 }
 
-/** What a model reads of each conversation on this wire. */
+/** The request of each mode, as the model reads it on this wire. */
 async function requestsOn(
   wire: Wire,
   { direct, truncated, best, programmatic, probed, retried }: TaskRun,
@@ -98,7 +98,7 @@ async function requestsOn(
   return requests;
 }
 
-/** Every mode in tokens. Those that differ only in how many calls are made at once are one conversation, regrouped. */
+/** Every mode in tokens. Modes that differ only in the number of calls per turn come from one conversation, regrouped. */
 function exchangesOf(
   requests: ReadonlyMap<Mode, RequestParts>,
   { task, atOnce }: ComparisonRequest,
@@ -138,7 +138,7 @@ function measureOf(
   };
 }
 
-/** A ratio is of two that both did the task; else there is the reason why there is none. */
+/** The ratio of the two headline modes where both did the task, else the reason why there is none. */
 function ratioOf(
   modes: readonly ModeMeasure[],
   factors: Factors,
@@ -147,7 +147,7 @@ function ratioOf(
   const headline = modeOf(modes, HEADLINE);
   if (!baseline) return { noRatio: "not to be done by direct calls" };
   if (!headline) return { noRatio: "not to be done by programs" };
-  // What is wrong with the program comes first: that direct calls do not fit is no excuse for it.
+  // A fault of the program is reported first, even where the direct calls do not fit either.
   for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };
     if (answer !== "right") return { noRatio: `${mode} has ${answer === "wrong" ? "a wrong" : "an unchecked"} answer` };
@@ -156,7 +156,7 @@ function ratioOf(
   return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
 }
 
-/** What each tool returned, and how many such calls make a program worth its while. */
+/** What each tool returned, and from how many such calls on a program costs less. */
 function toolMeasures(
   { direct, verdicts }: TaskRun,
   exchanges: ReadonlyMap<Mode, Exchange>,
@@ -175,7 +175,7 @@ function toolMeasures(
   return [...byTool].flatMap(([name, calls]) => {
     const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
     const tool = tools.get(name);
-    // A program that does not do the task is cheap, and says nothing of its tools.
+    // The cost of a program that does not do the task says nothing about its tools.
     if (!tool || verdicts.get(HEADLINE) !== "right") return [];
     const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(HEADLINE) : undefined;
     const from = programs && programsFrom(call, unlimited, programs, factors);

@@ -11,18 +11,18 @@ export interface ComparisonContext {
   readonly scope: { readonly tenant?: string; readonly signal: AbortSignal };
 }
 
-/** What is compared, and by what measure. */
+/** The options of a comparison, checked and with their defaults. */
 export interface ComparisonRequest {
   readonly task: ComparisonTask;
   readonly wires: readonly Wire[];
-  /** Calls that a model makes at once, as `direct-parallel` has it. */
+  /** Calls in one turn of the mode `direct-parallel`. */
   readonly atOnce: number;
-  /** Tokens that are left of each result in `direct-truncated`. */
+  /** Tokens to which each result is cut in the mode `direct-truncated`. */
   readonly cutTokens: number;
-  /** Tokens that a context may have. */
+  /** Size of the context window, in tokens. */
   readonly windowTokens: number;
   readonly factors: Factors;
-  /** Of the encoding that is reported, and of another, to show that the choice matters little. */
+  /** Counters in the reported encoding and in a second one, which shows how much the choice of encoding matters. */
   readonly count: TokenCounter;
   readonly countOther: TokenCounter;
   readonly onProgress: (done: string) => void;

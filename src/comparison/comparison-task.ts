@@ -1,21 +1,21 @@
 import { optionError, refuseUnknownOptions } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** A question with a program that answers it: what is asked both ways. */
+/** A question, a program that answers it, and the right answer. */
 export interface ComparisonTask {
   readonly name: string;
-  /** As a user asks it. */
+  /** The question as a user asks it. */
   readonly question: string;
   /** Source in JavaScript, which returns the answer. */
   readonly program: string;
   /** The right answer, which is compared deeply. JSON. */
   readonly answer: unknown;
   /**
-   * Calls that answer the question directly, in layers: those of one layer need only the answers of those before. The
-   * program's own calls by default.
+   * Direct calls that answer the question, in layers: the calls of a layer need only the results of the layers before.
+   * By default the calls that the program makes.
    */
   readonly direct?: readonly (readonly PlannedCall[])[];
-  /** Tools that make the question easy, and calls of them, the last of which returns the answer. */
+  /** Tools made for the question, and calls of them. The last call returns the answer. */
   readonly best?: { readonly tools: readonly Tool[]; readonly calls: readonly (readonly PlannedCall[])[] };
 }
 
@@ -27,7 +27,7 @@ export interface PlannedCall {
 const TASK_FIELDS = ["name", "question", "program", "answer", "direct", "best"];
 const BEST_FIELDS = ["tools", "calls"];
 
-/** Throws `option_invalid` for what is no task, naming the field. */
+/** Throws `option_invalid` with the name of the wrong field. */
 export function checkTask(task: ComparisonTask): void {
   if (typeof task !== "object" || task === null) throw optionError("task", "an object", task);
   refuseUnknownOptions("task", task, TASK_FIELDS);

@@ -1,7 +1,7 @@
 import type { Cost, Spent } from "./accounting/accounting.ts";
 import type { WireName } from "./wires/wire.ts";
 
-/** The ways of doing a task that are compared, each with the same tools, question and answer. */
+/** The compared ways to do a task, all with the same tools, question and answer. */
 export type Mode = keyof typeof MODES;
 export const MODES = {
   "direct-seq": "one call a turn: only to show what it would be",
@@ -15,7 +15,7 @@ export const MODES = {
   "programmatic+retry": "the same after a program that failed",
 } as const;
 
-/** Those whose ratio is reported: the best that direct calls can do without a tool of their own, and a careful program. */
+/** The two modes whose ratio is reported: the best case of direct calls with the same tools, and a careful program. */
 export const BASELINE = "direct-parallel" satisfies Mode;
 export const HEADLINE = "programmatic+probe" satisfies Mode;
 
@@ -31,16 +31,16 @@ export interface ModeMeasure {
   readonly fits: boolean;
 }
 
-/** `unchecked` where nothing here can work out an answer from the results. */
+/** `unchecked` where the answer cannot be worked out from the results offline. */
 export type Verdict = "right" | "wrong" | "unchecked";
 
 /** One task on one provider's wire. */
 export interface WireMeasure {
   readonly wire: WireName;
-  /** False where the provider's own encoding is not public: then all counts are estimates. */
+  /** False where the provider's encoding is not public, so that all counts are estimates. */
   readonly exact: boolean;
   readonly modes: readonly ModeMeasure[];
-  /** Cached cost of the baseline divided by that of the headline; none where either does not fit or is not right. */
+  /** Cached cost of `BASELINE` divided by that of `HEADLINE`; undefined where either does not fit or is not right. */
   readonly ratio?: number;
   /** The same in the report's second encoding, to show how much the choice matters. */
   readonly ratioOther?: number;
@@ -54,7 +54,7 @@ export interface Comparison {
   readonly question: string;
   readonly answer: unknown;
   readonly calls: number;
-  /** Layers of calls that need each other's answers. */
+  /** Layers of direct calls. A layer needs the results of the layers before it. */
   readonly layers: number;
   /** UTF-8 bytes of all results of direct calls. */
   readonly resultBytes: number;
@@ -62,7 +62,7 @@ export interface Comparison {
   readonly outputBytes: number;
   readonly wires: readonly WireMeasure[];
   readonly tools: readonly ToolMeasure[];
-  /** What the measure is not to be read without. */
+  /** Warnings that belong to the figures. */
   readonly notes: readonly string[];
 }
 
@@ -72,11 +72,11 @@ export interface ToolMeasure {
   readonly calls: number;
   /** Tokens of one result as the model would read it, the median. */
   readonly resultTokens: number;
-  /** Calls of it from which on a program is cheaper than calling directly, all in one turn; none where it never is. */
+  /** Calls in one turn from which on a program costs less than direct calls; undefined where it never does. */
   readonly programsFrom?: number;
 }
 
-/** The one that is shown where there is room for one: the first whose tokens are no estimates. */
+/** The wire to show where only one is shown: the first whose tokens are not estimates. */
 export function leading<One extends { readonly exact: boolean }>(wires: readonly One[]): One | undefined {
   return wires.find(({ exact }) => exact) ?? wires[0];
 }

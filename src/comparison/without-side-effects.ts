@@ -3,8 +3,8 @@ import type { Tool } from "../tools/tool.ts";
 import { isAgentTool } from "../agent/agent-as-tool.ts";
 
 /**
- * A tool that may be called in a measurement, which makes every call several times: what changes something is declared,
- * and not done, and no model is asked but the one that is measured, for nobody would count what others cost.
+ * The tool as a measurement declares it. A measurement makes every call several times, so a tool that changes something
+ * fails when it is called. An agent fails too, because the tokens of its model would not be counted.
  */
 export function withoutSideEffects(tool: Tool): Tool {
   const why = isAgentTool(tool) ? "is an agent" : tool.effect === "read" ? undefined : "changes something";

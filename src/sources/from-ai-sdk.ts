@@ -16,7 +16,7 @@ export interface AiSdkTool {
 /** How the AI SDK marks a schema of its own. */
 const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
 
-/** Tools of the AI SDK by their names. Those without `execute` are run by its own client, and cannot be taken over. */
+/** Tools of the AI SDK by their names. Tools without `execute` are run by its client, and cannot be taken over. */
 export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: ToolPolicies): readonly Tool[] {
   if (typeof tools !== "object" || tools === null) throw optionError("fromAiSdk(tools)", "tools by their names", tools);
   return Object.entries(tools).map(([name, tool]) => {
@@ -48,7 +48,7 @@ function approvalOf(needsApproval: unknown): (input: unknown) => boolean | Promi
 }
 
 function schemaOf(name: string, schema: unknown): Schema {
-  // A schema may be made only when it is needed.
+  // A schema may be a function that makes it.
   const made: unknown = typeof schema === "function" && !("~standard" in schema) ? (schema as () => unknown)() : schema;
   if (typeof made !== "object" || made === null || !(AI_SDK_SCHEMA in made))
     return foreignSchema("fromAiSdk", name, made);
@@ -80,7 +80,7 @@ function validatedBy(schema: Schema, validate: Validate): Schema {
   };
 }
 
-/** Of results that come as they are made, the last is the result. */
+/** A tool may yield preliminary results; the last one is the result. */
 async function lastOf(result: unknown): Promise<unknown> {
   const settled: unknown = await result;
   if (typeof settled !== "object" || settled === null || !(Symbol.asyncIterator in settled)) return settled;

@@ -6,13 +6,13 @@ import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy
 export interface AnthropicTool {
   readonly name: string;
   readonly description?: unknown;
-  /** Its own kinds of tools have none, and cannot be taken over. */
+  /** Tools that Anthropic runs have none, and cannot be taken over. */
   readonly input_schema?: unknown;
   readonly run: (input: never, context?: never) => unknown;
   readonly parse?: (content: unknown) => unknown;
 }
 
-/** Anthropic's runnable tools. Text in blocks becomes the text it is; other blocks stay as they are, as data. */
+/** Anthropic's runnable tools. A result of text blocks becomes their text; other blocks stay as they are. */
 export function fromAnthropic(tools: readonly AnthropicTool[], policies: ToolPolicies): readonly Tool[] {
   if (!Array.isArray(tools)) throw optionError("fromAnthropic(tools)", "an array of runnable tools", tools);
   return (tools as readonly AnthropicTool[]).map((tool) => {

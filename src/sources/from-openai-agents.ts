@@ -20,9 +20,9 @@ type NeedsApproval = (runContext: unknown, input: unknown) => Promise<boolean>;
 type IsEnabled = (runContext: unknown) => Promise<boolean>;
 
 /**
- * Functions of OpenAI Agents. There is no run of theirs: those that look at their run context need one, like
- * `new RunContext({ … })`. One that throws gives the text that its own `errorFunction` makes of it as its result; with
- * `errorFunction: null` it fails here too.
+ * Function tools of OpenAI Agents. They are called outside of a run, so tools that read their run context need one, like
+ * `new RunContext({ … })`. A tool that throws returns the text of its `errorFunction`; with `errorFunction: null` the
+ * call fails.
  */
 export function fromOpenAIAgents(
   tools: readonly OpenAiAgentsTool[],

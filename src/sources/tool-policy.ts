@@ -4,8 +4,8 @@ import { isSchema, jsonSchema, type Schema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
 /**
- * What a tool of another library does not say, and has to be said: who may call it, and what a call does to the
- * world. A name of its own is for those whose name programs could not write.
+ * What a tool of another library does not declare: which callers may call it, and whether a call changes something.
+ * `name` replaces a name that programs could not write.
  */
 export type ToolPolicy = Pick<ToolOptions<Schema>, "allowedCallers" | "effect"> &
   Partial<Pick<ToolOptions<Schema>, "name" | "approval" | "concurrency" | "timeoutMs">>;
@@ -13,13 +13,13 @@ export type ToolPolicy = Pick<ToolOptions<Schema>, "allowedCallers" | "effect"> 
 /** One policy for all, or one for each by its name. */
 export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);
 
-/** A tool of another library, as far as it is one of ours. */
+/** A tool of another library, in the terms of `defineTool`. */
 export interface ForeignTool {
   readonly name: string;
   readonly description: unknown;
   readonly input: Schema;
   readonly output?: Schema;
-  /** Whether the library's own tool asks for approval, for the policy does not. */
+  /** The library's own rule of approval, used where the policy has none. */
   readonly needsApproval?: (input: unknown) => boolean | Promise<boolean>;
   readonly run: (input: unknown, context: CallContext) => unknown;
 }

@@ -72,7 +72,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     trials,
     summary: summariseTrials(trials),
   });
-  // A folder that cannot be written is told before anything is paid.
+  // A folder that cannot be written must fail before money is spent.
   openOut(out);
   const planned = jobs.length * modes.length * repeat;
   const bar = showBar(process.stderr, planned);

@@ -45,7 +45,7 @@ export interface BenchOptions extends LiveOptions {
   readonly cut?: string;
 }
 
-/** What a comparison tells while it is made: four conversations, one more where there is a best tool, and four providers. */
+/** Steps that a comparison reports: four conversations, one more where there is a best tool, and four providers. */
 function stepsOf({ task, sweep }: LoadedTask): number {
   return 8 + (task.best === undefined ? 0 : 1) + sweep.length;
 }
@@ -152,12 +152,12 @@ function print(report: BenchReport, { out, json }: BenchOptions): void {
   for (const note of reportNotes(report)) process.stdout.write(`\n${cleanText(note)}\n`);
 }
 
-/** Of such a column the digits are to stand under each other. */
+/** Numeric columns are aligned at the right. */
 function isNumeric(rows: readonly (readonly string[])[], column: number): boolean {
   return rows.every((row) => /^[\d–]/.test(row[column] ?? ""));
 }
 
-/** What is cut may be wrong; that is what it shows. */
+/** Answers from cut results may be wrong: that mode is there to show it. */
 function isRight({ comparisons, sweeps }: BenchReport): boolean {
   const measures = comparisons.flatMap(({ wires }) => wires.flatMap(({ modes }) => modes));
   return (

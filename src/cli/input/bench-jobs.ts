@@ -19,7 +19,7 @@ export interface JobOptions {
   readonly tools?: string;
 }
 
-/** What is to be measured: open tasks by their names, all of them where none is named, or a task of one's own. */
+/** The tasks to measure: open tasks by their names, all of them where none is named, or a task of the user's own. */
 export async function jobsOf(names: readonly string[], { tools, task }: JobOptions): Promise<readonly Job[]> {
   if (task !== undefined && names.length > 0)
     throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
@@ -40,7 +40,7 @@ export async function jobsOf(names: readonly string[], { tools, task }: JobOptio
   );
 }
 
-/** Figures are of certain data, and cannot be had again with others. */
+/** Packages that the tasks read: the figures are of these versions of the data. */
 export function dataOf(jobs: readonly Job[]): readonly string[] {
   return [...new Set(jobs.flatMap(({ data }) => data))];
 }

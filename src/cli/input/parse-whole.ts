@@ -1,6 +1,6 @@
 import { optionError } from "../../errors.ts";
 
-/** A whole number from 1, as an option has it. Throws `option_invalid` for anything else. */
+/** An option that is a whole number from 1 on. Throws `option_invalid` for anything else. */
 export function parseWhole(option: string, text: string, max?: number): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!(number >= 1 && number <= (max ?? Number.MAX_SAFE_INTEGER)))

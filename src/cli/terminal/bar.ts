@@ -3,13 +3,13 @@ import { cleanText } from "../../output/clean-text.ts";
 export interface Bar {
   /** One more step is done. */
   readonly step: (what: string) => void;
-  /** Takes the line away. */
+  /** Removes the line. */
   readonly end: () => void;
 }
 
 const WIDTH = 24;
 
-/** Tells how far a long piece of work is: on a terminal in one line that changes, elsewhere in a line a task. */
+/** Shows the progress of long work: on a terminal in one line that changes, elsewhere in one line per task. */
 export function showBar(stream: NodeJS.WriteStream, steps: number): Bar {
   let done = 0;
   let task = "";

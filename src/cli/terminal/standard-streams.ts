@@ -20,7 +20,7 @@ export function listenToStreams(): void {
 /** Waits until everything printed has left, and resolves with why it could not, where it could not. */
 export async function flush(): Promise<Failure | undefined> {
   await Promise.all([process.stdout, process.stderr].map(flushed));
-  // A stream tells of its error after it has told whoever waits.
+  // A stream emits its error after it has called the callbacks of its writes.
   await setImmediate();
   return lost;
 }

@@ -1,20 +1,20 @@
 import { type Exchange, sum } from "./exchange.ts";
 import type { Price } from "./prices.ts";
 
-/** What a conversation passes through its model, in tokens. Every turn reads everything before it anew. */
+/** Tokens of a conversation that pass through its model. Every turn reads the whole conversation before it again. */
 export interface Spent {
   readonly turns: number;
-  /** All that was read, over all turns. */
+  /** Tokens read, over all turns. */
   readonly input: number;
-  /** All that was written: calls, programs, words, the answer. */
+  /** Tokens written: calls, programs, words, the answer. */
   readonly output: number;
-  /** The most that was read in one turn. */
+  /** Tokens of the largest context. */
   readonly peak: number;
   /** Of `input`: instructions and definitions of tools, over all turns. */
   readonly definitions: number;
-  /** Of `input`: what calls and programs gave back, over all turns. */
+  /** Of `input`: results of calls and programs, over all turns. */
   readonly results: number;
-  /** Of `input`: what the turn before had read already, which a cache can hold. */
+  /** Of `input`: the context of the turn before, which a cache can hold. */
   readonly cacheable: number;
 }
 
@@ -44,7 +44,7 @@ export function spentBy(exchange: Exchange): Spent {
   };
 }
 
-/** What it costs in tokens of uncached input: what is written counts as much more as it is dearer. */
+/** Cost in tokens of uncached input. Other tokens are weighted by their price relative to that. */
 export interface Cost {
   readonly uncached: number;
   /** With the whole context of the turn before read from a cache, and the rest written to it. */

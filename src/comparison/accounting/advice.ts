@@ -1,8 +1,8 @@
 import { costOf, type Factors, spentBy } from "./accounting.ts";
 import type { Exchange, ExchangeCall } from "./exchange.ts";
 
-/** Calls of one tool beyond which nobody looks for the point where programs become cheaper. */
-const MOST_CALLS = 10_000;
+/** Largest number of calls that is tried. */
+const MAX_CALLS = 10_000;
 
 /**
  * The number of calls like this one, all made in one turn, from which on a program costs less than calling directly;
@@ -20,9 +20,9 @@ export function programsFrom(
     const calls = Array.from({ length: count }, () => call);
     return costOf(spentBy({ ...direct, turns: [{ words: 0, calls }, answer] }), factors).cached > limit;
   };
-  if (!isDearer(MOST_CALLS)) return undefined;
+  if (!isDearer(MAX_CALLS)) return undefined;
   let cheaper = 0;
-  let dearer = MOST_CALLS;
+  let dearer = MAX_CALLS;
   while (dearer - cheaper > 1) {
     const middle = (cheaper + dearer) >>> 1;
     if (isDearer(middle)) dearer = middle;
@@ -34,7 +34,7 @@ export function programsFrom(
 /** A tool of which a task makes no more calls than this is better called directly, where programs are not cheaper from there on. */
 const FEW_CALLS = 3;
 
-/** What to do about a tool, in a sentence. */
+/** Advice on one tool, as a sentence for the report. */
 export function adviceText(tool: string, resultTokens: number, from: number | undefined): string {
   const size = `One result of ${tool} has about ${resultTokens.toLocaleString("en-US")} tokens`;
   if (from === undefined) return `${size}: call it directly.`;

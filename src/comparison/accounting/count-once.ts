@@ -1,6 +1,6 @@
 import type { TokenCounter } from "./exchange.ts";
 
-/** A counter that counts each text once: the same results stand in the requests of several modes and providers. */
+/** A counter with a cache: the same results occur in the requests of several modes and providers. */
 export function countOnce(count: TokenCounter): TokenCounter {
   const counted = new Map<string, number>();
   return (text) => {

@@ -1,9 +1,9 @@
 import type { RequestPart, RequestParts } from "../wires/wire.ts";
 
-/** Tokens that stand round each call and each result beside its own text: roles, ids, marks of beginning and end. A stated assumption; providers do not say. */
+/** Tokens of the envelope of each call and each result: roles, ids, delimiters. An assumption, because providers do not publish it. */
 export const ENVELOPE_TOKENS = 10;
 
-/** A conversation as tokens: what stands at its beginning, and what each turn adds. */
+/** A conversation in tokens: its beginning, and what each turn adds. */
 export interface Exchange {
   readonly instructions: number;
   readonly definitions: number;
@@ -13,21 +13,21 @@ export interface Exchange {
 
 /** One turn of the model. The last one calls nothing: its words are the answer. */
 export interface ExchangeTurn {
-  /** What it wrote beside calls. */
+  /** Text that it wrote beside calls. */
   readonly words: number;
   readonly calls: readonly ExchangeCall[];
 }
 
 export interface ExchangeCall {
-  /** What the model wrote to make it. */
+  /** Tokens that the model wrote to make it. */
   readonly written: number;
-  /** What came back. */
+  /** Tokens of its result. */
   readonly read: number;
 }
 
 export type TokenCounter = (text: string) => number;
 
-/** Counts a conversation by what its model reads of its last request, and what it answers to that. Throws where a call has no result. */
+/** Counts a conversation by its last request and the answer to it. Throws where a call has no result. */
 export function exchangeOf(
   { instructions, definitions, parts }: RequestParts,
   answer: string,
@@ -55,7 +55,7 @@ export function exchangeOf(
   };
 }
 
-/** The same calls with at most so many in a turn, as a model makes them that does not make more at once. */
+/** The same calls with at most `atOnce` of them in a turn. */
 export function regroup(exchange: Exchange, atOnce: number): Exchange {
   const turns = exchange.turns.flatMap(({ words, calls }) => {
     const turnCount = Math.max(1, Math.ceil(calls.length / atOnce));
@@ -67,7 +67,7 @@ export function regroup(exchange: Exchange, atOnce: number): Exchange {
   return { ...exchange, turns };
 }
 
-/** What the model said, turn by turn: a turn ends where something else is said to it. */
+/** The parts that the model wrote, turn by turn. A turn ends at a part that it did not write. */
 function turnsOf(parts: readonly RequestPart[]): RequestPart[][] {
   const turns: RequestPart[][] = [];
   let isNew = true;

@@ -8,11 +8,11 @@ export interface Price {
   readonly output: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
-  /** Where it was read, and when. */
+  /** Page that the price was read from, and the day. */
   readonly source: string;
 }
 
-/** Prices of a day. A report names the table it was made with. */
+/** Prices as of one day. A report names the day. */
 export interface PriceTable {
   /** Like 2026-11-20. */
   readonly date: string;
@@ -21,7 +21,7 @@ export interface PriceTable {
 
 export const PRICES: PriceTable = table;
 
-/** The prices that no provider has, by which tokens are weighted where no model is named. */
+/** Entry whose usual price ratios weight the tokens where no model is named. It is not the price of any provider. */
 export const REFERENCE_PRICE = "reference";
 
 /** Throws `option_invalid` where the table does not know the model, because a guess would cost real money. */
@@ -34,7 +34,7 @@ export function priceOf({ models, date }: PriceTable, model: string): Price {
   );
 }
 
-/** Dollars, at most: what was not read from a cache is taken as written to one, where that is dearer. */
+/** Upper bound of the cost in US dollars: input that was not read from a cache is priced as written to one if that is dearer. */
 export function dollarsOf({ inputTokens, outputTokens, cachedInputTokens }: ModelUsage, price: Price): number {
   const fresh = (inputTokens - cachedInputTokens) * Math.max(price.input, price.cacheWrite);
   return (fresh + cachedInputTokens * price.cacheRead + outputTokens * price.output) / 1_000_000;

@@ -10,9 +10,9 @@ import type { ComparisonContext } from "../comparison-request.ts";
 import type { TranscriptTurn } from "../../agent/transcript.ts";
 
 /**
- * Whether the right answer follows from what direct calls returned: the task's program is run over their results and
- * nothing else. No model is asked, so this says what a reader without mistakes could know. `unchecked` where the
- * program needs a call that was not made.
+ * Whether the right answer follows from the results of direct calls: runs the task's program with these results in place
+ * of the tools. No model is asked, so this is what a reader without mistakes could answer. `unchecked` where the program
+ * makes a call that is not among the direct ones.
  */
 export async function answerFrom(
   { runtime, scope }: ComparisonContext,
@@ -53,7 +53,7 @@ export function verdictOf(outcome: Outcome | undefined, answer: unknown): Verdic
   return outcome?.type === "completed" && isDeepStrictEqual(outcome.value, answer) ? "right" : "wrong";
 }
 
-/** Inputs that differ only in the order of their fields are the same. */
+/** Key of a call. Inputs that differ only in the order of their fields have the same key. */
 function keyOf(tool: string, input: unknown): string {
   const inOrder = (_: string, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

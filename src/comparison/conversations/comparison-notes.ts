@@ -2,7 +2,7 @@ import { BASELINE, HEADLINE, type Mode, type Verdict } from "../comparison.ts";
 import type { ComparisonRequest } from "../comparison-request.ts";
 import type { ConversationRun } from "./task-run.ts";
 
-/** What a comparison is not to be read without. */
+/** Warnings that belong to the figures of a comparison. */
 export function notesOf(
   { task, wires }: ComparisonRequest,
   { outcomes, layers }: ConversationRun,

@@ -1,11 +1,11 @@
 import type { TokenCounter } from "../accounting/exchange.ts";
 
-/** Longest text of a token in the encodings used, in UTF-16 code units: spaces in a row. */
+/** Length of the longest token in the encodings used (a row of spaces), in UTF-16 code units. */
 const TOKEN_LENGTH = 128;
 
 const MARK = "… [cut]";
 
-/** The beginning of a text, of about so many tokens, with a mark where it was cut; the text itself where it has no more. */
+/** The first `tokens` tokens of a text and a mark, or the whole text where it has no more tokens. */
 export function cutText(text: string, tokens: number, count: TokenCounter): string {
   if (text.length <= tokens || count(text.slice(0, tokens * TOKEN_LENGTH)) <= tokens) return text;
   let fits = tokens;
@@ -18,13 +18,13 @@ export function cutText(text: string, tokens: number, count: TokenCounter): stri
   return text.slice(0, fits) + MARK;
 }
 
-/** What a careful reader still knows of a JSON value of whose text only the first `length` characters are left. */
+/** The part of a JSON value that can be read from the first `length` characters of its text. */
 export function cutValue(value: unknown, length: number): unknown {
   const room = { left: length };
   return cut(value, room) ?? null;
 }
 
-/** Undefined where nothing is left of it. */
+/** Undefined where the room does not suffice for any part of the value. */
 function cut(value: unknown, room: { left: number }): unknown {
   if (typeof value === "object" && value !== null) return cutContainer(value, room);
   const text = JSON.stringify(value);
@@ -32,7 +32,7 @@ function cut(value: unknown, room: { left: number }): unknown {
   room.left -= text.length;
   if (text.length <= left) return value;
   if (typeof value !== "string" || left < 1) return undefined;
-  // An escape that was halved is no character; two backslashes are a whole one.
+  // Drop an escape that was cut in the middle. Two backslashes are a whole escape.
   return JSON.parse(`${text.slice(0, left).replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?$/, "$1")}"`);
 }
 

@@ -22,7 +22,7 @@ import { recordOpening } from "../record-opening.ts";
 import type { ConversationRun, TaskRun } from "./task-run.ts";
 import type { ProgramsOption } from "../../agent/transcript.ts";
 
-/** Has every conversation of a comparison, and works out what can be answered from what each returned. */
+/** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */
 export async function runTask(context: ComparisonContext, request: ComparisonRequest): Promise<TaskRun> {
   const { runtime } = context;
   const { task, onProgress } = request;
@@ -61,7 +61,7 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
     const whole = await answerFrom(context, task, direct.turns, valueOf);
     for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) verdicts.set(mode, whole);
     const left = truncated === direct ? whole : await answerFrom(context, task, direct.turns, leftBy(truncated));
-    // Where the whole results tell what to ask next and the cut ones do not, the cut has lost it.
+    // The whole results lead to the answer and the cut ones lack the input of a later call: the cut has lost it.
     verdicts.set("direct-truncated", whole === "right" && left === "unchecked" ? "wrong" : left);
   }
   if (best) verdicts.set("direct-best-tool", bestVerdict(best, task.answer));
@@ -78,7 +78,7 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   };
 }
 
-/** Each layer is a turn of a conversation, and the answer is one more. */
+/** Each layer is one turn of a conversation, and the answer needs one more. */
 function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void {
   if (direct.length >= MAX_TURNS)
     throw optionError("task.direct", `fewer than ${MAX_TURNS} layers of calls`, direct.length);
@@ -86,7 +86,7 @@ function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void
     throw optionError("task.best.calls", `fewer than ${MAX_TURNS} layers of calls`, best.length);
 }
 
-/** A conversation under the rules of the runtime. Its journal ends with it: a measurement is no part of the runtime's record. */
+/** A conversation in a derived runtime, with a journal of its own: a measurement does not belong in the runtime's journal. */
 async function haveConversation(
   { runtime, scope }: ComparisonContext,
   question: string,
@@ -130,7 +130,7 @@ function notForDirectCalls(tools: ToolSet, calls: readonly MadeCall[]): readonly
   return tools.all.filter((tool) => names.has(tool.name) && !isVisible(tool, ["direct"])).map(({ name }) => name);
 }
 
-/** Direct calls are compared with their results whole, so no limit that a limit can be raised to may cut them. */
+/** Direct calls are measured with their results whole, so their limits are as high as the rules allow. */
 const DIRECT_LIMITS: Partial<Limits> = {
   outputBytes: LIMIT_RULES.outputBytes.most,
   totalBytes: LIMIT_RULES.totalBytes.most,
@@ -138,7 +138,7 @@ const DIRECT_LIMITS: Partial<Limits> = {
   wallMs: LIMIT_RULES.wallMs.most,
 };
 
-/** A tool that may be called both ways is declared to the model in one way here, the one that is measured. */
+/** A tool that may be called both ways is declared for programs only, because programs are what is measured. */
 function leftToPrograms(tool: Tool): Tool {
   return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
 }
@@ -155,7 +155,7 @@ function valueOf({ text }: CallResult): unknown {
   return JSON.parse(text);
 }
 
-/** The same conversation with each result cut; itself where none is long enough. */
+/** The conversation with each result cut, or the conversation itself where no result is long enough. */
 function cutResults(direct: ConversationRun, { cutTokens, count }: ComparisonRequest): ConversationRun {
   let anyCut = false;
   const cut = (result: CallResult): CallResult => {
@@ -168,7 +168,7 @@ function cutResults(direct: ConversationRun, { cutTokens, count }: ComparisonReq
   return anyCut ? { ...direct, turns } : direct;
 }
 
-/** What is left to know of a result in this conversation. */
+/** Maps a result to the value that can still be read from it in this conversation. */
 function leftBy({ turns }: ConversationRun): (result: CallResult) => unknown {
   const left = new Map(turns.flatMap(({ results }) => results.map((result) => [result.callId, result])));
   return (result) => {
@@ -178,7 +178,7 @@ function leftBy({ turns }: ConversationRun): (result: CallResult) => unknown {
   };
 }
 
-/** A tool that was made for the question returns the answer itself. */
+/** The last call of a tool made for the question must return the answer itself. */
 function bestVerdict({ turns }: ConversationRun, answer: unknown): Verdict {
   const last = turns.flatMap(({ results }) => results).at(-1);
   return last && !last.isError && isDeepStrictEqual(valueOf(last), answer) ? "right" : "wrong";

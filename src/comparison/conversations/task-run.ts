@@ -4,11 +4,11 @@ import type { Outcome } from "../../output/report.ts";
 import type { MadeCall } from "../../programs/calls-of.ts";
 import type { TranscriptTurn } from "../../agent/transcript.ts";
 
-/** A conversation as it was had. */
+/** One conversation, ended. */
 export interface ConversationRun {
   readonly opening: Opening;
   readonly turns: readonly TranscriptTurn[];
-  /** Of its programs, in order. */
+  /** Outcomes of its programs, in order. */
   readonly outcomes: readonly Outcome[];
   /** Calls of its last program. */
   readonly layers: readonly (readonly MadeCall[])[];
@@ -16,9 +16,9 @@ export interface ConversationRun {
   readonly resultBytes: number;
 }
 
-/** A task done both ways. */
+/** All conversations of one task. */
 export interface TaskRun {
-  /** All calls that need no answer of each other in one turn. Undefined where one of them may not be made directly. */
+  /** Direct calls, one layer a turn. Undefined where one of the tools may not be called directly. */
   readonly direct: ConversationRun | undefined;
   /** The same with each result cut. */
   readonly truncated: ConversationRun | undefined;

@@ -33,7 +33,7 @@ export function reportTables(report: BenchReport): readonly ReportTable[] {
   ];
 }
 
-/** What the figures are not to be read without, each once. */
+/** The notes of all comparisons, each once. */
 export function reportNotes({ comparisons }: BenchReport): readonly string[] {
   const notes = Map.groupBy(
     comparisons.flatMap(({ task, notes: own }) => own.map((note) => ({ task, note }))),
@@ -44,7 +44,7 @@ export function reportNotes({ comparisons }: BenchReport): readonly string[] {
   );
 }
 
-/** Where the tokens are: what the definitions take, which tool search could save, apart from what results take, which programs save. */
+/** Tokens of definitions, which tool search could save, apart from tokens of results, which programs save. */
 function tokensTable({ comparisons, settings }: BenchReport, wire: WireName): ReportTable {
   return {
     title: `Tokens through the model, losses first (${wire}, ${settings.encoding}; definitions are instructions and tools, results what calls gave back, each over all turns)`,

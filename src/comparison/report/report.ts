@@ -8,7 +8,7 @@ export interface BenchReport {
   /** Day of the measurement, like 2026-11-20. */
   readonly date: string;
   readonly settings: BenchSettings;
-  /** Losses first: what programs do not do, then by ratio on the leading wire, and what direct calls do not do at the end. */
+  /** Losses first: tasks that the program fails, then by ratio on the leading wire, at the end tasks that direct calls fail. */
   readonly comparisons: readonly Comparison[];
   readonly sweeps: readonly Sweep[];
   readonly summary: readonly WireSummary[];
@@ -36,7 +36,7 @@ export interface Sweep {
   readonly task: string;
   readonly wire: WireName;
   readonly points: readonly SweepPoint[];
-  /** Rows from which on programs are cheaper, between two points on a straight line; none where they never cross. */
+  /** Rows from which on programs are cheaper, interpolated between two points; undefined where the costs do not cross. */
   readonly breakEven?: number;
   readonly breakEvenWithProbe?: number;
 }
@@ -53,7 +53,7 @@ export interface SweepPoint {
   readonly fits: boolean;
 }
 
-/** Never a sum over tasks, which the largest would decide alone. */
+/** One wire over all tasks, by median and worst ratio. A sum over tasks would show the largest task only. */
 export interface WireSummary {
   readonly wire: WireName;
   readonly exact: boolean;
@@ -71,7 +71,7 @@ export interface ToolAdvice {
   readonly tool: string;
   /** Tokens of one result, the median. */
   readonly resultTokens: number;
-  /** Calls from which on programs are cheaper; none where they never are. */
+  /** Calls from which on programs are cheaper; undefined where they never are. */
   readonly programsFrom?: number;
   readonly text: string;
 }
@@ -126,14 +126,14 @@ function sorted(numbers: readonly (number | undefined)[]): readonly number[] {
   return numbers.filter((one) => one !== undefined).toSorted((one, other) => one - other);
 }
 
-/** Of numbers in order. */
+/** Median of sorted numbers. */
 export function median(sorted: readonly number[]): number {
   const half = sorted.length >>> 1;
   const upper = sorted[half] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** One advice a tool; of a tool in several tasks that of the task with most of its calls. */
+/** One advice per tool. For a tool in several tasks, the task with the most calls of it decides. */
 function adviceFrom(comparisons: readonly Comparison[]): readonly ToolAdvice[] {
   const measures = comparisons.flatMap(({ tools }) => tools).toSorted((one, other) => other.calls - one.calls);
   return [...Map.groupBy(measures, ({ tool }) => tool)]
@@ -181,7 +181,7 @@ export function sweepFrom(
   };
 }
 
-/** Rows at which direct calls become dearer for good, by points at which both did the task. */
+/** Rows from which on direct calls stay dearer, by the points at which both modes did the task. */
 function crossing(points: readonly SweepPoint[], programs: (point: SweepPoint) => number): number | undefined {
   const ahead = (point: SweepPoint) => point.direct - programs(point);
   const after = points.findLastIndex((point) => ahead(point) <= 0) + 1;

@@ -1,24 +1,24 @@
 import { dollarsOf, type Price } from "../accounting/prices.ts";
 import type { CallResult, Model, ModelUsage, TurnReply } from "../../models/model.ts";
 
-/** A model that is asked only what can be paid for. */
+/** A model whose turns stay within an amount of dollars. */
 export interface PaidModel {
   readonly model: Model;
-  /** Dollars spent so far, at most. */
+  /** Upper bound of the dollars spent so far. */
   readonly usd: () => number;
-  /** Whether a turn was not asked, or was cut off, for want of dollars. */
+  /** Whether a turn was not begun, or was cut off, because the dollars did not suffice. */
   readonly isSpent: () => boolean;
 }
 
-/** Tokens that a turn may write at most, and by which one is weighed that nobody counts. */
+/** Tokens that a turn may write. A turn whose provider reports no usage is priced as if it wrote as many. */
 const MAX_TOKENS = 16_000;
-/** Tokens that a turn must be able to write; one that may write fewer would only be cut off. */
+/** Tokens that a turn must be allowed to write: with fewer it would only be cut off. */
 const MIN_TOKENS = 1000;
-/** Tokens that a provider puts in by itself: before a conversation, of how tools are used, and round each result. */
+/** Tokens that a provider adds: before a conversation, to explain the use of tools, and round each result. */
 const PREAMBLE_TOKENS = 1000;
 const RESULT_TOKENS = 200;
 
-/** Lets no turn begin whose dearest outcome would pass the dollars, and lets each write no more than what is left pays for. */
+/** Begins no turn whose dearest outcome would exceed the dollars, and lets each write no more than the rest pays for. */
 export function capSpending(model: Model, price: Price, maxUsd: number): PaidModel {
   let usd = 0;
   let spent = false;
@@ -28,7 +28,7 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
       hostsPrograms: model.hostsPrograms,
       async converse(opening) {
         const conversation = await model.converse(opening);
-        // No encoding makes more tokens of a text than it has bytes.
+        // A text has at most as many tokens as bytes, in every encoding.
         let readTokens = PREAMBLE_TOKENS + Buffer.byteLength(JSON.stringify(opening));
         return {
           say(text) {
@@ -38,7 +38,7 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
           async turn(request) {
             const left = maxUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
             const maxTokens = Math.min(request.mostTokens, MAX_TOKENS, Math.floor((left * 1_000_000) / price.output));
-            // Where writing costs nothing and nothing is left, the division has no result.
+            // Where output is free and nothing is left, the division gives NaN.
             if (!(maxTokens >= MIN_TOKENS)) {
               spent = true;
               return { type: "aborted" };
@@ -64,7 +64,7 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
 
 const NOTHING: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
-/** What a provider has not counted may have cost the most; what it has refused, or never got, cost nothing. */
+/** A turn without reported usage is priced at its maximum. A request that was refused or did not arrive cost nothing. */
 function usageOf(reply: TurnReply, max: ModelUsage): ModelUsage {
   if (reply.type === "aborted") return max;
   if (reply.usage !== undefined && reply.usage.inputTokens > 0) return reply.usage;

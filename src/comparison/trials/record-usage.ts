@@ -1,6 +1,6 @@
 import { boundedFetch } from "../../models/bounded-fetch.ts";
 
-/** A way for requests to leave that keeps what the provider says of usage, as it says it. */
+/** A `fetch` that keeps the usage of every reply, in the provider's own form. */
 export interface UsageRecorder {
   readonly fetch: typeof globalThis.fetch;
   /** One entry a reply, in order. */

@@ -12,7 +12,7 @@ import type { ProgramsOption, Transcript } from "../../agent/transcript.ts";
 import { recordOpening } from "../record-opening.ts";
 import { capSpending } from "./cap-spending.ts";
 
-/** The two ways in which a real model is given a task. */
+/** How a real model may do a task: by direct calls only, or by programs. */
 export type TrialMode = "direct" | "programmatic";
 export const TRIAL_MODES: readonly TrialMode[] = ["direct", "programmatic"];
 
@@ -24,33 +24,33 @@ export interface Trial {
   readonly ending: string;
   readonly answer: string | undefined;
   readonly right: boolean;
-  /** Why it says nothing of its mode; a trial that is void is in no figure. */
+  /** Why the trial says nothing about its mode. Void trials are in no figure except `usd`. */
   readonly void?: string;
   readonly turns: number;
   readonly calls: number;
   readonly ms: number;
-  /** As the provider counts. */
+  /** Tokens, as the provider counts them. */
   readonly usage: ModelUsage;
-  /** As the provider said it, turn by turn. */
+  /** Usage in the provider's own form, one entry a reply. */
   readonly rawUsage: readonly unknown[];
-  /** At most, for a cache's prices are not told apart. */
+  /** Upper bound of the cost in US dollars. */
   readonly usd: number;
-  /** What the offline accounting makes of the same conversation; nothing where the provider has counted nothing. */
+  /** The same conversation in the offline accounting; undefined where the provider reported no usage. */
   readonly offline?: OfflineCheck;
 }
 
 export interface OfflineCheck {
   readonly inputTokens: number;
-  /** Of what the provider counted, as a part of it: 0.05 is 5 % more. */
+  /** Relative to the provider's count: 0.05 is 5 % more. */
   readonly deviation: number;
   readonly exact: boolean;
   readonly agrees: boolean;
 }
 
-/** Most by which the offline accounting may differ from the provider's count, where the encoding is known. */
+/** Largest deviation from the provider's count that counts as agreement. */
 export const AGREEMENT = 0.1;
 
-/** A trial, and the conversation that it was. */
+/** A trial and its conversation. */
 export interface EndedTrial {
   readonly trial: Trial;
   readonly transcript: Transcript;
@@ -62,23 +62,23 @@ export interface TrialRequest {
   readonly model: Model;
   readonly wire: Wire;
   readonly price: Price;
-  /** Dollars that it may cost. No turn is begun that could pass them. */
+  /** US dollars that it may cost. No turn is begun that could exceed them. */
   readonly maxUsd: number;
   readonly maxTurns: number;
   /** Its tools must have no side effects: several trials call them. */
   readonly runtime: Runtime;
-  /** What the provider has said of usage so far, to be taken over. */
+  /** Filled by the model's `fetch` while the trial runs; copied into the trial. */
   readonly rawUsage: readonly unknown[];
   readonly count: TokenCounter;
   readonly signal: AbortSignal;
 }
 
-/** Cause of a trial that is void for want of money. */
+/** Cause of a trial that is void because its dollars were spent. */
 export const DOLLARS_SPENT = "the dollars that were left would not have paid for another turn";
 
 const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", programmatic: "local" };
 
-/** Gives a real model a task in one mode, and says what it took and whether it got it right. */
+/** Gives a real model a task in one mode and measures it. Rejects with the signal's reason where that aborts. */
 export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
   const { task, mode, price, maxUsd, maxTurns, runtime, signal } = request;
   const { model, opening } = recordOpening(request.model);
@@ -119,7 +119,7 @@ function questionOf({ question }: ComparisonTask): string {
   return `${question}\n\nAnswer with the JSON alone.`;
 }
 
-/** Whether the model's words hold the right answer: JSON alone, or in a block of its own. */
+/** Whether the text is the right answer as JSON, or holds it in a fenced block. */
 export function isRightAnswer(words: string, answer: unknown): boolean {
   const blocks = [...words.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].map(([, block]) => block ?? "");
   return [words, ...blocks].some((text) => {
@@ -131,7 +131,7 @@ export function isRightAnswer(words: string, answer: unknown): boolean {
   });
 }
 
-/** A trial says nothing of a mode that the model has not used. */
+/** A trial says nothing about a mode that the model did not use. */
 function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boolean): string | undefined {
   if (isSpent) return DOLLARS_SPENT;
   if (ending.type === "provider_failed") return ending.failure.message;
@@ -139,7 +139,7 @@ function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boo
   return calls.some((call) => call.caller === caller) ? undefined : `no call was ${caller}`;
 }
 
-/** The same conversation in the offline accounting: the input of all its turns. Undefined where it has none that is whole. */
+/** Compares the input of all whole turns with the offline accounting. Undefined where no turn is whole or was counted. */
 async function checkOffline(
   { task, wire, count }: TrialRequest,
   opening: Opening,

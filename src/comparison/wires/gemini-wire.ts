@@ -53,7 +53,7 @@ export const geminiWire: Wire = {
   },
 };
 
-/** Calls and results are told apart by their order where they have no ids. */
+/** Matches calls and results by their order where they have no ids. */
 class PartReader {
   #calls = 0;
   #results = 0;

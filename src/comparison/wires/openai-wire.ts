@@ -14,7 +14,7 @@ export const openaiWire: Wire = {
     status: "completed",
     model: "offline",
     output: [
-      // Without a message it would not be an answer, but a reply that is not finished.
+      // A reply without a message would be unfinished instead of an answer.
       ...(text === "" && end.type === "called" ? [] : [messageItem(text)]),
       ...calls.map((call) => callItem(call, opening)),
     ],
@@ -52,7 +52,7 @@ function partsOfItem(item: unknown): RequestPart[] {
   if (type === "message")
     return listOf(item, "content").flatMap((part) => textPart("words", textOf(part, "text") ?? ""));
   const [callId, name] = [textOf(item, "call_id"), textOf(item, "name")];
-  // A program that was none has no input at all.
+  // An empty program has no input field.
   const input = type === "custom_tool_call" ? (textOf(item, "input") ?? "") : textOf(item, "arguments");
   if (type?.endsWith("_call") && callId !== undefined && name !== undefined && input !== undefined)
     return [{ type: "call", callId, name, text: input }];

@@ -3,8 +3,8 @@ import type { CallResult, ModelCall, Opening, TurnReply } from "../../models/mod
 import type { GivenTurn, RequestParts, Wire } from "./wire.ts";
 
 /**
- * Lets the wire's adapter have a conversation whose turns and results are given, and resolves with what its model would
- * have read: one request before each turn, the parts of each a beginning of those of the next.
+ * Runs the wire's adapter through a given conversation and resolves with what its model would have read: one request
+ * per turn. The parts of each request are the first parts of the next one.
  */
 export async function recordRequests(
   wire: Wire,
@@ -18,12 +18,12 @@ export async function recordRequests(
   return requests;
 }
 
-/** Length of results after which a stretch of a conversation ends, in characters. */
+/** Length of results after which a stretch of a conversation ends, in UTF-16 code units. */
 const STRETCH_LENGTH = 256 * 1024;
 
 /**
- * The last of those requests only, which has in it all that was ever read. A long conversation is had in stretches: as
- * each request repeats all before it, twenty megabytes of results in 130 turns would be sent as more than a gigabyte.
+ * The last of those requests, which contains all the others. A long conversation is run in stretches: each request
+ * repeats everything before it, so twenty megabytes of results in 130 turns would be sent as more than a gigabyte.
  */
 export async function recordLastRequest(
   wire: Wire,
@@ -37,7 +37,7 @@ export async function recordLastRequest(
   for (let first = 0; first < turns.length;) {
     const next = endOfStretch(turns, first);
     let last = "";
-    // What the last turn of a stretch was answered is in the request for the turn after it.
+    // The results of the last turn of a stretch are in the request for the next turn.
     await converse(wire, opening, task, turns.slice(first, next + 1), (body) => (last = body), first);
     requests.push(wire.partsOf(JSON.parse(last)));
     first = next;
@@ -52,7 +52,7 @@ function endOfStretch(turns: readonly GivenTurn[], first: number): number {
   let next = first;
   for (; next < turns.length && (next === first || length < STRETCH_LENGTH); next += 1)
     for (const { text } of turns[next]?.results ?? []) length += text.length;
-  // The last turn begins no stretch: nothing that it was answered is read.
+  // The last turn begins no stretch, because its results are not read.
   return next === turns.length - 1 ? turns.length : next;
 }
 
@@ -67,7 +67,7 @@ async function converse(
   if (opening.hosted)
     throw optionError("opening.hosted", "false, for a provider's own programs cannot be measured without it", true);
   let current: GivenTurn["turn"] | undefined;
-  // An adapter says of what is thrown in here only that its provider failed.
+  // The adapter reports an error that is thrown in here only as a failure of its provider.
   let thrown: { readonly error: unknown } | undefined;
   const model = wire.connect(async (_, init) => {
     try {
@@ -94,7 +94,7 @@ async function converse(
 
 const NEVER = new AbortController().signal;
 
-/** An adapter gives a call whose id was there before another one, and its results another label. */
+/** Adapters rename a call whose id occurred before, and label its result differently.  */
 function checkIds(turns: readonly GivenTurn[]): void {
   const ids = new Set<string>();
   for (const [index, { turn }] of turns.entries())
@@ -104,7 +104,7 @@ function checkIds(turns: readonly GivenTurn[]): void {
     }
 }
 
-/** What is measured is to be the conversation that was given, and no other. */
+/** Checks that the adapter took the turn as it was given. */
 function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: TurnReply): void {
   const taken = outlineOf(reply);
   const given = outlineOf({ type: "turn", ...turn });
@@ -115,7 +115,7 @@ function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: T
   );
 }
 
-/** Adapters leave out what has no result, and no provider would take the next request. */
+/** Adapters leave out calls without a result, and no provider would accept the next request. */
 function checkAnswered(index: number, calls: readonly ModelCall[], results: readonly CallResult[]): void {
   const answered = results.map(({ callId }) => callId);
   const open = calls.find(({ id }) => !answered.includes(id));

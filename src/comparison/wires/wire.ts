@@ -7,8 +7,8 @@ import { ToolNames } from "../../models/tool-names.ts";
 export type WireName = "anthropic" | "openai" | "openai-chat" | "gemini";
 
 /**
- * A provider's protocol seen from the provider's side, to measure without one: what its replies look like, and what of
- * a request its model reads. Of conversations whose programs run here, or that have none.
+ * A provider's protocol from the provider's side: the form of its replies, and the parts of a request that its model
+ * reads. It serves to measure without the provider. It covers conversations whose programs run here, or that have none.
  */
 export interface Wire {
   readonly provider: WireName;
@@ -16,19 +16,19 @@ export interface Wire {
   readonly exact: boolean;
   /** The adapter, with a provider at the other end of `fetch`. */
   connect(fetch: typeof globalThis.fetch): Model;
-  /** JSON value of the reply in which the model takes this turn, in a conversation that began so. */
+  /** JSON value of the reply with this turn of the model, in a conversation with this opening. */
   replyOf(turn: GivenTurn["turn"], opening: Opening): unknown;
-  /** What a model reads of a request's body, in order. Throws `option_invalid` for what is no request of this wire. */
+  /** The parts of a request's body that the model reads, in order. Throws `option_invalid` for any other body. */
   partsOf(request: unknown): RequestParts;
 }
 
-/** One turn of a conversation that is given, and what its calls were answered. A transcript's turn is one. */
+/** One turn of a given conversation, and the results of its calls. A transcript's turn is one. */
 export interface GivenTurn {
   readonly turn: Pick<ModelTurn, "text" | "calls" | "end">;
   readonly results: readonly CallResult[];
 }
 
-/** What a model reads of a request. The envelope round its parts, which each provider writes in its own way, is not in it. */
+/** What a model reads of a request, without the envelope round its parts, which differs by provider. */
 export interface RequestParts {
   readonly instructions: string;
   /** JSON text of the declarations as they were sent; empty where there are none. */
@@ -61,12 +61,12 @@ export function definitionsOf(tools: readonly unknown[]): string {
   return tools.length === 0 ? "" : JSON.stringify(tools);
 }
 
-/** A text as a part, of which an empty one is none. */
+/** A text as a part; no part where it is empty. */
 export function textPart(type: "said" | "words", text: string): RequestPart[] {
   return text === "" ? [] : [{ type, text }];
 }
 
-/** The name by which a provider knows what is called: adapters map those that it would not take. */
+/** The provider's name of what is called: adapters map names that the provider would not accept. */
 export function givenName(call: ModelCall, { tools, runProgram }: Opening): string {
   const program = runProgram?.name ?? "";
   if (call.type === "program_call") return program;
@@ -81,7 +81,7 @@ export function argumentsText(call: ModelCall): string {
   return call.type === "tool_call" ? call.inputText : JSON.stringify({ code: call.source });
 }
 
-/** A call's input where it can only be an object: what is none cannot be said there. */
+/** A call's input for a protocol that takes objects only: `{}` where the input is not an object. */
 export function argumentsObject(call: ModelCall): Fields {
   try {
     const value: unknown = JSON.parse(argumentsText(call));

@@ -4,7 +4,7 @@ import { openaiChatWire } from "./openai-chat-wire.ts";
 import { openaiWire } from "./openai-wire.ts";
 import type { Wire } from "./wire.ts";
 
-/** All of them, by their providers' names. */
+/** All wires by the name of their provider. */
 export const WIRES: ReadonlyMap<string, Wire> = new Map(
   [anthropicWire, openaiWire, openaiChatWire, geminiWire].map((wire) => [wire.provider, wire]),
 );
