@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { leading, type Mode } from "../src/measures/comparison.ts";
-import type { BenchReport } from "../src/measures/report.ts";
+import { leading, type Mode } from "../src/comparison/comparison.ts";
+import type { BenchReport } from "../src/comparison/report/report.ts";
 import { LIMIT_RULES } from "../src/programs/limits.ts";
 import { amount } from "../src/output/sentences.ts";
 

@@ -1,6 +1,6 @@
 import { describe, type ErrorCode, PortcullisError } from "../errors.ts";
 import { EXIT } from "./exit-code.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine } from "./terminal/one-line.ts";
 
 /** Why the command line ends without a result: a sentence, and the exit code. */
 export class Failure extends Error {

@@ -14,10 +14,15 @@ export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
   readonly held: HeldBytes;
-  readonly #queues: Map<Tool, PQueue>;
+  readonly #queues: WeakMap<Tool, PQueue>;
 
   /** Throws `option_invalid` where a tool may need approval and nobody is there to ask. */
-  constructor(tools: ToolSet, approve: Approve | undefined, held = new HeldBytes(), queues = new Map<Tool, PQueue>()) {
+  constructor(
+    tools: ToolSet,
+    approve: Approve | undefined,
+    held = new HeldBytes(),
+    queues = new WeakMap<Tool, PQueue>(),
+  ) {
     this.held = held;
     this.#queues = queues;
     this.tools = tools;

@@ -36,8 +36,8 @@ export class ToolSet {
   }
 
   /**
-   * The tools that somebody who may act as these callers knows of. A program knows what programs may call. A
-   * model that may also write programs knows both kinds: it has to know what its programs call.
+   * The tools that at least one of these callers may call. A program sees what programs may call. A model that also
+   * writes programs sees both kinds, because it has to know what its programs call.
    */
   visibleTo(callers: readonly Caller[]): readonly Tool[] {
     return this.all.filter((tool) => isVisible(tool, callers));

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
-import { BASELINE, HEADLINE } from "../../../src/measures/comparison.ts";
-import type { BenchReport, Sweep } from "../../../src/measures/report.ts";
+import { BASELINE, HEADLINE } from "../../../src/comparison/comparison.ts";
+import type { BenchReport, Sweep } from "../../../src/comparison/report/report.ts";
 
 const [folder = import.meta.dirname] = process.argv.slice(2);
 const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8")) as BenchReport;
