@@ -128,13 +128,12 @@ test("a call that is held when the session closes is dropped, and its approver's
 
 test("of 3,000 calls that need approval as many are asked about at once as calls may run at once, and all in the end", async () => {
   const open: (() => void)[] = [];
-  let asked = 0;
-  let mostAtOnce = 0;
+  const counts = { asked: 0, mostAtOnce: 0 };
   const approve = () =>
     new Promise<boolean>((resolve) => {
-      asked += 1;
+      counts.asked += 1;
       open.push(() => resolve(true));
-      mostAtOnce = Math.max(mostAtOnce, open.length);
+      counts.mostAtOnce = Math.max(counts.mostAtOnce, open.length);
     });
   const { call } = openSession({
     tools: [makeTool({ approval: "always" })],
@@ -142,13 +141,13 @@ test("of 3,000 calls that need approval as many are asked about at once as calls
     limits: { callsAtOnce: 4, calls: 3000 },
   });
   const answers = Promise.all(Array.from({ length: 3000 }, () => call()));
-  while (asked < 3000 || open.length > 0) {
+  while (counts.asked < 3000 || open.length > 0) {
     open.shift()?.();
     await idle();
   }
   const results = await answers;
   expect(results.every((answer) => answer?.ok)).toBe(true);
-  expect(mostAtOnce).toBe(4);
+  expect(counts.mostAtOnce).toBe(4);
 });
 
 test("approvals that wait hold up no call that needs none, of the same tool or of another", async () => {
