@@ -199,9 +199,16 @@ export class GateSession {
   }
 
   /** Runs a call when its execution and its tool have room for it. Its input is read then, where it has not been. */
-  #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+  async #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+    const { signal } = this.#closing;
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
-    return this.#queue.add(() => this.#gate.whenFree(call.tool, run, this.#closing.signal));
+    try {
+      return await this.#queue.add(() => this.#gate.whenFree(call.tool, run, signal));
+    } catch (error) {
+      // A call that had its answer when the session closed: its tool's queue knows only that it was aborted.
+      if (signal.aborted && error === signal.reason) return undefined;
+      throw error;
+    }
   }
 
   /** Reads a call's input, and goes on with it where it fits. */

@@ -48,7 +48,7 @@ export async function settle(
   return {
     notes: [
       ...notes,
-      ...notDone(lines.filter(({ tool, ok }) => !ok && changes(tools, tool))),
+      ...notDone(lines.filter(({ tool, ok, started }) => started && !ok && changes(tools, tool))),
       ...(left.length === 0 ? [] : [endedWithProgram(left)]),
     ],
     ending: { type: "completed", ...returned, text: body },
@@ -113,8 +113,8 @@ function notAwaited(writing: readonly string[]): Fault {
 const FAILURES_TOLD = 5;
 
 /**
- * Whether a program that completed has caught the failure of a call, or never awaited that, it alone knows: what changes
- * something and failed is told in both cases.
+ * Whether a program that completed has caught the failure of a call, or never awaited that, it alone knows: what may
+ * have changed something and failed is told in both cases.
  */
 function notDone(failed: readonly CallLine[]): string[] {
   const counts = new Map<string, number>();
