@@ -19,6 +19,10 @@ export interface Fault {
 /** What can stop a program: a limit of its own, or that as many programs wait for an engine as may. */
 export type StoppedBy = keyof Limits | "queue";
 
+/**
+ * `replay_diverged`: an engine died, and in another one the program did not do what is recorded. An honest program does
+ * so where it acts on how deep the stack was when it overflowed, which V8 does not keep the same.
+ */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 export interface Completed {
