@@ -48,10 +48,10 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
 
 const CRASHED: Readonly<Record<Extract<Ending, { type: "crashed" }>["code"], string>> = {
   engine_died:
-    "The program could not be finished: the engine it ran in died several times. If it does so again, write the program in another way.",
+    "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
   bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
   replay_diverged:
-    "The program could not be finished: after a breakdown it was run again, and did something else than before.",
+    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an overflow of the stack, which is not as deep each time, bound its recursion instead.",
 };
 
 /** How an execution ended that has no value, in sentences. */

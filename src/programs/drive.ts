@@ -265,7 +265,7 @@ class Drive {
       this.#decide({
         type: "crashed",
         code: "replay_diverged",
-        detail: `At turn ${turn} the program did ${done.slice(0, 200)}, recorded is ${recorded.slice(0, 200)}.`,
+        detail: `Run again after its engine died, at turn ${turn} the program did ${done.slice(0, 200)}, recorded is ${recorded.slice(0, 200)}.`,
       });
       return { type: "released" };
     }

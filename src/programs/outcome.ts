@@ -16,6 +16,10 @@ export interface Fault {
   readonly excerpt?: string;
 }
 
+/**
+ * `replay_diverged`: an engine died, and in another one the program did not do what is recorded. An honest program does
+ * so where it acts on how deep the stack was when it overflowed, which V8 does not keep the same.
+ */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 export interface Completed {

@@ -41,10 +41,10 @@ test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told 
 
 const CRASHED: { readonly [Code in CrashCode]: string } = {
   engine_died:
-    "The program could not be finished: the engine it ran in died several times. If it does so again, write the program in another way.",
+    "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
   bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
   replay_diverged:
-    "The program could not be finished: after a breakdown it was run again, and did something else than before.",
+    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an overflow of the stack, which is not as deep each time, bound its recursion instead.",
 };
 
 test.each(Object.keys(CRASHED) as CrashCode[])(

@@ -78,7 +78,7 @@ test("a guest that does something else when it is replayed ends the execution", 
   const second = [[CALL(1, "other"), TURN_END(1)]];
   const { outcome } = await execute(scripted(first, second));
   expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
-  expect((outcome as { detail: string }).detail).toContain("At turn 0 the program did");
+  expect((outcome as { detail: string }).detail).toContain("at turn 0 the program did");
 });
 
 test("deaths that leave progress between them are forgiven, but not for ever", async () => {

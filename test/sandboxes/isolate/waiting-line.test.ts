@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, constantFrom, property } from "fast-check";
 import { expect, test } from "vitest";
 import { QueueFull } from "../../../src/sandboxes/sandbox.ts";
 import { WaitingLine } from "../../../src/sandboxes/isolate/waiting-line.ts";
@@ -17,7 +17,7 @@ function lineOf(most: number, tenants: string) {
         refused.push(name);
       },
     });
-  for (const [index, tenant] of [...tenants].entries()) add(tenant, `${tenant}${index}`);
+  for (const [index, tenant] of tenants.split("").entries()) add(tenant, `${tenant}${index}`);
   return { line, refused, add };
 }
 
@@ -96,8 +96,8 @@ test("a full line refuses the next program of the tenant that fills it, and lets
 });
 
 test("no tenant waits longer than one turn of each other one, whatever the others add", () => {
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom("a", "b", "c", "d", "take"), { maxLength: 200 }), (steps) => {
+  assert(
+    property(array(constantFrom("a", "b", "c", "d", "take"), { maxLength: 200 }), (steps) => {
       const { line, add } = lineOf(20, "");
       let turns = 0;
       add("x");
@@ -117,8 +117,8 @@ test("no tenant waits longer than one turn of each other one, whatever the other
 });
 
 test("the line is never longer than it may be, and counts what is in it", () => {
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom("a", "b", "c", "take"), { maxLength: 200 }), (steps) => {
+  assert(
+    property(array(constantFrom("a", "b", "c", "take"), { maxLength: 200 }), (steps) => {
       const { line, refused, add } = lineOf(5, "");
       let added = 0;
       let taken = 0;
