@@ -33,6 +33,7 @@ export function readMessage(message: unknown): AnthropicReply | undefined {
 export class AnthropicStream {
   readonly #blocks = new Map<number, Record<string, unknown>>();
   readonly #stopped = new Set<number>();
+  readonly #citations = new Map<unknown, unknown[]>();
   readonly #inputTexts = new Map<number, string>();
   #usage: Record<string, unknown> = {};
   #delta: Fields = {};
@@ -121,10 +122,20 @@ export class AnthropicStream {
         append("signature", textOf(delta, "signature"));
         break;
       case "citations_delta":
-        block.citations = [...listOf(block, "citations"), fieldOf(delta, "citation")];
+        this.#citationsOf(block).push(fieldOf(delta, "citation"));
         break;
       default:
     }
+  }
+
+  /** Its own list, made once: copied for each of them it would take time that grows with their square. */
+  #citationsOf(block: Record<string, unknown>): unknown[] {
+    const known = this.#citations.get(block);
+    if (known) return known;
+    const citations = [...listOf(block, "citations")];
+    this.#citations.set(block, citations);
+    block.citations = citations;
+    return citations;
   }
 
   /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */

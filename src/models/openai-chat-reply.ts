@@ -37,6 +37,7 @@ export class ChatStream {
   readonly #calls: OpenCall[] = [];
   readonly #byIndex = new Map<number | undefined, OpenCall[]>();
   readonly #byId = new Map<string, OpenCall[]>();
+  readonly #byBoth = new Map<string, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   readonly #onText: (text: string) => void;
   #finishReason: string | undefined;
@@ -102,7 +103,9 @@ export class ChatStream {
     if (index === undefined) return id === "" ? this.#calls : (this.#byId.get(id) ?? []);
     const here = this.#byIndex.get(index) ?? [];
     if (id === "") return here;
-    return here.length === 1 && here[0]?.id === "" ? here : here.filter((call) => call.id === id);
+    if (here.length === 1 && here[0]?.id === "") return here;
+    const call = this.#byBoth.get(`${index} ${id}`);
+    return call ? [call] : [];
   }
 
   #begin(index: number | undefined, id: string): OpenCall {
@@ -124,6 +127,7 @@ export class ChatStream {
     if (call.id !== "" || id === "") return call;
     call.id = id;
     appendTo(this.#byId, id, call);
+    this.#byBoth.set(`${call.index} ${id}`, call);
     return call;
   }
 }

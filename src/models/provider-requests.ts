@@ -43,7 +43,7 @@ export class ProviderRequests {
       let waitMs: number | undefined;
       try {
         const response = await this.#send(input, sent);
-        waitMs = retryWaitMs(response.status, response.headers, this.#attempts);
+        waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.#attempts);
         if (isLast || waitMs === undefined) return response;
         await response.body?.cancel();
       } catch (error) {

@@ -184,6 +184,15 @@ test("calls that all have index 0 are told apart by their ids", () => {
   ]);
 });
 
+test("tens of thousands of calls at one index are read without looking through them for each part", () => {
+  const count = 80_000;
+  const fragments = Array.from({ length: count }, (_, place) => [
+    namedFragment(0, `id-${place}`, "read", ""),
+    namedFragment(0, `id-${place}`, undefined, "{}"),
+  ]).flat();
+  expect(callsFrom(fragments)).toHaveLength(count);
+});
+
 test.each<[string, readonly object[]]>([
   [
     "a part without an id, after two calls at its index",

@@ -38,6 +38,21 @@ test("what a provider does not take is not sent again, unless it says so", () =>
   expect(waitFor(400, { "x-should-retry": "true", "retry-after": "1" })).toBe(1000);
 });
 
+test("a reply is taken whatever its headers say of sending again", async () => {
+  let sent = 0;
+  const requests = new ProviderRequests({
+    timeoutMs: 10_000,
+    stream: false,
+    retries: 3,
+    fetch: async () => {
+      sent += 1;
+      return new Response("{}", { headers: { "x-should-retry": "true", "retry-after": "0" } });
+    },
+  });
+  expect(await (await requests.fetch("http://x")).text()).toBe("{}");
+  expect([sent, requests.attempts]).toEqual([1, 1]);
+});
+
 test("a request that does not get there is sent again, and one whose time is over is not", async () => {
   let sent = 0;
   const failing = (error: Error) =>
