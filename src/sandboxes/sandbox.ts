@@ -75,6 +75,11 @@ export function endOfOversize({ bytes, allowed }: OversizeFrame): Exit {
 export interface ResourceUsage {
   /** Most memory seen, in bytes above what an idle guest takes; 0 where it cannot be watched. */
   readonly peakMemoryBytes: number;
+  /**
+   * Processor time that the guest has used since it was opened, in milliseconds, as it was last seen: it never falls, and
+   * is at most half a second old. Undefined where the system does not tell it.
+   */
+  readonly processorMs: number | undefined;
 }
 
 /** A connection from a guest to the world outside, or an attempt at one, where its sandbox has such a way. */

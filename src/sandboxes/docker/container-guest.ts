@@ -172,7 +172,7 @@ export class ContainerGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes };
+    return { peakMemoryBytes: this.#peakBytes, processorMs: undefined };
   }
 
   kill(reason: KillReason): void {

@@ -111,7 +111,7 @@ class IsolateGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes };
+    return { peakMemoryBytes: this.#peakBytes, processorMs: undefined };
   }
 
   kill(reason: KillReason): void {
