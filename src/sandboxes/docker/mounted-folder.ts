@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { PortcullisError } from "../../errors.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
 
-const PREFIX = "portcullis-mounts-";
+const PREFIX = "portcullis-mounted-";
 /** The folder that is mounted, in one that is not. */
 const INNER = "m";
 const ONLY_OURS = 0o700;

@@ -87,13 +87,13 @@ test("what hosts that are gone have left is removed; what lives, and what is not
   mkdirSync(join(shared, `${name}open`));
   chmodSync(join(shared, `${name}open`), 0o755);
   writeFileSync(join(shared, `${name}file`), "");
-  mkdirSync(join(shared, `portcullis-mounts-elsewhere-${GONE}-abcdef`), { mode: 0o700 });
+  mkdirSync(join(shared, `portcullis-mounted-elsewhere-${GONE}-abcdef`), { mode: 0o700 });
   removeLeftFolders();
   expect(readdirSync(shared).toSorted()).toEqual(
     [
       "kept",
       basename(dirname(living)),
-      `portcullis-mounts-elsewhere-${GONE}-abcdef`,
+      `portcullis-mounted-elsewhere-${GONE}-abcdef`,
       ...["link", "open", "file"].map((end) => name + end),
     ].toSorted(),
   );

@@ -83,7 +83,7 @@ ${source}`,
 ];
 
 const foldersOfThis = () =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith("portcullis-mounts-") && name.includes(`-${hostProcess()}-`));
+  readdirSync(tmpdir()).filter((name) => name.startsWith("portcullis-mounted-") && name.includes(`-${hostProcess()}-`));
 
 describe.skipIf(needDockerEngine() !== undefined)("a way out of containers", () => {
   afterEach(async () => {
