@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { styleText } from "node:util";
 import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
 import { Daemon } from "../sandboxes/docker/daemon.ts";
+import { IMAGE, originOf } from "../sandboxes/docker/image.ts";
 import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
 import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../sandboxes/isolate/janitor.ts";
@@ -34,6 +35,7 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     lifelineFinding(),
     await poolFinding(),
     await dockerFinding(),
+    ...(await imageFinding()),
   ];
   process.stdout.write(options.json ? `${JSON.stringify(findings)}\n` : `${findings.map(line).join("\n")}\n`);
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
@@ -140,6 +142,19 @@ async function dockerFinding(): Promise<Finding> {
   } finally {
     await sandbox[Symbol.asyncDispose]();
   }
+}
+
+/** What the image was built of, where there is one: that its packages are as old as it is shows nowhere else. */
+async function imageFinding(): Promise<readonly Finding[]> {
+  const origin = await originOf(new Daemon(), IMAGE).catch(() => undefined);
+  if (!origin) return [];
+  const { base, baseDigest, node, python } = origin;
+  const pinned = base.includes("@sha256:");
+  const detail = `node ${node} and python ${python} upon ${base}${pinned ? "" : `, which was ${baseDigest}`}`;
+  // An id is no name that a registry knows.
+  const again =
+    !pinned && baseDigest.includes("@") ? `; to have the same again: portcullis image build --base ${baseDigest}` : "";
+  return [{ what: "image", state: "good", detail: `${detail}${again}` }];
 }
 
 function line({ what, state, detail }: Finding): string {

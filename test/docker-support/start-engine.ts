@@ -131,7 +131,11 @@ async function pulled(daemon: Daemon): Promise<boolean> {
     await daemon.ask(async (docker, abortSignal) => {
       const stream = await docker.pull(BASE, { abortSignal });
       await new Promise<void>((resolve, reject) => {
-        docker.modem.followProgress(stream, (error: Error | null) => (error ? reject(error) : resolve()));
+        docker.modem.followProgress(stream, (error: Error | null, said: readonly { readonly error?: string }[]) => {
+          const failed = said.find((one) => one.error !== undefined)?.error;
+          if (error !== null || failed !== undefined) reject(error ?? new Error(failed));
+          else resolve();
+        });
       });
     }, PULLING_MS);
     return true;
