@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import { createDockerSandbox } from "../sandboxes/docker/docker-sandbox.ts";
 import { Daemon } from "../sandboxes/docker/daemon.ts";
 import { IMAGE, originOf } from "../sandboxes/docker/image.ts";
+import { makeMountedFolder, removeMountedFolder } from "../sandboxes/docker/mounted-folder.ts";
 import { removeLeftovers } from "../sandboxes/docker/leftovers.ts";
 import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../sandboxes/isolate/janitor.ts";
@@ -36,6 +37,7 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     await poolFinding(),
     await dockerFinding(),
     ...(await imageFinding()),
+    ...(await mountsFinding()),
   ];
   process.stdout.write(options.json ? `${JSON.stringify(findings)}\n` : `${findings.map(line).join("\n")}\n`);
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
@@ -155,6 +157,17 @@ async function imageFinding(): Promise<readonly Finding[]> {
   const again =
     !pinned && baseDigest.includes("@") ? `; to have the same again: portcullis image build --base ${baseDigest}` : "";
   return [{ what: "image", state: "good", detail: `${detail}${again}` }];
+}
+
+/** Why containers here go without pipes, and without a way out, where they do: their programs run all the same. */
+async function mountsFinding(): Promise<readonly Finding[]> {
+  if (!(await new Daemon().sharesMachine())) return [];
+  try {
+    removeMountedFolder(makeMountedFolder());
+    return [];
+  } catch (error) {
+    return [{ what: "mounts", state: "weak", detail: error instanceof Error ? error.message : String(error) }];
+  }
 }
 
 function line({ what, state, detail }: Finding): string {

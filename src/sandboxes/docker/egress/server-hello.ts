@@ -32,6 +32,7 @@ export function readServerReply(bytes: Buffer): ReplySeen {
     const start = offset + RECORD_HEADER_BYTES;
     offset = start + bytes.readUInt16BE(offset + 3);
     if (type !== HANDSHAKE) continue;
+    if (offset === start) return { type: "strange" };
     message = Buffer.concat([message, bytes.subarray(start, offset)]).subarray(0, BEFORE_RANDOM_BYTES + RANDOM_BYTES);
     if (message.length > 0 && message[0] !== SERVER_HELLO) return { type: "strange" };
     if (message.length < BEFORE_RANDOM_BYTES + RANDOM_BYTES) continue;

@@ -11,7 +11,7 @@ const MOST_PIECES = 64;
 /** What a tunnel turned out to carry. */
 export type Carried =
   | { readonly type: "tls"; readonly hello: Buffer }
-  /** Something else, which was put back for whoever reads it next. */
+  /** Something else, which was put back for the next reader. */
   | { readonly type: "plain" }
   | { readonly type: "refused"; readonly detail: string };
 

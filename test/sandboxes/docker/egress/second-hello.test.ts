@@ -213,6 +213,7 @@ describe("what a server answers to a greeting", () => {
     ["it is accepted", ACCEPTED, { type: "accepted" }],
     ["the same behind a warning", Buffer.concat([WARNING, CIPHER_CHANGE, ACCEPTED]), { type: "accepted" }],
     ["and more behind it", Buffer.concat([RETRY, CIPHER_CHANGE]), { type: "retry", endsAt: RETRY.length }],
+    ["a record without anything in it", record(HANDSHAKE, Buffer.alloc(0)), { type: "strange" }],
     ["data", EARLY_DATA, { type: "strange" }],
     ["another message", record(HANDSHAKE, Buffer.from([0, 0, 0, 0])), { type: "strange" }],
   ] as const)("is read: %s", (_, bytes, seen) => {
