@@ -12,12 +12,12 @@ import {
   type KillReason,
   type ResourceUsage,
 } from "../sandbox.ts";
+import { LastWords } from "../last-words.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-import { LastWords } from "./last-words.ts";
 import { readMemory } from "./memory-reading.ts";
 import { EgressDoor } from "./egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
@@ -68,7 +68,8 @@ export class ContainerGuest implements Guest {
   #watch: NodeJS.Timeout | undefined;
   #reading = false;
   #ending: Exit | undefined;
-  readonly #stderr = new LastWords(LAST_WORDS_BYTES);
+  readonly #lastWords = new LastWords(LAST_WORDS_BYTES);
+  #stderrBytes = 0;
   #peakBytes = 0;
   #processor: ProcessorTime | undefined;
 
@@ -252,8 +253,9 @@ export class ContainerGuest implements Guest {
   }
 
   #note(chunk: Buffer): void {
-    this.#stderr.add(chunk);
-    if (this.#stderr.addedBytes > STDERR_BYTES)
+    this.#stderrBytes += chunk.length;
+    this.#lastWords.add(chunk);
+    if (this.#stderrBytes > STDERR_BYTES)
       this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
   }
 
@@ -278,12 +280,12 @@ export class ContainerGuest implements Guest {
   #endedByHeap(exitCode: number): boolean {
     // With 1 `run-javascript.js` ends; V8 by a signal.
     return (
-      this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(String(this.#stderr))
+      this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(this.#lastWords.text)
     );
   }
 
   async #causeOfDeath(): Promise<Exit> {
-    const lastWords = String(this.#stderr).trim().slice(-500);
+    const lastWords = this.#lastWords.text.trim().slice(-500);
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
       const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
