@@ -129,6 +129,10 @@ program
   .description("build or check the image that --sandbox docker runs programs in")
   .argument("<build|check>", "what to do")
   .option("--network <name>", "network of the build: host, where the engine gives builds none")
+  .option(
+    "--base <image>",
+    "Debian that it is built upon, by digest to have the same one again (default: debian:bookworm-slim)",
+  )
   .action(async (what: string, options) => {
     exitCode = await image(what, options);
   });

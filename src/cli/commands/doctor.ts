@@ -4,6 +4,8 @@ import { cleanText } from "../../output/clean-text.ts";
 import { byteText } from "../../output/sentences.ts";
 import { createDockerSandbox } from "../../sandboxes/docker/docker-sandbox.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
+import { IMAGE, originOf } from "../../sandboxes/docker/image.ts";
+import { makeMountedFolder, removeMountedFolder } from "../../sandboxes/docker/mounted-folder.ts";
 import { removeLeftovers } from "../../sandboxes/docker/leftovers.ts";
 import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../../sandboxes/isolate/janitor.ts";
@@ -39,6 +41,8 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     lifelineFinding(),
     await poolFinding(),
     await dockerFinding(),
+    ...(await imageFinding()),
+    ...(await mountsFinding()),
   ];
   process.stdout.write(
     options.json ? `${cleanText(JSON.stringify(findings))}\n` : `${findings.map(line).join("\n")}\n`,
@@ -154,6 +158,30 @@ async function dockerFinding(): Promise<Finding> {
     return { what: "docker", state: "weak", detail: error instanceof Error ? error.message : String(error) };
   } finally {
     await sandbox[Symbol.asyncDispose]();
+  }
+}
+
+/** What the image was built of, where there is one: that its packages are as old as it is shows nowhere else. */
+async function imageFinding(): Promise<readonly Finding[]> {
+  const origin = await originOf(new Daemon(), IMAGE).catch(() => undefined);
+  if (!origin) return [];
+  const { base, baseDigest, node, python } = origin;
+  const pinned = base.includes("@sha256:");
+  const detail = `node ${node} and python ${python} upon ${base}${pinned ? "" : `, which was ${baseDigest}`}`;
+  // An id is no name that a registry knows.
+  const again =
+    !pinned && baseDigest.includes("@") ? `; to have the same again: portcullis image build --base ${baseDigest}` : "";
+  return [{ what: "image", state: "good", detail: `${detail}${again}` }];
+}
+
+/** Why containers here go without pipes, and without a way out, where they do: their programs run all the same. */
+async function mountsFinding(): Promise<readonly Finding[]> {
+  if (!(await new Daemon().sharesMachine())) return [];
+  try {
+    removeMountedFolder(makeMountedFolder());
+    return [];
+  } catch (error) {
+    return [{ what: "mounts", state: "weak", detail: error instanceof Error ? error.message : String(error) }];
   }
 }
 

@@ -6,7 +6,10 @@ import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 /** `portcullis image build|check`: resolves with the exit code. Rejects with a sentence where there is no engine, or the image will not do. */
-export async function image(what: string, options: { readonly network?: string }): Promise<number> {
+export async function image(
+  what: string,
+  options: { readonly network?: string; readonly base?: string },
+): Promise<number> {
   if (what !== "build" && what !== "check") throw optionError("image", "build or check", what);
   const daemon = new Daemon();
   try {
@@ -26,6 +29,12 @@ function print(line: string): void {
 /** A step that fails is told by the engine; a build without a network fails at the packages. */
 function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
   const message = cause instanceof Error ? cause.message : String(cause);
+  if (message.trim().endsWith("code: 42"))
+    return new PortcullisError(
+      "sandbox_unavailable",
+      "The image cannot be built: its base offers another Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim",
+      { cause },
+    );
   return /apt-get/.test(message)
     ? new PortcullisError(
         "sandbox_unavailable",

@@ -131,15 +131,20 @@ export class Daemon {
       code,
       statusCode,
       json,
+      path,
       message = String(cause),
     } = cause as {
       readonly code?: string;
       readonly statusCode?: number;
       /** What came with the status code. */
       readonly json?: unknown;
+      /** Of a file of this machine's; the errors of connections have none. */
+      readonly path?: unknown;
       readonly message?: string;
     };
     const said = saidBy(message);
+    if (code !== undefined && typeof path === "string")
+      return `A container cannot be started, because of a file on this machine: ${said}. See to it that this user may use it.`;
     if (code === "EACCES" || code === "EPERM")
       return `This user may not use the Docker engine at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
     if (code !== undefined && NOBODY_THERE.has(code))
