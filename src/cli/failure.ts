@@ -31,7 +31,11 @@ export function strayFailure(reason: string, cause?: unknown): Failure {
 export function reasonOf(thrown: unknown): string {
   try {
     const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${describe(thrown)} was thrown.`;
-    return cleanText(text).replaceAll(/\s*\n\s*/g, " ");
+    const lines = cleanText(text).split("\n");
+    return lines
+      .map((line) => line.trim())
+      .filter((line) => line !== "")
+      .join(" ");
   } catch {
     return "something was thrown that cannot be shown.";
   }

@@ -6,7 +6,9 @@ export function table(
   rows: readonly (readonly string[])[],
   right: readonly string[] = [],
 ): string {
-  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => width(row[column] ?? ""))));
+  const widths = head.map((name, column) =>
+    rows.reduce((widest, row) => Math.max(widest, width(row[column] ?? "")), name.length),
+  );
   const line = (cells: readonly string[]) =>
     head
       .map((name, column) => {

@@ -99,14 +99,28 @@ function spread(numbers: readonly number[]): Spread {
 
 /** Whether the model's words hold the right answer: JSON alone, or in a block of its own. */
 export function isRightAnswer(words: string, answer: unknown): boolean {
-  const blocks = [...words.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].map(([, block]) => block ?? "");
-  return [words, ...blocks].some((text) => {
+  return [words, ...blocksOf(words)].some((text) => {
     try {
       return isDeepStrictEqual(JSON.parse(text), answer);
     } catch {
       return false;
     }
   });
+}
+
+/** What stands between fences, behind the line of the first. */
+function blocksOf(words: string): readonly string[] {
+  const parts = words.split("```");
+  const blocks: string[] = [];
+  // The last part has no fence behind it.
+  for (let index = 1; index < parts.length - 1; index += 1) {
+    const [opening] = /^(?:json)?\s*\n/.exec(parts[index] ?? "") ?? [];
+    if (opening === undefined) continue;
+    blocks.push((parts[index] ?? "").slice(opening.length));
+    // Its second fence opens nothing.
+    index += 1;
+  }
+  return blocks;
 }
 
 /** Dollars, at most: what was not read from a cache is taken as written to one, where that is dearer. */

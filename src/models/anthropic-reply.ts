@@ -34,8 +34,9 @@ export class AnthropicStream {
   readonly #blocks = new Map<number, Record<string, unknown>>();
   readonly #stopped = new Set<number>();
   readonly #inputTexts = new Map<number, string>();
+  readonly #citations = new Map<number, unknown[]>();
   #usage: Record<string, unknown> = {};
-  #delta: Fields = {};
+  readonly #delta: Record<string, unknown> = {};
   #container: AnthropicReply["container"];
   #isOver = false;
   readonly #onText: (text: string) => void;
@@ -67,7 +68,8 @@ export class AnthropicStream {
         break;
       case "message_delta": {
         const delta = fieldOf(event, "delta");
-        if (isFields(delta)) this.#delta = { ...this.#delta, ...delta };
+        for (const name of ["stop_reason", "stop_details"])
+          if (isFields(delta) && Object.hasOwn(delta, name)) this.#delta[name] = delta[name];
         this.#container = containerOf(delta) ?? this.#container;
         this.#count(fieldOf(event, "usage"));
         break;
@@ -119,14 +121,23 @@ export class AnthropicStream {
         append("signature", textOf(delta, "signature"));
         break;
       case "citations_delta":
-        block.citations = [...listOf(block, "citations"), fieldOf(delta, "citation")];
+        this.#cite(place, block, fieldOf(delta, "citation"));
         break;
       default:
     }
   }
 
+  /** Into a list of our own, which can grow. */
+  #cite(place: number, block: Record<string, unknown>, citation: unknown): void {
+    const citations = this.#citations.get(place) ?? [...listOf(block, "citations")];
+    this.#citations.set(place, citations);
+    citations.push(citation);
+    block.citations = citations;
+  }
+
   /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
   #stop(place: number): void {
+    if (this.#stopped.has(place)) return;
     this.#stopped.add(place);
     const block = this.#blocks.get(place);
     const text = this.#inputTexts.get(place);

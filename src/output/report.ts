@@ -123,9 +123,16 @@ export function cutMiddle(text: string, allowedBytes: number): string {
   if (bytes.length <= allowedBytes) return text;
   const half = Math.floor(allowedBytes / 2);
   // What is cut within a character leaves one that stands for nothing.
-  const head = bytes.toString("utf8", 0, half).replace(/\ufffd+$/, "");
+  const head = withoutEnd(bytes.toString("utf8", 0, half));
   const tail = bytes.toString("utf8", bytes.length - half).replace(/^\ufffd+/, "");
   return `${head}\n… ${bytes.length - 2 * half} bytes left out …\n${tail}`;
+}
+
+/** A text without the run of U+FFFD at its end. A pattern would try each run in it. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "\ufffd") end -= 1;
+  return text.slice(0, end);
 }
 
 /** Results of calls whose handlers were started and did not return. */

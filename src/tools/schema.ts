@@ -144,10 +144,19 @@ function pathText(keys: readonly PropertyKey[]): string {
     .join("");
 }
 
+/** As it is where its percent signs mean nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */
 function pointerKeys(pointer: string): string[] {
   return pointer
     .split("/")
     .slice(1)
-    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
+    .map((part) => decoded(part).replaceAll("~1", "/").replaceAll("~0", "~"));
 }

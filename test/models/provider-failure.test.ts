@@ -74,7 +74,7 @@ test("a reply is read up to its limit, and no further", async () => {
 test("a line of a stream has its own limit, whatever type the server gives it", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
   await expect((await boundedFetch({ ...bounds, stream: true })(server.url)).text()).rejects.toThrow(
-    "A line of the reply has more than",
+    "An event of the reply has more than",
   );
   expect(await (await boundedFetch(bounds)(server.url)).text()).toHaveLength(5 * 1024 * 1024);
 });

@@ -117,9 +117,9 @@ function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: T
 
 /** Adapters leave out what has no result, and no provider would take the next request. */
 function checkAnswered(index: number, calls: readonly ModelCall[], results: readonly CallResult[]): void {
-  const answered = results.map(({ callId }) => callId);
-  const open = calls.find(({ id }) => !answered.includes(id));
-  if (open) throw optionError(`turns[${index}].results`, `one for each call, and so for ${open.id}`, answered);
+  const answered = new Set(results.map(({ callId }) => callId));
+  const open = calls.find(({ id }) => !answered.has(id));
+  if (open) throw optionError(`turns[${index}].results`, `one for each call, and so for ${open.id}`, [...answered]);
 }
 
 type Taken = Exclude<TurnReply, { readonly type: "turn" }> | ({ readonly type: "turn" } & GivenTurn["turn"]);

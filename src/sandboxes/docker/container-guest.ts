@@ -12,6 +12,7 @@ import {
   type KillReason,
   type ResourceUsage,
 } from "../sandbox.ts";
+import { LastWords } from "../last-words.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
@@ -66,7 +67,7 @@ export class ContainerGuest implements Guest {
   #watch: NodeJS.Timeout | undefined;
   #reading = false;
   #ending: Exit | undefined;
-  #stderr = "";
+  readonly #lastWords = new LastWords(LAST_WORDS_BYTES);
   #stderrBytes = 0;
   #peakBytes = 0;
 
@@ -244,9 +245,7 @@ export class ContainerGuest implements Guest {
 
   #note(chunk: Buffer): void {
     this.#stderrBytes += chunk.length;
-    this.#stderr = (this.#stderr + chunk.toString("utf8", Math.max(0, chunk.length - LAST_WORDS_BYTES))).slice(
-      -LAST_WORDS_BYTES,
-    );
+    this.#lastWords.add(chunk);
     if (this.#stderrBytes > STDERR_BYTES)
       this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
   }
@@ -271,11 +270,13 @@ export class ContainerGuest implements Guest {
    */
   #endedByHeap(exitCode: number): boolean {
     // With 1 `run-javascript.js` ends; V8 by a signal.
-    return this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(this.#stderr);
+    return (
+      this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(this.#lastWords.text)
+    );
   }
 
   async #causeOfDeath(): Promise<Exit> {
-    const lastWords = this.#stderr.trim().slice(-500);
+    const lastWords = this.#lastWords.text.trim().slice(-500);
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
       const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
