@@ -25,6 +25,7 @@ import { LastWords } from "../src/sandboxes/last-words.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
 import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/tools/nearest.ts";
+import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
 import { oneLine, typeText } from "../src/tools/type-text.ts";
 
@@ -339,4 +340,30 @@ test.each(Object.entries(CASES))("twice as much takes about twice the processor 
     expect(now / before, `${size}: ${now} ms after ${before} ms`).toBeLessThan(MOST_RATIO);
     before = Math.max(FLOOR_MS, now);
   }
+});
+
+// ---- patterns ------------------------------------------------------------------------------------------------------
+
+const amaro = createRequire(import.meta.url)("amaro") as typeof import("amaro");
+
+/** The regular expressions of a file, as they are written. */
+function patternsIn(path: string): readonly string[] {
+  const source = readFileSync(path, "utf8");
+  const code = path.endsWith(".ts") ? amaro.transformSync(source, { mode: "strip-only" }).code : source;
+  return [...tokenizer(code, { ecmaVersion: "latest", sourceType: "module" })]
+    .filter(({ type }) => type.label === "regexp")
+    .map(({ start, end }) => code.slice(start, end));
+}
+
+function sourcesUnder(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(?:ts|js)$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+test("every pattern that repeats without a bound has been looked at", () => {
+  const root = join(import.meta.dirname, "..");
+  const found = [join(root, "src"), join(root, "bridge")].flatMap(sourcesUnder).flatMap(patternsIn);
+  const repeating = found.filter((pattern) => /[*+]|\{\d+,\}/.test(pattern));
+  expect([...new Set(repeating)].toSorted()).toEqual(Object.values(REVIEWED_PATTERNS).flat().toSorted());
 });
