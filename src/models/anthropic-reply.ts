@@ -36,7 +36,7 @@ export class AnthropicStream {
   readonly #citations = new Map<unknown, unknown[]>();
   readonly #inputTexts = new Map<number, string>();
   #usage: Record<string, unknown> = {};
-  #delta: Fields = {};
+  readonly #delta: Record<string, unknown> = {};
   #container: AnthropicReply["container"];
   #isOver = false;
   readonly #onText: (text: string) => void;
@@ -69,7 +69,8 @@ export class AnthropicStream {
         break;
       case "message_delta": {
         const delta = fieldOf(event, "delta");
-        if (isFields(delta)) this.#delta = { ...this.#delta, ...delta };
+        for (const name of ["stop_reason", "stop_details"])
+          if (isFields(delta) && Object.hasOwn(delta, name)) this.#delta[name] = delta[name];
         this.#container = containerOf(delta) ?? this.#container;
         this.#count(fieldOf(event, "usage"));
         break;
@@ -140,6 +141,7 @@ export class AnthropicStream {
 
   /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
   #stop(place: number): void {
+    if (this.#stopped.has(place)) return;
     if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
     this.#stopped.add(place);
     const block = this.#blocks.get(place);

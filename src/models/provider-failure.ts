@@ -4,6 +4,9 @@ import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnReply } from
 /** What of a provider's own words is passed on, in characters. */
 const DETAIL_LENGTH = 300;
 
+/** What is read of an error's message, in characters: it may hold a whole reply. */
+const MESSAGE_LENGTH = 64 * 1024;
+
 /** Who failed, and what must not be repeated of it. */
 export interface FailedProvider {
   /** Like `Anthropic`. */
@@ -90,7 +93,7 @@ function detailOf(error: unknown): string {
   const inner = fieldOf(body, "error") ?? body;
   const words = textOf(inner, "message");
   if (words !== undefined) return words;
-  const message = error instanceof Error ? error.message : "";
+  const message = error instanceof Error ? error.message.slice(0, MESSAGE_LENGTH) : "";
   return messageInBody(message) ?? message;
 }
 

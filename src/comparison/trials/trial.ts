@@ -121,14 +121,28 @@ function questionOf({ question }: ComparisonTask): string {
 
 /** Whether the text is the right answer as JSON, or holds it in a fenced block. */
 export function isRightAnswer(words: string, answer: unknown): boolean {
-  const blocks = [...words.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].map(([, block]) => block ?? "");
-  return [words, ...blocks].some((text) => {
+  return [words, ...blocksOf(words)].some((text) => {
     try {
       return isDeepStrictEqual(JSON.parse(text), answer);
     } catch {
       return false;
     }
   });
+}
+
+/** What stands between fences, without the line of the opening one. */
+function blocksOf(words: string): readonly string[] {
+  const parts = words.split("```");
+  const blocks: string[] = [];
+  // The last part has no fence behind it.
+  for (let index = 1; index < parts.length - 1; index += 1) {
+    const [opening] = /^(?:json)?\s*\n/.exec(parts[index] ?? "") ?? [];
+    if (opening === undefined) continue;
+    blocks.push((parts[index] ?? "").slice(opening.length));
+    // The closing fence opens nothing.
+    index += 1;
+  }
+  return blocks;
 }
 
 /** A trial says nothing about a mode that the model did not use. */

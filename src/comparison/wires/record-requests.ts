@@ -117,9 +117,9 @@ function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: T
 
 /** Adapters leave out calls without a result, and no provider would accept the next request. */
 function checkAnswered(index: number, calls: readonly ModelCall[], results: readonly CallResult[]): void {
-  const answered = results.map(({ callId }) => callId);
-  const open = calls.find(({ id }) => !answered.includes(id));
-  if (open) throw optionError(`turns[${index}].results`, `one for each call, and so for ${open.id}`, answered);
+  const answered = new Set(results.map(({ callId }) => callId));
+  const open = calls.find(({ id }) => !answered.has(id));
+  if (open) throw optionError(`turns[${index}].results`, `one for each call, and so for ${open.id}`, [...answered]);
 }
 
 type Taken = Exclude<TurnReply, { readonly type: "turn" }> | ({ readonly type: "turn" } & GivenTurn["turn"]);

@@ -155,11 +155,15 @@ export class Daemon {
       return `The Docker engine at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
     if (/no space left|disk quota/i.test(message))
       return `The disk of the Docker engine at ${this.address} is full: docker system prune (${said}).`;
-    if (/unknown.*runtime|runtime.*not found/i.test(message))
+    if (UNKNOWN_RUNTIME.test(message.slice(0, MESSAGE_LENGTH)))
       return `The Docker engine at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
     return `The Docker engine at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
   }
 }
+
+/** What is read of what an engine says, in characters. */
+const MESSAGE_LENGTH = 1000;
+const UNKNOWN_RUNTIME = /unknown.*runtime|runtime.*not found/i;
 
 const NOBODY_THERE = new Set([
   "ENOENT",
@@ -174,6 +178,7 @@ const NOBODY_THERE = new Set([
 /** What the engine said, in one line, without the client's words round it. */
 function saidBy(message: string): string {
   return message
+    .slice(0, MESSAGE_LENGTH)
     .replace(/^\(HTTP code \d+\) [^-]* - /, "")
     .replace(/\s+/g, " ")
     .trim()
