@@ -116,7 +116,7 @@ class Evaluation {
       found.add(
         "type",
         () =>
-          `Instance type "${type}" is invalid. Expected "${Array.isArray(types) ? types.join('", "') : String(types)}".`,
+          `Instance type "${type}" is invalid. Expected "${Array.isArray(types) ? types.join('", "') : (types as string)}".`,
       );
     if (constant !== undefined && !this.#identities.areEqual(value, constant))
       found.add("const", () => `Instance does not match ${JSON.stringify(constant)}.`);
@@ -177,7 +177,8 @@ class Evaluation {
     const { one, maps } = node;
     const keys = Object.keys(value);
     this.#steps.spend(keys.length);
-    const { required, minProperties, maxProperties } = schema;
+    const { required } = schema;
+    const { minProperties, maxProperties } = schema as BoundsOf<"minProperties" | "maxProperties">;
     this.#checkRequired(
       value,
       required,
@@ -185,10 +186,10 @@ class Evaluation {
       "required",
       (key) => `Instance does not have required property "${key}".`,
     );
-    if (minProperties !== undefined && keys.length < (minProperties as number))
-      found.add("minProperties", () => `Instance does not have at least ${String(minProperties)} properties.`);
-    if (maxProperties !== undefined && keys.length > (maxProperties as number))
-      found.add("maxProperties", () => `Instance does not have at least ${String(maxProperties)} properties.`);
+    if (minProperties !== undefined && keys.length < minProperties)
+      found.add("minProperties", () => `Instance does not have at least ${minProperties} properties.`);
+    if (maxProperties !== undefined && keys.length > maxProperties)
+      found.add("maxProperties", () => `Instance does not have at least ${maxProperties} properties.`);
     if (one.propertyNames)
       for (const key of keys)
         found.takeAt(
@@ -278,12 +279,13 @@ class Evaluation {
 
   #checkArray(node: SchemaNode, schema: JsonSchema, value: readonly unknown[], found: Findings): void {
     const { lists, one } = node;
-    const { minItems, maxItems, uniqueItems } = schema;
+    const { uniqueItems } = schema;
+    const { minItems, maxItems } = schema as BoundsOf<"minItems" | "maxItems">;
     const { length } = value;
-    if (maxItems !== undefined && length > (maxItems as number))
-      found.add("maxItems", () => `Array has too many items (${length} > ${String(maxItems)}).`);
-    if (minItems !== undefined && length < (minItems as number))
-      found.add("minItems", () => `Array has too few items (${length} < ${String(minItems)}).`);
+    if (maxItems !== undefined && length > maxItems)
+      found.add("maxItems", () => `Array has too many items (${length} > ${maxItems}).`);
+    if (minItems !== undefined && length < minItems)
+      found.add("minItems", () => `Array has too few items (${length} < ${minItems}).`);
     const stopped = this.#checkItems(node, value, found);
     if (one.contains) this.#checkContains(one.contains, schema, value, found);
     if (!stopped && one.unevaluatedItems)
@@ -368,22 +370,26 @@ class Evaluation {
   // ---- strings ------------------------------------------------------------------------------------------------------
 
   #checkString({ pattern }: SchemaNode, schema: JsonSchema, value: string, found: Findings): void {
-    const { minLength, maxLength, format } = schema;
+    const { format } = schema;
+    const { minLength, maxLength } = schema as BoundsOf<"minLength" | "maxLength">;
     if (minLength !== undefined || maxLength !== undefined) {
       const length = lengthOf(value);
       this.#steps.spend(1 + value.length / CHARACTERS_A_STEP);
-      if (minLength !== undefined && length < (minLength as number))
-        found.add("minLength", () => `String is too short (${length} < ${String(minLength)}).`);
-      if (maxLength !== undefined && length > (maxLength as number))
-        found.add("maxLength", () => `String is too long (${length} > ${String(maxLength)}).`);
+      if (minLength !== undefined && length < minLength)
+        found.add("minLength", () => `String is too short (${length} < ${minLength}).`);
+      if (maxLength !== undefined && length > maxLength)
+        found.add("maxLength", () => `String is too long (${length} > ${maxLength}).`);
     }
     if (pattern && !pattern.test(value, this.#steps)) found.add("pattern", () => "String does not match pattern.");
     if (format !== undefined) {
       this.#steps.spend(1 + value.length / CHARACTERS_A_STEP);
-      if (!fitsFormat(format, value)) found.add("format", () => `String does not match format "${String(format)}".`);
+      if (!fitsFormat(format, value)) found.add("format", () => `String does not match format "${format as string}".`);
     }
   }
 }
+
+/** Of numbers in a schema, which compares with whatever stands there. */
+type BoundsOf<Word extends string> = Readonly<Partial<Record<Word, number>>>;
 
 /** Characters that are counted, or read by a format, in the time of a step. */
 const CHARACTERS_A_STEP = 8;

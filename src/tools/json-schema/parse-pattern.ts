@@ -21,13 +21,17 @@ const GROUP = /\((?:\?(?::|(<?[=!])|<[^=!>][^>]*>))?/uy;
 
 /** Reads a pattern as ECMAScript does with the flag `u`. Throws a `PatternRefused`. */
 export function parsePattern(source: string): Pattern {
-  try {
-    // It says whether the pattern is one, so that what follows may take that for granted.
-    new RegExp(source, "u");
-  } catch {
-    throw new PatternRefused("is no regular expression of ECMAScript with the flag u");
-  }
+  // The engine says whether the pattern is one, so that what follows may take that for granted.
+  if (!isPattern(source)) throw new PatternRefused("is no regular expression of ECMAScript with the flag u");
   return new PatternParser(source).parse();
+}
+
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
 }
 
 class PatternParser {

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { LinearPattern } from "../../../src/tools/json-schema/linear-pattern.ts";
 import { PatternRefused } from "../../../src/tools/json-schema/parse-pattern.ts";
