@@ -17,7 +17,7 @@ export async function resultOfAnswer(
   outputBytes: number,
   lane: Lane,
 ): Promise<CallResult> {
-  if (!answer.ok) return failureResult(call, cleanText(answer.message), outputBytes);
+  if (!answer.ok) return failureResult(call, answer, outputBytes);
   // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
   const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
@@ -30,13 +30,14 @@ export async function resultOfAnswer(
   return valueResult(call, cleanText(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
-/** A handler may tell its callers as much as it likes, like what a server has answered it. */
-function failureResult(call: ToolCall, message: string, outputBytes: number): CallResult {
+/** The gate has cut a long message already. */
+function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
+  const message = cleanText(answer.message);
   const text = cutMiddle(message, outputBytes);
   const whole = refusal(call, text);
-  if (text === message) return whole;
-  const cut = "of which the middle is left out";
-  return { ...whole, provenance: { ...whole.provenance, bytes: Buffer.byteLength(message), cut } };
+  if (text === message && answer.wholeBytes === undefined) return whole;
+  const bytes = answer.wholeBytes ?? Buffer.byteLength(message);
+  return { ...whole, provenance: { ...whole.provenance, bytes, cut: "of which the middle is left out" } };
 }
 
 /** What a program that ran here came to, as it goes back. */
