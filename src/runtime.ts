@@ -28,7 +28,7 @@ import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
 import type { Comparison } from "./measures/comparison.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
-import { nearest } from "./tools/nearest.ts";
+import { nearest } from "./nearest.ts";
 import type { Tool } from "./tools/tool.ts";
 import { ToolSet } from "./tools/tool-set.ts";
 

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseRecords } from "../../src/journal/parse-records.ts";
 import { header, outcome, RECORDS } from "./journal-suite.ts";
