@@ -56,17 +56,11 @@ export function option<Value>(
   return { expected, accepts, presence: "optional", summary };
 }
 
-export function required<Value>({
-  presence: _,
-  ...rule
-}: OptionRule<Value, "optional">): OptionRule<Value, "required"> {
+export function required<Value>(rule: OptionRule<Value, "optional">): OptionRule<Value, "required"> {
   return { ...rule, presence: "required" };
 }
 
-export function withDefault<Value>(
-  { presence: _, ...rule }: OptionRule<Value, "optional">,
-  value: Value,
-): OptionRule<Value, "default"> {
+export function withDefault<Value>(rule: OptionRule<Value, "optional">, value: Value): OptionRule<Value, "default"> {
   return { ...rule, presence: "default", default: value };
 }
 
