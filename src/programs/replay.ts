@@ -1,5 +1,5 @@
 import type { Language, UnreplayableCause } from "../../bridge/frames.ts";
-import { parseGuestFrame } from "../../bridge/parse-guest-frame.ts";
+import { parseGuestFrame } from "../../bridge/parse-frame.ts";
 import { PortcullisError } from "../errors.ts";
 import type { Header, JournalRecord, Turn } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
