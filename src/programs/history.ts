@@ -15,9 +15,14 @@ export interface PastTurn {
  */
 export function readTurn({ event, commands }: TurnRecord): PastTurn {
   return {
-    event: accepted(parseHostFrame(event), "an event"),
+    event: readEvent(event),
     commands: commands.map((command) => accepted(parseGuestFrame(command), "a command")),
   };
+}
+
+/** Reads a journalled event. Throws `journal_invalid` for a text that no host would have sent. */
+export function readEvent(text: string): HostFrame {
+  return accepted(parseHostFrame(text), "an event");
 }
 
 /** The turns of an execution in their order. */

@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "./errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "./nearest.ts";
 
 /** Whether an option must be given, may be left out, or has a default. */

@@ -12,7 +12,7 @@ import {
   text,
   wholeNumber,
   withDefault,
-} from "../src/options.ts";
+} from "../../src/options/options.ts";
 
 const RULES = {
   /** Rounds of a cycle. */
