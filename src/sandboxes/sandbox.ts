@@ -1,4 +1,5 @@
 import type { Language } from "../../bridge/frames.ts";
+import type { EgressRecord } from "../journal/record.ts";
 import type { OversizeFrame } from "../../bridge/wire.ts";
 import { PortcullisError } from "../errors.ts";
 
@@ -17,6 +18,19 @@ export interface Sandbox extends AsyncDisposable {
   open(options: OpenOptions, signal: AbortSignal): Promise<Guest>;
   /** Starts what can be started before the first program. It may be called again, and need not be called. */
   warm?(): Promise<void>;
+  /** What this machine has of what the sandbox needs, for an operator. Never rejects. */
+  diagnose?(): Promise<readonly Finding[]>;
+  /** Removes what hosts that are gone have left, and says what: `2 engines ended`. Never rejects. */
+  clean?(): Promise<string>;
+}
+
+/** One thing that a sandbox needs of a machine. */
+export interface Finding {
+  /** Its name, of one or two words. */
+  readonly what: string;
+  /** `weak`: programs run, and a promise holds in part. `missing`: programs cannot run. */
+  readonly state: "good" | "weak" | "missing";
+  readonly detail: string;
 }
 
 /** As many programs wait for a guest as may. */
@@ -99,18 +113,5 @@ export interface ResourceUsage {
   readonly processorMs: number | undefined;
 }
 
-/** A connection from a guest to the world outside, or an attempt at one, where its sandbox has such a way. */
-export interface Connection {
-  /** As the guest named it; empty where it named none that can be one. */
-  readonly host: string;
-  readonly port: number;
-  /** Where it went. Empty where it went nowhere. */
-  readonly address: string;
-  readonly bytesUp: number;
-  readonly bytesDown: number;
-  readonly ms: number;
-  /** Ended by its two sides; refused by the sandbox's rules; failed on the way; cut off by a limit or by the guest's end. */
-  readonly outcome: "done" | "refused" | "failed" | "cut";
-  /** Why it was not `done`, in a sentence. */
-  readonly detail: string;
-}
+/** A connection from a guest to a host outside, or an attempt at one, where its sandbox has such a way. */
+export type Connection = Omit<EgressRecord, "type" | "at">;

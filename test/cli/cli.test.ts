@@ -345,13 +345,13 @@ test("doctor tells what this machine has", async () => {
   const { code, stdout } = await portcullis(["doctor", "--json"]);
   const findings = JSON.parse(stdout) as { readonly what: string; readonly state: string }[];
   expect(findings.map(({ what }) => what)).toEqual([
+    "host's memory",
     "node",
     "isolated-vm",
     "V8",
     "memory watch",
-    "host's memory",
     "end with host",
-    "pool",
+    "isolate run",
     "docker",
   ]);
   expect(findings.filter(({ state }) => state === "missing")).toEqual([]);

@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers";
 import type Docker from "dockerode";
 import type { ImageInspectInfo } from "dockerode";
 import { optionError, PortcullisError } from "../../errors.ts";
-import { removeContainer } from "./container-guest.ts";
+import { removeContainer } from "./container.ts";
 import { type Daemon, isObject } from "./daemon.ts";
 import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
 import { hostLabels } from "./leftovers.ts";

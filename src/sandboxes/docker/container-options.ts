@@ -1,3 +1,4 @@
+import { EGRESS_SOCKET } from "./egress/egress-door.ts";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ContainerCreateOptions, HostConfig, MountSettings } from "dockerode";
@@ -31,7 +32,6 @@ const USER = 65532;
 const BRIDGE = "/bridge";
 /** Where it finds the socket of its way out, if it has one, and under which name there. */
 const EGRESS = "/egress";
-export const EGRESS_SOCKET = "socket";
 /** Of the forwarder, on the container's own loopback. */
 const EGRESS_PORT = 3128;
 

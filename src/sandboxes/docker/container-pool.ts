@@ -1,4 +1,5 @@
-import { ContainerGuest, removeContainer } from "./container-guest.ts";
+import { removeContainer } from "./container.ts";
+import { ContainerGuest } from "./container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import type { PoolCounts, PoolOptions } from "./pool-options.ts";

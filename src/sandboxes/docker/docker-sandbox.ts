@@ -5,6 +5,7 @@ import { type ContainerAllowance, containerLimits, USUAL_ALLOWANCE } from "./con
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
+import { diagnoseContainers } from "./diagnose.ts";
 import { type EgressOptions, planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
 import { checkImage, IMAGE } from "./image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
@@ -110,6 +111,13 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
         signal.throwIfAborted();
         throw daemon.unavailable(error);
       }
+    },
+    diagnose() {
+      return diagnoseContainers(daemon, image);
+    },
+    async clean() {
+      // Without a daemon there are no containers to remove, which `diagnose` tells.
+      return `${await removeLeftovers(daemon).catch(() => 0)} containers removed`;
     },
     async [Symbol.asyncDispose]() {
       await pool.close();

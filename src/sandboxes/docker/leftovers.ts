@@ -1,5 +1,5 @@
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
-import { removeContainer } from "./container-guest.ts";
+import { removeContainer } from "./container.ts";
 import { type Daemon, isObject } from "./daemon.ts";
 import { removeLeftFolders } from "./mounted-folder.ts";
 

@@ -9,6 +9,7 @@ import {
   type ResourceUsage,
   type Sandbox,
 } from "../sandbox.ts";
+import { diagnoseIsolates } from "./diagnose.ts";
 import { EnginePool, type PoolOptions } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
@@ -76,6 +77,12 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
           signal.aborted || error instanceof QueueFull ? Promise.reject(error) : unavailable(error),
         );
       return new IsolateGuest(engine, pool, openOptions.limits.memoryBytes + MEMORY_SLACK_BYTES);
+    },
+    async diagnose() {
+      return diagnoseIsolates();
+    },
+    async clean() {
+      return `${endOrphans()} engines ended`;
     },
     async [Symbol.asyncDispose]() {
       await pool.close();

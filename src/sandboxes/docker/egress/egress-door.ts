@@ -1,18 +1,19 @@
 import { join } from "node:path";
 import { PortcullisError } from "../../../errors.ts";
 import type { Connection } from "../../sandbox.ts";
-import { EGRESS_SOCKET } from "../container-options.ts";
-import { makeMountedFolder, removeMountedFolder } from "../mounted-folder.ts";
 import type { EgressPlan } from "./egress-plan.ts";
 import { EgressProxy } from "./egress-proxy.ts";
+
+/** Name of the socket in its folder. */
+export const EGRESS_SOCKET = "socket";
 
 /** Longest path of a socket that kernels take. */
 const SOCKET_PATH_BYTES = 107;
 
-/** The way out of one container: a proxy, and the folder with its socket and nothing else, which the container gets to see. */
+/** The way out of one container: a proxy that listens on a socket in a folder, which is mounted into the container. */
 export class EgressDoor {
   readonly folder: string;
-  /** Of connections that ended before anybody wanted to be told; a guest that waits for its program makes none. */
+  /** Connections that ended before there was a listener. A guest without a program makes none. */
   #untold: Connection[] = [];
   #listener: ((connection: Connection) => void) | undefined;
   #proxy: EgressProxy | undefined;
@@ -21,8 +22,9 @@ export class EgressDoor {
     this.folder = folder;
   }
 
-  static async open(plan: EgressPlan): Promise<EgressDoor> {
-    const door = new EgressDoor(makeMountedFolder());
+  /** Listens in `folder`, which is the caller's to remove. */
+  static async open(plan: EgressPlan, folder: string): Promise<EgressDoor> {
+    const door = new EgressDoor(folder);
     const path = join(door.folder, EGRESS_SOCKET);
     try {
       if (Buffer.byteLength(path) > SOCKET_PATH_BYTES)
@@ -38,16 +40,15 @@ export class EgressDoor {
     }
   }
 
-  /** Sets who is told of each connection once it has ended. */
+  /** Sets the listener for connections; it gets each once it has ended. */
   tellTo(listener: (connection: Connection) => void): void {
     this.#listener = listener;
     for (const connection of this.#untold.splice(0)) listener(connection);
   }
 
-  /** Ends every connection, and tells of each before this returns. */
+  /** Ends every connection. The listener has got each before this returns. */
   close(): void {
     this.#proxy?.close();
-    removeMountedFolder(this.folder);
   }
 
   ref(): void {

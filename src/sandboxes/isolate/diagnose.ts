@@ -1,0 +1,66 @@
+import { createRequire } from "node:module";
+import type { Finding } from "../sandbox.ts";
+import { parentDeathCommand } from "./parent-death.ts";
+import { canWatchMemory } from "./process-gauges.ts";
+
+/** Major versions of node that isolated-vm 7 brings binaries for. */
+const NODE_MAJORS = [24, 26];
+/** V8 x.y is Chrome's release xy, and those come every four weeks (chromiumdash.appspot.com/schedule); 13.6 came on this day. */
+const V8_ANCHOR = { release: 136, day: Date.UTC(2025, 3, 29) };
+const FOUR_WEEKS_MS = 28 * 86_400_000;
+const OLD_V8_DAYS = 365;
+
+/** What engines need of this machine, and how well their promises hold here. */
+export function diagnoseIsolates(): readonly Finding[] {
+  return [nodeFinding(), addonFinding(), v8Finding(), memoryFinding(), lifelineFinding()];
+}
+
+function nodeFinding(): Finding {
+  const major = Number(process.versions.node.split(".")[0]);
+  const good = NODE_MAJORS.includes(major);
+  return {
+    what: "node",
+    state: good ? "good" : major >= 24 ? "weak" : "missing",
+    detail: `${process.versions.node}${good ? "" : `; isolated-vm has binaries for ${NODE_MAJORS.join(" and ")}: use one of those`}`,
+  };
+}
+
+function addonFinding(): Finding {
+  try {
+    const { version } = createRequire(import.meta.url)("isolated-vm/package.json") as { readonly version: string };
+    return { what: "isolated-vm", state: "good", detail: version };
+  } catch {
+    return {
+      what: "isolated-vm",
+      state: "missing",
+      detail: "not installed: npm install isolated-vm, under node 24 or 26",
+    };
+  }
+}
+
+function v8Finding(): Finding {
+  const [major = 0, minor = 0] = process.versions.v8.split(".").map(Number);
+  const born = V8_ANCHOR.day + (major * 10 + minor - V8_ANCHOR.release) * FOUR_WEEKS_MS;
+  const days = Math.round((Date.now() - born) / 86_400_000);
+  return {
+    what: "V8",
+    state: days <= OLD_V8_DAYS ? "good" : "weak",
+    detail: `${process.versions.v8}, of a line begun about ${days} days ago${days <= OLD_V8_DAYS ? "" : "; only node's own security releases mend it: keep node up to date"}`,
+  };
+}
+
+function memoryFinding(): Finding {
+  return canWatchMemory()
+    ? { what: "memory watch", state: "good", detail: "of every kind, from /proc" }
+    : {
+        what: "memory watch",
+        state: "weak",
+        detail: "not here: only V8's own heap limit holds; memory outside of its heap is not bounded",
+      };
+}
+
+function lifelineFinding(): Finding {
+  return parentDeathCommand().mode === "kernel"
+    ? { what: "end with host", state: "good", detail: "by the kernel (setpriv --pdeathsig)" }
+    : { what: "end with host", state: "good", detail: "by a thread of each engine, which costs 11 MB each" };
+}
