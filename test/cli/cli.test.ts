@@ -1,7 +1,7 @@
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { enginesOf } from "../support/engines.ts";
 import { fixtures, portcullis, root, start } from "./command.ts";
 
@@ -341,7 +341,12 @@ test("tools --stubs prints what a model would read", async () => {
   expect(stdout.split("\n")[0]).toBe("tools.echo(input: Record<string, unknown>): Promise<unknown> // echo, for tests");
 });
 
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
 test("doctor tells what this machine has", async () => {
+  vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor", "--json"]);
   const findings = JSON.parse(stdout) as { readonly what: string; readonly state: string }[];
   expect(findings.map(({ what }) => what)).toEqual([

@@ -240,7 +240,7 @@ test("a way out by way of a folder that the engine does not see", async () => {
     },
   });
   expect(await told({ egress: { hosts: ["api.example.com"] }, command: ["anything"] })).toMatch(
-    /^The Docker engine at unix:\S+ does not see the folder \S+, and egress takes a socket there: /,
+    /^The Docker daemon at unix:\S+ does not see the folder \S+, and egress takes a socket there: /,
   );
 });
 
