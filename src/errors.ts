@@ -14,7 +14,7 @@ export const ERROR_CODES = {
   runtime_closed: "The runtime was closed and takes no further programs.",
   execution_unknown: "The journal holds no execution of this id.",
   execution_exists: "The journal holds another execution of this id.",
-  head_moved: "Somebody else has appended to this execution's journal: this driver no longer owns it.",
+  head_moved: "Another driver has appended to this execution's journal: this driver no longer owns it.",
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
