@@ -23,7 +23,7 @@ export interface ToolOptions<Input extends Schema, Output extends Schema | undef
   /** There is no default: who may call is always written down. */
   readonly allowedCallers: readonly Caller[];
   readonly effect: Effect;
-  /** Whether somebody must approve a call: `"never"` (default), `"always"`, or by its input. */
+  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
   readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   /**
    * Calls at once over all executions of a runtime; unlimited by default. A call that was given up does not count any

@@ -36,8 +36,8 @@ export class ToolSet {
   }
 
   /**
-   * The tools that somebody who may act as these callers knows of. A program knows what programs may call. A
-   * model that may also write programs knows both kinds: it has to know what its programs call.
+   * The tools that are visible to a session that acts as these callers. A program sees what programs may call. A
+   * model that may also write programs sees both kinds: it has to know what its programs can call.
    */
   visibleTo(callers: readonly Caller[]): readonly Tool[] {
     return this.all.filter((tool) => isVisible(tool, callers));

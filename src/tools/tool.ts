@@ -34,7 +34,7 @@ export interface Tool {
   readonly effect: Effect;
   /** Whether any call may need approval. */
   readonly approvable: boolean;
-  /** Whether somebody must approve a call with this input before it runs. */
+  /** Whether a call with this input needs approval before it runs. */
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   /** Calls at once, over all executions of a runtime. */
   readonly concurrency: number;

@@ -65,7 +65,7 @@ const PYTHON_WORDS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [false, "False"],
 ]);
 
-/** Python's types, with fields written as in a dict instead of a class: nobody has to name them then. */
+/** Python's types, with fields written as in a dict instead of a class, which would need a name. */
 export const PYTHON: TypeNotation = {
   unknown: "Any",
   never: "Never",
