@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -25,6 +25,7 @@ const run = (...args: string[]) =>
 const DOCUMENTS = ["README.md", ...readdirSync(`${root}docs`).map((file) => `docs/${file}`)];
 
 interface Block {
+  readonly document: string;
   readonly where: string;
   readonly language: string;
   readonly text: string;
@@ -36,14 +37,14 @@ const blocks: readonly Block[] = DOCUMENTS.flatMap((document) => {
   return [...read(document).matchAll(/^#+ (.+)$|^```(\w*)\n([^]*?)^```$/gm)].flatMap(
     ([, title, language = "", text = ""]) => {
       if (title !== undefined) heading = title;
-      return title === undefined ? [{ where: `${document}: ${heading}`, language, text }] : [];
+      return title === undefined ? [{ document, where: `${document}: ${heading}`, language, text }] : [];
     },
   );
 });
 
 /** Blocks of TypeScript, and the block behind each: what it prints. */
-const snippets = blocks.flatMap(({ where, language, text }, index) =>
-  language === "ts" ? [{ where, code: text, printed: blocks[index + 1] }] : [],
+const snippets = blocks.flatMap(({ document, where, language, text }, index) =>
+  language === "ts" ? [{ document, where, code: text, printed: blocks[index + 1] }] : [],
 );
 
 test("each of the four uses has a snippet in the README", () => {
@@ -53,6 +54,15 @@ test("each of the four uses has a snippet in the README", () => {
   expect(shown).toEqual(expect.arrayContaining(uses.map(([, heading]) => `README.md: ${heading}`)));
 });
 
+/** With `UPDATE_SNIPPETS=1` documents say what their snippets print now, for review. */
+function rewrite(document: string, code: string, said: string, printed: string): void {
+  const between = "```\n\n```\n";
+  writeFileSync(
+    root + document,
+    read(document).replace(code + between + said, () => code + between + printed),
+  );
+}
+
 test("no block of code is left unchecked", () => {
   const checked = new Set<Block | undefined>(snippets.map(({ printed }) => printed));
   const unchecked = blocks.filter((block) => !["ts", "sh"].includes(block.language) && !checked.has(block));
@@ -60,9 +70,10 @@ test("no block of code is left unchecked", () => {
 });
 
 describe("a snippet runs as it stands and prints what stands behind it", () => {
-  test.each(snippets)("$where", async ({ code, printed }) => {
+  test.each(snippets)("$where", async ({ document, code, printed }) => {
     const { stdout } = await run("--input-type=module-typescript", "--no-warnings", "--eval", code);
     expect(printed?.language).toBe("");
+    if (process.env.UPDATE_SNIPPETS !== undefined) return rewrite(document, code, printed?.text ?? "", stdout);
     expect(stdout).toBe(printed?.text);
   });
 });
