@@ -1,10 +1,15 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
   // The examples import this package by its name, as its users do.
   resolve: {
-    alias: [{ find: /^portcullis$/, replacement: fileURLToPath(new URL("src/index.ts", import.meta.url)) }],
+    alias: [
+      { find: /^portcullis$/, replacement: source("src/index.ts") },
+      { find: /^portcullis\/comparison$/, replacement: source("src/comparison/index.ts") },
+    ],
   },
   test: {
     include: ["test/**/*.test.ts"],

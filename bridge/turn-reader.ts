@@ -42,7 +42,9 @@ export class TurnReader {
   #settled = false;
   #unreplayable = false;
   /** What each event handed over closes. */
-  readonly #events: Closes[] = [];
+  #events: Closes[] = [];
+  /** How many of those have had their turns. A long list is dear to take its first from. */
+  #ended = 0;
   readonly #open = new Set<number>();
   readonly #timers = new Set<number>();
   #lastId = 0;
@@ -59,7 +61,7 @@ export class TurnReader {
 
   /** Events handed over whose turns have not ended. */
   get outstanding(): number {
-    return this.#events.length;
+    return this.#events.length - this.#ended;
   }
 
   /** Notes that an event is on its way. */
@@ -74,9 +76,9 @@ export class TurnReader {
       throw new BridgeViolation(`The guest sent a malformed frame: ${frame.reason}.`);
     if (!this.#greeted) return this.#greet(frame);
     if (this.#settled) throw new BridgeViolation(`The guest sent "${frame.kind}" after it had settled.`);
-    if (this.#events.length === 0)
+    if (this.outstanding === 0)
       throw new BridgeViolation(`The guest sent "${frame.kind}" though it was handed no event.`);
-    if (this.#commands.length === 0) this.#close(this.#events[0]);
+    if (this.#commands.length === 0) this.#close(this.#events[this.#ended]);
     this.#check(frame);
     if (frame.kind === "turn_end") {
       if (frame.open !== this.#open.size)
@@ -144,7 +146,11 @@ export class TurnReader {
     const turn = { commands: this.#commands, texts: this.#texts, settled };
     this.#commands = [];
     this.#texts = [];
-    this.#events.shift();
+    this.#ended += 1;
+    if (this.#ended === this.#events.length) {
+      this.#events = [];
+      this.#ended = 0;
+    }
     this.#settled = settled;
     return turn;
   }

@@ -15,6 +15,13 @@ export function encodeFrames(frames: readonly string[]): Buffer {
   return bytes;
 }
 
+/** What stands before a frame of so many bytes, for one that is written in parts. */
+export function encodePrefix(bytes: number): Buffer {
+  const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
+  prefix.writeUInt32BE(bytes);
+  return prefix;
+}
+
 /** A frame larger than its reader allows: found in the prefix, before any of its bytes are kept. */
 export interface OversizeFrame {
   readonly bytes: number;

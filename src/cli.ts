@@ -1,20 +1,20 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { ask } from "./cli/ask.ts";
-import { bench } from "./cli/bench.ts";
-import { doctor } from "./cli/doctor.ts";
-import { demo } from "./cli/demo.ts";
+import { ask } from "./cli/commands/ask.ts";
+import { bench } from "./cli/commands/bench.ts";
+import { doctor } from "./cli/commands/doctor.ts";
+import { demo } from "./cli/commands/demo.ts";
 import { EXIT } from "./cli/exit-code.ts";
 import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
 import { guarded, listenToProcess } from "./cli/guarded.ts";
-import { listTools } from "./cli/list-tools.ts";
-import { parseLimit } from "./cli/parse-limit.ts";
-import { image } from "./cli/image.ts";
-import { PROVIDERS } from "./cli/parse-model.ts";
-import { run } from "./cli/run.ts";
-import { flush, listenToStreams } from "./cli/standard-streams.ts";
+import { listTools } from "./cli/commands/list-tools.ts";
+import { parseLimit } from "./cli/input/parse-limit.ts";
+import { image } from "./cli/commands/image.ts";
+import { PROVIDERS } from "./cli/input/parse-model.ts";
+import { run } from "./cli/commands/run.ts";
+import { flush, listenToStreams } from "./cli/terminal/standard-streams.ts";
 import { version } from "./cli/package-json.ts";
-import { cleanText } from "./output/clean-text.ts";
+import { oneLine } from "./cli/terminal/one-line.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
 
 let exitCode: number = EXIT.completed;
@@ -97,7 +97,7 @@ program
   .option("--at-once <number>", "calls that a model makes at once", "10")
   .option("--cut <tokens>", "where results are cut, in the mode that cuts them", "2500")
   .option("--window <tokens>", "tokens that a context may have", "200000")
-  .option("--prices <file>", "prices of your own, as JSON like the package's src/measures/prices.json")
+  .option("--prices <file>", "prices of your own, as JSON like the package's src/comparison/accounting/prices.json")
   .option("--priced-as <model>", "model whose prices weight the tokens; by default the usual ratios")
   .option("--live", "ask a real model, both ways, several times: it costs money")
   .option("--provider <name>", `with --live, whose model: ${[...PROVIDERS.keys()].join(", ")}`)
@@ -129,6 +129,10 @@ program
   .description("build or check the image that --sandbox docker runs programs in")
   .argument("<build|check>", "what to do")
   .option("--network <name>", "network of the build: host, where the engine gives builds none")
+  .option(
+    "--base <image>",
+    "Debian that it is built upon, by digest to have the same one again (default: debian:bookworm-slim)",
+  )
   .action(async (what: string, options) => {
     exitCode = await image(what, options);
   });
@@ -149,12 +153,12 @@ async function main(): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
-    return tell(failureOf(error));
+    return printFailure(failureOf(error));
   }
 }
 
-function tell({ message, exitCode }: Failure): number {
-  process.stderr.write(`portcullis: ${cleanText(message)}\n`);
+function printFailure({ message, exitCode }: Failure): number {
+  process.stderr.write(`portcullis: ${oneLine(message)}\n`);
   return exitCode;
 }
 
@@ -162,7 +166,7 @@ function tell({ message, exitCode }: Failure): number {
 async function finish(code: number): Promise<never> {
   const lost = await flush();
   if (lost) {
-    tell(lost);
+    printFailure(lost);
     await flush();
   }
   process.exit(lost?.exitCode ?? code);

@@ -10,6 +10,8 @@ export const ERROR_CODES = {
   tool_failed: "Thrown by a handler: its message tells the program why the tool could not do what was asked.",
   tools_conflict: "Two tools cannot stand beside each other in one set.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
+  queue_full:
+    "As many programs wait for an engine as may. `execute` reports it as an ending; `replay` rejects with it.",
   model_unavailable: "A model cannot be asked from here: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
   execution_unknown: "The journal holds no execution of this id.",

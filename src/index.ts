@@ -1,25 +1,12 @@
-export { createRuntime, Runtime, type ExecuteOptions, type RuntimeOptions } from "./runtime.ts";
+export { createRuntime, type DeriveOptions, type ExecuteOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
 
 export { type AgentReport } from "./agent/agent.ts";
 export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
-export type { CompareOptions } from "./agent/comparison/compare-options.ts";
-export type { ComparisonTask, PlannedCall } from "./agent/comparison/comparison-task.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
 export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
-
-export type { Cost, Spent } from "./measures/accounting.ts";
-export {
-  type Comparison,
-  type Mode,
-  type ModeMeasure,
-  type ToolMeasure,
-  type Verdict,
-  type WireMeasure,
-} from "./measures/comparison.ts";
-export { type Price, PRICES, type PriceTable } from "./measures/prices.ts";
 
 export { anthropic } from "./models/anthropic-messages.ts";
 export type {
@@ -44,7 +31,6 @@ export type {
 } from "./models/model.ts";
 export { gemini } from "./models/gemini.ts";
 export { openaiChat } from "./models/openai-chat.ts";
-export type { WireName } from "./models/wires/wire.ts";
 export { openai, type OpenAiOptions } from "./models/openai-responses.ts";
 export type { ProviderOptions } from "./models/provider-options.ts";
 export {
@@ -60,10 +46,10 @@ export {
 export { countTokens } from "./tools/count-tokens.ts";
 export { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 export { defineTool, type ToolOptions } from "./tools/define-tool.ts";
-export { type AiSdkTool, fromAiSdk } from "./tools/from-ai-sdk.ts";
-export { type AnthropicTool, fromAnthropic } from "./tools/from-anthropic.ts";
-export { fromOpenAIAgents, type OpenAiAgentsTool } from "./tools/from-openai-agents.ts";
-export type { ToolPolicies, ToolPolicy } from "./tools/tool-policy.ts";
+export { type AiSdkTool, fromAiSdk } from "./sources/from-ai-sdk.ts";
+export { type AnthropicTool, fromAnthropic } from "./sources/from-anthropic.ts";
+export { fromOpenAIAgents, type OpenAiAgentsTool } from "./sources/from-openai-agents.ts";
+export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 export { jsonSchema, type JsonSchema, type Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
 export { ToolSet } from "./tools/tool-set.ts";
@@ -78,7 +64,7 @@ export type { Stub } from "./output/stub.ts";
 export type { ExecutionEvent } from "./programs/execute.ts";
 export { DEFAULT_LIMITS, LIMIT_RULES, type Limits } from "./programs/limits.ts";
 export type { Logs } from "./programs/log-collector.ts";
-export type { CrashCode, Ending, Fault } from "./programs/outcome.ts";
+export type { CrashCode, Ending, Fault, StoppedBy } from "./programs/outcome.ts";
 export { replay } from "./programs/replay.ts";
 export type { Divergence, Replayed } from "./programs/replay-turns.ts";
 

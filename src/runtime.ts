@@ -8,9 +8,6 @@ import {
   DEFAULT_TURNS,
   programsFor,
 } from "./agent/agent-options.ts";
-import { compare } from "./agent/compare.ts";
-import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./agent/comparison/compare-options.ts";
-import { checkTask, type ComparisonTask } from "./agent/comparison/comparison-task.ts";
 import type { AgentEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";
@@ -26,11 +23,11 @@ import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
-import type { Comparison } from "./measures/comparison.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 import { nearest } from "./tools/nearest.ts";
 import type { Tool } from "./tools/tool.ts";
 import { ToolSet } from "./tools/tool-set.ts";
+import { HeldBytes } from "./values/held-bytes.ts";
 
 export interface RuntimeOptions {
   readonly tools: readonly Tool[];
@@ -42,8 +39,13 @@ export interface RuntimeOptions {
   readonly approve?: Approve;
   /** Where executions are recorded: in memory by default. */
   readonly journal?: Journal;
-  /** For whom programs run, where an execution does not say: programs of two tenants never share a process. */
+  /** Tenant of executions that name none. Programs of two tenants never share a process. */
   readonly tenant?: string;
+  /**
+   * Bytes that all executions together may hold in this process's memory: texts that they sent, inputs, results. By
+   * default a quarter of what V8's heap, or the machine, can have.
+   */
+  readonly heldBytes?: number;
   /** Told what happens as it happens. What it throws is ignored. */
   readonly onEvent?: (event: ExecutionEvent) => void;
 }
@@ -56,9 +58,15 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
 }
 
-const RUNTIME_OPTIONS = ["tools", "sandbox", "limits", "approve", "journal", "tenant", "onEvent"];
+/** What a derived runtime has of its own; where one is left out, it has that of the runtime it is derived from. */
+export type DeriveOptions = Pick<RuntimeOptions, "tools" | "journal" | "onEvent">;
+
+const RUNTIME_OPTIONS = ["tools", "sandbox", "limits", "approve", "journal", "tenant", "heldBytes", "onEvent"];
+const DERIVE_OPTIONS = ["tools", "journal", "onEvent"];
 const EXECUTE_OPTIONS = ["language", "limits", "tenant", "signal"];
 const TENANT = "default";
+/** With less no program could be started. */
+const LEAST_HELD_BYTES = 1024 * 1024;
 
 /**
  * Makes a runtime: tools behind one gate, a sandbox to run programs in, a journal. Rejects with a
@@ -69,11 +77,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   checkTenant("tenant", options.tenant);
   if (options.approve !== undefined && typeof options.approve !== "function")
     throw optionError("approve", "a function", options.approve);
-  if (options.onEvent !== undefined && typeof options.onEvent !== "function")
-    throw optionError("onEvent", "a function", options.onEvent);
-  if (options.journal !== undefined && !isJournal(options.journal))
-    throw optionError("journal", "a journal: create, append, read and list", options.journal);
-  const gate = new Gate(new ToolSet(options.tools), options.approve);
+  checkListener(options.onEvent);
+  checkJournal(options.journal);
+  const { heldBytes } = options;
+  if (heldBytes !== undefined && !(Number.isSafeInteger(heldBytes) && heldBytes >= LEAST_HELD_BYTES))
+    throw optionError("heldBytes", `a whole number from ${LEAST_HELD_BYTES}`, heldBytes);
+  const gate = new Gate(new ToolSet(options.tools), options.approve, new HeldBytes(heldBytes));
   const limits = resolveLimits(DEFAULT_LIMITS, options.limits);
   const sandbox = sandboxOf(options.sandbox ?? "isolate");
   const runtime = new Runtime({ ...options, gate, limits, sandbox, ownsSandbox: sandbox !== options.sandbox });
@@ -81,11 +90,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   return runtime;
 }
 
-interface Parts extends Omit<RuntimeOptions, "sandbox" | "limits"> {
+interface Parts extends Omit<RuntimeOptions, "sandbox" | "limits" | "onEvent"> {
+  readonly onEvent?: RuntimeOptions["onEvent"] | undefined;
   readonly gate: Gate;
   readonly limits: Limits;
   readonly sandbox: Sandbox;
   readonly ownsSandbox: boolean;
+  /** The runtime that this one is derived from. */
+  readonly parent?: Runtime;
 }
 
 /** Runs programs. Made by `createRuntime`. */
@@ -93,15 +105,18 @@ export class Runtime implements AsyncDisposable {
   readonly limits: Limits;
   readonly sandbox: Sandbox;
   readonly journal: Journal;
+  /** Aborts when the runtime closes, with a `PortcullisError` of the code `runtime_closed` as its reason. */
+  readonly closing: AbortSignal;
   readonly #gate: Gate;
   readonly #parts: Parts;
-  readonly #closing = new AbortController();
+  readonly #close = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: Parts) {
     this.limits = parts.limits;
     this.sandbox = parts.sandbox;
     this.journal = parts.journal ?? createMemoryJournal();
+    this.closing = parts.parent ? AbortSignal.any([parts.parent.closing, this.#close.signal]) : this.#close.signal;
     this.#gate = parts.gate;
     this.#parts = parts;
   }
@@ -118,7 +133,7 @@ export class Runtime implements AsyncDisposable {
     checkOptions("execute", options, EXECUTE_OPTIONS);
     if (typeof program !== "string") throw optionError("program", "source text", program);
     const circumstances = this.#circumstances(options);
-    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#tell(event);
+    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#emit(event);
     const host = this.#host(onEvent, circumstances);
     const running = execute({ ...host, opener: host }, { source: program, ...circumstances });
     return reportOf(await this.#untilEnded(running), circumstances.limits, this.tools);
@@ -135,10 +150,10 @@ export class Runtime implements AsyncDisposable {
     const { model, task, maxTurns = DEFAULT_TURNS, maxTokens = DEFAULT_TOKENS } = options;
     const circumstances = this.#circumstances(options);
     const onEvent = (event: AgentEvent) => {
-      tell(options.onEvent, event);
-      if (isExecutionEvent(event)) this.#tell(event);
+      emit(options.onEvent, event);
+      if (isExecutionEvent(event)) this.#emit(event);
     };
-    // Agents that are tools ask whom this one asks.
+    // Agents that are tools use the same `approve` as this conversation.
     const host = { ...this.#host(onEvent, circumstances), gate: this.#gateFor(options) };
     const programs = programsFor(options.programs, host.gate.tools);
     const request = { model, task, programs, maxTurns, maxTokens, ...circumstances };
@@ -146,21 +161,17 @@ export class Runtime implements AsyncDisposable {
   }
 
   /**
-   * Does a task by a program and by direct calls and says what each passes through a model, on each provider's wire, to
-   * be weighed before anybody's money is spent: no provider is asked. All calls are really made, several times over,
-   * but for those of tools that change something or are agents. Rejects as `agent` does.
+   * A runtime with other tools on the same sandbox, with the same limits, approval and tenant. A tool that both have
+   * keeps one count of its concurrent calls. It closes when this runtime closes; dispose of it to close it earlier.
+   * Throws a `PortcullisError` where an option is wrong.
    */
-  async compare(task: ComparisonTask, options: CompareOptions = {}): Promise<Comparison> {
-    checkOptions("compare", options, COMPARE_OPTIONS);
-    checkTask(task);
-    const { tenant, signal } = options;
-    const circumstances = this.#circumstances({
-      ...(tenant === undefined ? {} : { tenant }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#tell(event);
-    const work = { ...this.#host(onEvent, circumstances), signal: circumstances.signal };
-    return this.#untilEnded(compare(work, comparisonRequest(task, options)));
+  derive(options: DeriveOptions): Runtime {
+    checkOptions("derive", options, DERIVE_OPTIONS);
+    const { tools, journal = this.journal, onEvent = this.#parts.onEvent } = options;
+    checkJournal(journal);
+    checkListener(onEvent);
+    const gate = this.#gate.beside(new ToolSet(tools), this.#gate.approve);
+    return new Runtime({ ...this.#parts, tools, journal, onEvent, gate, ownsSandbox: false, parent: this });
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */
@@ -170,12 +181,12 @@ export class Runtime implements AsyncDisposable {
 
   /** Runs a journalled execution once more in a fresh guest and says whether it did the same. No handler runs. */
   async replay(execution: string): Promise<Replayed> {
-    return replay(await this.journal.read(execution), this.sandbox, this.#closing.signal);
+    return replay(await this.journal.read(execution), this.sandbox, this.closing);
   }
 
   /** Cancels what runs, waits for it, and ends every process. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
+    this.#close.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
     await Promise.allSettled(this.#running);
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
@@ -190,11 +201,11 @@ export class Runtime implements AsyncDisposable {
         language,
       );
     checkTenant("tenant", tenant);
-    if (signal !== undefined && !(signal instanceof AbortSignal)) throw optionError("signal", "an AbortSignal", signal);
+    checkSignal(signal);
     const limits = resolveLimits(this.limits, options.limits);
-    if (this.#closing.signal.aborted)
+    if (this.closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
-    const ending = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+    const ending = signal ? AbortSignal.any([signal, this.closing]) : this.closing;
     return { language, limits, tenant, signal: ending };
   }
 
@@ -211,24 +222,25 @@ export class Runtime implements AsyncDisposable {
   async #untilEnded<Value>(running: Promise<Value>): Promise<Value> {
     this.#running.add(running);
     try {
-      return await running;
+      const { parent } = this.#parts;
+      return await (parent ? parent.#untilEnded(running) : running);
     } finally {
       this.#running.delete(running);
     }
   }
 
-  #tell(event: ExecutionEvent): void {
-    tell(this.#parts.onEvent, event);
+  #emit(event: ExecutionEvent): void {
+    emit(this.#parts.onEvent, event);
   }
 }
 
 type Circumstances = Omit<ExecutionRequest, "source">;
 
 /** A listener that fails, now or later, must not end a program. */
-function tell<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
+function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
   try {
-    const told: unknown = listener?.(event);
-    if (told instanceof Promise) told.catch(() => {});
+    const result: unknown = listener?.(event);
+    if (result instanceof Promise) result.catch(() => {});
   } catch {}
 }
 
@@ -251,6 +263,15 @@ function sandboxOf(sandbox: "isolate" | "docker" | Sandbox): Sandbox {
   throw optionError("sandbox", `"isolate", "docker" or a sandbox`, sandbox);
 }
 
+function checkListener(onEvent: unknown): void {
+  if (onEvent !== undefined && typeof onEvent !== "function") throw optionError("onEvent", "a function", onEvent);
+}
+
+function checkJournal(journal: Journal | undefined): void {
+  if (journal !== undefined && !isJournal(journal))
+    throw optionError("journal", "a journal: create, append, read and list", journal);
+}
+
 function isJournal(journal: Partial<Journal> | null): boolean {
   if (typeof journal !== "object" || journal === null) return false;
   return [journal.create, journal.append, journal.read, journal.list].every((method) => typeof method === "function");
@@ -261,7 +282,13 @@ function checkTenant(option: string, tenant: unknown): void {
     throw optionError(option, "a name of 1 to 256 characters", tenant);
 }
 
-function checkOptions(subject: string, options: unknown, known: readonly string[]): void {
+/** Throws `option_invalid` for what is no `AbortSignal`. */
+export function checkSignal(signal: unknown): void {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw optionError("signal", "an AbortSignal", signal);
+}
+
+/** Throws `option_invalid` for what is no object, and for the first option that is not known. */
+export function checkOptions(subject: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== "object" || options === null) throw optionError(`${subject}(options)`, "an object", options);
   refuseUnknownOptions(subject, options, known, (name) => nearest(name, known, 1)[0]);
 }

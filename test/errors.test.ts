@@ -8,7 +8,7 @@ const source = sources.map((path) => readFileSync(new URL(path, folder), "utf8")
 
 /** Codes of errors that are made somewhere in `src`. */
 const made = new Set([
-  ...[...source.matchAll(/new PortcullisError\(\s*"(\w+)"/g)].map(([, code]) => code),
+  ...[...source.matchAll(/(?:new PortcullisError|super)\(\s*"(\w+)"/g)].map(([, code]) => code),
   ...(/\boptionError\(/.test(source.replace("function optionError(", "")) ? ["option_invalid"] : []),
 ]);
 const codes = Object.keys(ERROR_CODES) as ErrorCode[];

@@ -6,11 +6,12 @@ import { describe, expect, test } from "vitest";
 import type { AgentEnding } from "../src/agent/ending.ts";
 import { AGENT_OPTIONS } from "../src/agent/agent-options.ts";
 import { EXIT } from "../src/cli/exit-code.ts";
+import { leading, type Mode } from "../src/comparison/comparison.ts";
+import type { BenchReport } from "../src/comparison/report/report.ts";
 import { ERROR_CODES } from "../src/errors.ts";
-import { leading, type Mode } from "../src/measures/comparison.ts";
-import type { BenchReport } from "../src/measures/report.ts";
 import type { Outcome } from "../src/output/report.ts";
-import { LIMIT_RULES } from "../src/programs/limits.ts";
+import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
+import type { StoppedBy } from "../src/programs/outcome.ts";
 import { amount } from "../src/output/sentences.ts";
 import type { ToolOptions } from "../src/tools/define-tool.ts";
 import type { Schema } from "../src/tools/schema.ts";
@@ -166,6 +167,11 @@ describe("a table of options or endings names exactly those of the code", () => 
       "docs/limits-and-endings.md",
       "## How a program ends",
       namesOf<Outcome["type"]>({ completed: true, failed: true, stopped: true, crashed: true, cancelled: true }),
+    ],
+    [
+      "docs/limits-and-endings.md",
+      "## Limits that executions share",
+      namesOf<Exclude<StoppedBy, keyof Limits>>({ heldBytes: true, queue: true }),
     ],
     [
       "docs/limits-and-endings.md",

@@ -6,6 +6,7 @@ import {
   createRuntime,
   DEFAULT_LIMITS,
   defineTool,
+  type DeriveOptions,
   type ExecuteOptions,
   type ExecutionEvent,
   type RuntimeOptions,
@@ -46,7 +47,7 @@ test("a program's calls reach the handlers, and only what it returns comes back"
 
 // ---- options ---------------------------------------------------------------------------------------------------
 
-const OPTIONS = "The options are tools, sandbox, limits, approve, journal, tenant, onEvent.";
+const OPTIONS = "The options are tools, sandbox, limits, approve, journal, tenant, heldBytes, onEvent.";
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],
@@ -336,4 +337,105 @@ test("a sandbox that was handed in is not disposed of, and its other runtimes go
   await using second = await createRuntime({ tools: [], sandbox });
   await first[Symbol.asyncDispose]();
   expect((await second.execute("return 1")).outcome).toEqual({ type: "completed", value: 1 });
+});
+
+// ---- derived runtimes --------------------------------------------------------------------------------------------
+
+test("a derived runtime has its own tools, journal and listener, and the limits and tenant it is derived from", async () => {
+  const told: string[] = [];
+  const listen = (name: string) => (event: ExecutionEvent) => void told.push(`${name} ${event.type}`);
+  await using runtime = await createRuntime({
+    tools: [broken],
+    sandbox,
+    limits: { calls: 3 },
+    tenant: "a",
+    onEvent: listen("first"),
+  });
+  const journal = createMemoryJournal();
+  await using derived = runtime.derive({ tools: [echo], journal, onEvent: listen("derived") });
+  const { outcome, execution } = await derived.execute("return await tools.echo({ a: 1 })");
+  expect(outcome).toEqual({ type: "completed", value: { a: 1 } });
+  const [header] = await journal.read(execution);
+  expect(header).toMatchObject({ tenant: "a", tools: ["echo"], limits: { calls: 3 } });
+  expect(await refusal(runtime.journal.read(execution))).toMatchObject({ code: "execution_unknown" });
+  expect(new Set(told.map((line) => line.split(" ")[0]))).toEqual(new Set(["derived"]));
+
+  await using second = runtime.derive({ tools: [echo] });
+  await second.execute("return 1");
+  expect(told.at(-1)).toBe("first execution_ended");
+  expect(await listed(runtime.journal)).toHaveLength(1);
+});
+
+test("a tool in a runtime and in one derived from it makes no more calls at once than it may", async () => {
+  const started = signal();
+  const free = signal();
+  let atOnce = 0;
+  let most = 0;
+  const slow = makeTool({
+    name: "slow",
+    concurrency: 1,
+    handler: async () => {
+      most = Math.max(most, (atOnce += 1));
+      started.happen();
+      await free.happened;
+      atOnce -= 1;
+      return null;
+    },
+  });
+  await using runtime = await createRuntime({ tools: [slow], sandbox });
+  await using derived = runtime.derive({ tools: [slow] });
+  const first = runtime.execute("return await tools.slow({})");
+  await started.happened;
+  const called = signal();
+  const second = runtime.derive({ tools: [slow, tool("called", () => called.happen())] });
+  const running = second.execute("const one = tools.slow({}); await tools.called(); return await one");
+  await called.happened;
+  free.happen();
+  expect((await first).outcome.type).toBe("completed");
+  expect((await running).outcome.type).toBe("completed");
+  expect((await derived.execute("return await tools.slow({})")).outcome.type).toBe("completed");
+  expect(most).toBe(1);
+});
+
+test("closing a runtime cancels what runs in those derived from it, and waits for it", async () => {
+  const started = signal();
+  const ended: string[] = [];
+  const hang = tool("hang", () => {
+    started.happen();
+    return new Promise(() => {});
+  });
+  const runtime = await createRuntime({
+    tools: [],
+    sandbox,
+    onEvent: (event) => event.type === "execution_ended" && ended.push(event.ending.type),
+  });
+  const derived = runtime.derive({ tools: [] }).derive({ tools: [hang] });
+  const running = derived.execute("return await tools.hang()");
+  await started.happened;
+  await runtime[Symbol.asyncDispose]();
+  expect(ended).toEqual(["cancelled"]);
+  expect((await running).outcome).toEqual({ type: "cancelled" });
+  expect(await refusal(derived.execute("return 1"))).toMatchObject({ code: "runtime_closed" });
+  expect(derived.closing.reason).toMatchObject({ code: "runtime_closed" });
+});
+
+test("closing a derived runtime leaves the one that it is derived from open, with its sandbox", async () => {
+  await using runtime = await createRuntime({ tools: [] });
+  const derived = runtime.derive({ tools: [] });
+  await derived.execute("return 1");
+  await derived[Symbol.asyncDispose]();
+  expect(await refusal(derived.execute("return 1"))).toMatchObject({ code: "runtime_closed" });
+  expect((await runtime.execute("return 1")).outcome).toEqual({ type: "completed", value: 1 });
+});
+
+test.each<[unknown, string]>([
+  [undefined, "derive(options): expected an object, got undefined."],
+  [{}, "tools: expected an array of tools made by defineTool, got undefined."],
+  [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
+  [{ tools: [], journal: {} }, "journal: expected a journal: create, append, read and list, got {}."],
+  [{ tools: [], onEvent: 1 }, "onEvent: expected a function, got 1."],
+])("a runtime is not derived with %j", async (options, message) => {
+  await using runtime = await createRuntime({ tools: [], sandbox });
+  const derive = () => runtime.derive(options as DeriveOptions);
+  expect(derive).toThrow(message);
 });

@@ -8,7 +8,15 @@ import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { type AgentContext, runAgent } from "./agent.ts";
-import { checkCount, checkPrograms, DEFAULT_TOKENS, DEFAULT_TURNS, isModel, programsFor } from "./agent-options.ts";
+import {
+  checkCount,
+  checkPrograms,
+  DEFAULT_TOKENS,
+  DEFAULT_TURNS,
+  isModel,
+  MAX_TURNS,
+  programsFor,
+} from "./agent-options.ts";
 import { agentEndingText } from "./ending.ts";
 import { openingFor } from "./opening.ts";
 import type { ProgramsOption } from "./transcript.ts";
@@ -61,7 +69,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
   const { name, description, model, allowedCallers, maxTurns, maxTokens } = options;
   refuseUnknownOptions("agentAsTool", options, OPTIONS);
   if (!isModel(model)) throw optionError("agentAsTool({ model })", "a model", model);
-  checkCount("agentAsTool({ maxTurns })", maxTurns, 10_000);
+  checkCount("agentAsTool({ maxTurns })", maxTurns, MAX_TURNS);
   checkCount("agentAsTool({ maxTokens })", maxTokens, Number.MAX_SAFE_INTEGER);
   checkPrograms("agentAsTool({ programs })", options.programs);
   const tools = new ToolSet(options.tools);

@@ -49,6 +49,8 @@ export const AGENT_OPTIONS: readonly (keyof AgentOptions)[] = [
   "signal",
 ];
 
+/** Most turns that a conversation may be given. */
+export const MAX_TURNS = 10_000;
 export const DEFAULT_TURNS = 20;
 export const DEFAULT_TOKENS = 1_000_000;
 
@@ -65,7 +67,7 @@ export function checkAgentOptions({
   if (!isModel(model)) throw optionError("model", "a model, like anthropic({ model: … })", model);
   if (typeof task !== "string" || task.trim() === "") throw optionError("task", "a text", task);
   checkPrograms("programs", programs);
-  checkCount("maxTurns", maxTurns, 10_000);
+  checkCount("maxTurns", maxTurns, MAX_TURNS);
   checkCount("maxTokens", maxTokens, Number.MAX_SAFE_INTEGER);
   if (approve !== undefined && typeof approve !== "function") throw optionError("approve", "a function", approve);
   if (onEvent !== undefined && typeof onEvent !== "function") throw optionError("onEvent", "a function", onEvent);

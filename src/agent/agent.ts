@@ -68,6 +68,9 @@ export async function runAgent(context: AgentContext, request: AgentRequest): Pr
   }
 }
 
+/** Most calls of one turn. The widest that models make on purpose are some hundreds, of a program at its provider. */
+const MOST_CALLS = 1000;
+
 /** As whom a model's conversation calls, and whose tools it knows of. */
 const ROLES: Readonly<
   Record<ProgramsOption, { readonly callers: readonly Caller[]; readonly knows: readonly Caller[] }>
@@ -99,10 +102,11 @@ class Talk {
     this.#request = request;
     this.#conversation = conversation;
     this.#log = log;
-    const { limits, programs, maxTokens } = request;
+    const { limits, programs, maxTokens, tenant } = request;
     const { gate, above, opener, onEvent } = context;
     this.session = gate.open({
       execution,
+      tenant,
       ...ROLES[programs],
       limits,
       above,
@@ -183,7 +187,9 @@ class Talk {
     const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
     budget.takeTokens(usage);
     this.#tell({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
-    if (reply.type === "turn") this.#tellHosted(reply);
+    if (reply.type !== "turn") return reply;
+    if (reply.calls.length > MOST_CALLS) return tooManyCalls(reply);
+    this.#tellHosted(reply);
     return reply;
   }
 
@@ -272,6 +278,11 @@ class Talk {
   #tell(event: AgentEvent): void {
     this.#context.onEvent(event);
   }
+}
+
+function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
+  const message = `The reply makes ${calls.length} calls, more than the ${MOST_CALLS} that one turn may make, and nothing of it was done.`;
+  return { type: "failed", failure: { code: "reply_invalid", message }, usage };
 }
 
 function notDone(calls: readonly ModelCall[], ending: AgentEnding): CallResult[] {

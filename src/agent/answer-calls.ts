@@ -57,7 +57,7 @@ export class CallAnswerer {
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
       const answer = await session.call({ callId, tool, caller, inputText });
-      if (answer) return await resultOfAnswer(call, answer, outputBytes);
+      if (answer) return await resultOfAnswer(call, answer, outputBytes, session.share.lane);
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);
     } finally {
       timer?.stop();
@@ -65,10 +65,12 @@ export class CallAnswerer {
   }
 
   async #runProgram(call: ProgramCall): Promise<CallResult> {
-    const { runProgram } = this.#parts;
+    const { runProgram, session } = this.#parts;
     if (!runProgram) return refusal(call, "No programs can be run here.", RUN_PROGRAM);
     if (call.source === undefined)
       return refusal(call, `${RUN_PROGRAM} takes the program's source as text, and got none.`, RUN_PROGRAM);
+    const refused = await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
+    if (refused && !refused.ok) return refusal(call, refused.message, RUN_PROGRAM);
     return resultOfReport(call, RUN_PROGRAM, await runProgram(call, call.source));
   }
 }

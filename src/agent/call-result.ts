@@ -1,31 +1,42 @@
 import type { Answer } from "../gate/answer.ts";
 import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
+import { cleanJson } from "../output/clean-json.ts";
 import { cleanText } from "../output/clean-text.ts";
-import { cutMiddle, type Report } from "../output/report.ts";
+import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
+import type { Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
-import { readHead } from "../programs/value-head.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
+import type { Lane } from "../values/slice-scheduler.ts";
+import { readHead } from "../values/value-head.ts";
 
 const ADVICE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
 
 /** What the gate answered to a call, as it goes back. */
-export async function resultOfAnswer(call: ToolCall, answer: Answer, outputBytes: number): Promise<CallResult> {
-  if (!answer.ok) return failureResult(call, cleanText(answer.message), outputBytes);
+export async function resultOfAnswer(
+  call: ToolCall,
+  answer: Answer,
+  outputBytes: number,
+  lane: Lane,
+): Promise<CallResult> {
+  if (!answer.ok) return failureResult(call, answer, outputBytes);
   // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
-  const shown = answer.bytes <= outputBytes ? cleanText(answer.text) : undefined;
+  const shown = answer.bytes <= outputBytes ? cleanJson(answer.text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
-  const head = (await readHead(answer.text, outputBytes)) ?? {
+  const head = (await readHead(answer.text, outputBytes, lane)) ?? {
     value: answer.text.slice(0, outputBytes),
     counts: new Map(),
   };
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, ADVICE);
-  return valueResult(call, cleanText(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
+  return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
-/** A handler may tell its callers as much as it likes, like what a server has answered it. */
-function failureResult(call: ToolCall, message: string, outputBytes: number): CallResult {
-  const text = cutMiddle(message, outputBytes);
+/** A handler may tell its callers as much as it likes, like what a server has answered it: all of that is set in. */
+function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
+  if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));
+  const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
+  const text = cutMiddle(message, outputBytes, INSET);
   const whole = refusal(call, text);
   if (text === message) return whole;
   const cut = "of which the middle is left out";

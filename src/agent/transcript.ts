@@ -30,5 +30,6 @@ export interface Transcript {
 export interface AgentUsage extends ModelUsage {
   /** The model's own. */
   readonly turns: number;
+  /** Programs that ran here count as one each, and their calls besides. */
   readonly calls: number;
 }

@@ -1,6 +1,6 @@
 import { describe, type ErrorCode, PortcullisError } from "../errors.ts";
-import { cleanText } from "../output/clean-text.ts";
 import { EXIT } from "./exit-code.ts";
+import { oneLine } from "./terminal/one-line.ts";
 
 /** Why the command line ends without a result: a sentence, and the exit code. */
 export class Failure extends Error {
@@ -31,7 +31,7 @@ export function strayFailure(reason: string, cause?: unknown): Failure {
 export function reasonOf(thrown: unknown): string {
   try {
     const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${describe(thrown)} was thrown.`;
-    return cleanText(text).replaceAll(/\s*\n\s*/g, " ");
+    return oneLine(text);
   } catch {
     return "something was thrown that cannot be shown.";
   }

@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { type Failure, reasonOf } from "./failure.ts";
+import { oneLine } from "./terminal/one-line.ts";
 
 interface Guard {
   /** What to say of it. */
@@ -10,9 +11,8 @@ interface Guard {
 const guards: Guard[] = [];
 
 /**
- * Waits for work that runs code of other people, and fails in a sentence where that code breaks the process instead
- * of throwing: an error that nobody handles, a wait for what cannot happen, `process.exit`. Where guards stand in one
- * another, the innermost speaks.
+ * Waits for work that runs foreign code, and rejects with a sentence where that code breaks the process instead of
+ * throwing: an unhandled error, a wait that cannot end, `process.exit`. Of nested guards the innermost reports.
  */
 export async function guarded<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
@@ -25,7 +25,7 @@ export async function guarded<Value>(work: () => Promise<Value>, failure: Guard[
   }
 }
 
-/** Once everything has ended nobody stands guard, and what then still breaks changes nothing any more. */
+/** Reports what breaks the process to the innermost guard. Without a guard it changes nothing, because all work has ended. */
 export function listenToProcess(): void {
   const onError = (error: unknown) => report((failure) => failure(reasonOf(error), error));
   process.on("uncaughtException", onError);
@@ -36,9 +36,9 @@ export function listenToProcess(): void {
     if (!exited) return;
     process.exitCode = exited.exitCode;
     try {
-      writeSync(process.stderr.fd, `portcullis: ${exited.message}\n`);
+      writeSync(process.stderr.fd, `portcullis: ${oneLine(exited.message)}\n`);
     } catch {
-      // Nobody reads it.
+      // Standard error is closed.
     }
   });
 }

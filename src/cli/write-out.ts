@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 
-/** Makes the folder that `--out` names. Throws where nothing can be written there, which nobody wants to learn at the end. */
+/** Makes the folder that `--out` names. Throws where it cannot be written, so that a long run does not fail at its end. */
 export function openOut(folder: string): void {
   guard(folder, () => {
     mkdirSync(folder, { recursive: true });
@@ -13,6 +13,11 @@ export function openOut(folder: string): void {
 
 export function writeOut(folder: string, file: string, text: string): void {
   guard(folder, () => writeFileSync(join(folder, file), text));
+}
+
+/** The day of a report, like 2026-11-20. */
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 function guard(folder: string, work: () => void): void {

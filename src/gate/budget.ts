@@ -9,7 +9,7 @@ export interface GateLimits {
 
 /** A limit that one more call would pass. */
 export interface Overdraft {
-  readonly limit: "calls" | "inputBytes" | "totalBytes";
+  readonly limit: "calls" | "inputBytes" | "totalBytes" | "heldBytes";
   readonly allowed: number;
   readonly seen: number;
 }
@@ -34,6 +34,9 @@ export class Budget {
   #calls = 0;
   #inputBytes = 0;
   #resultBytes = 0;
+  #failureBytes = 0;
+  /** What texts take in memory beside their UTF-8 bytes. */
+  #wideBytes = 0;
 
   constructor(limits: GateLimits, above?: Budget, tokensAllowed = Number.POSITIVE_INFINITY) {
     this.#limits = limits;
@@ -79,32 +82,44 @@ export class Budget {
     this.#above?.arrive();
   }
 
-  /** Takes what a call's input needs, or says which limit is in the way. */
-  takeInput(bytes: number): Overdraft | undefined {
+  /** Takes what a call's input needs, or says which limit is in the way. `heldBytes` is what its text takes in memory. */
+  takeInput(bytes: number, heldBytes = bytes): Overdraft | undefined {
     const { inputBytes } = this.#limits;
-    const spent = this.#overCalls();
+    const spent = this.overCalls();
     if (spent) return spent;
     if (bytes > inputBytes) return { limit: "inputBytes", allowed: inputBytes, seen: bytes };
-    const overdraft = this.#overTotal(bytes);
-    if (!overdraft) this.#inputBytes += bytes;
-    return overdraft;
+    const wide = Math.max(0, heldBytes - bytes);
+    const overdraft = this.#overTotal(bytes + wide);
+    if (overdraft) return overdraft;
+    this.#inputBytes += bytes;
+    this.#wideBytes += wide;
+    return undefined;
   }
 
   /** Takes what a result needs, or says that the total is in the way. */
-  takeResult(bytes: number): Overdraft | undefined {
-    const overdraft = this.#overTotal(bytes);
-    if (!overdraft) this.#resultBytes += bytes;
-    return overdraft;
+  takeResult(bytes: number, heldBytes = bytes): Overdraft | undefined {
+    const wide = Math.max(0, heldBytes - bytes);
+    const overdraft = this.#overTotal(bytes + wide);
+    if (overdraft) return overdraft;
+    this.#resultBytes += bytes;
+    this.#wideBytes += wide;
+    return undefined;
   }
 
-  #overCalls(): Overdraft | undefined {
+  /** Counts what a caller is told in place of a result, whatever was left. */
+  takeFailure(heldBytes: number): void {
+    this.#failureBytes += heldBytes;
+  }
+
+  /** The limit that is in the way of the call that was counted last, here or above. */
+  overCalls(): Overdraft | undefined {
     const { calls } = this.#limits;
     if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };
-    return this.#above === undefined ? undefined : this.#above.#overCalls();
+    return this.#above === undefined ? undefined : this.#above.overCalls();
   }
 
   #overTotal(bytes: number): Overdraft | undefined {
-    const seen = this.#inputBytes + this.#resultBytes + bytes;
+    const seen = this.#inputBytes + this.#resultBytes + this.#failureBytes + this.#wideBytes + bytes;
     return seen > this.#limits.totalBytes ? { limit: "totalBytes", allowed: this.#limits.totalBytes, seen } : undefined;
   }
 }

@@ -3,6 +3,7 @@ import { PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { Approve } from "./approval.ts";
+import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 
 /**
@@ -12,10 +13,17 @@ import { GateSession, type SessionOptions, type SharedRules } from "./session.ts
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
-  readonly #queues: Map<Tool, PQueue>;
+  readonly held: HeldBytes;
+  readonly #queues: WeakMap<Tool, PQueue>;
 
   /** Throws `option_invalid` where a tool may need approval and nobody is there to ask. */
-  constructor(tools: ToolSet, approve: Approve | undefined, queues = new Map<Tool, PQueue>()) {
+  constructor(
+    tools: ToolSet,
+    approve: Approve | undefined,
+    held = new HeldBytes(),
+    queues = new WeakMap<Tool, PQueue>(),
+  ) {
+    this.held = held;
     this.#queues = queues;
     this.tools = tools;
     this.approve = approve;
@@ -32,15 +40,15 @@ export class Gate implements SharedRules {
 
   /** A gate for other tools. A tool that stands behind both has its room once. */
   beside(tools: ToolSet, approve: Approve | undefined): Gate {
-    return new Gate(tools, approve, this.#queues);
+    return new Gate(tools, approve, this.held, this.#queues);
   }
 
   open(options: SessionOptions): GateSession {
     return new GateSession(this, options);
   }
 
-  /** Runs a handler when its tool has room for one more call. */
-  whenFree<Value>(tool: Tool, run: () => Promise<Value>): Promise<Value> {
-    return this.#queues.get(tool)?.add(run) ?? run();
+  /** Runs a handler when its tool has room for one more call. Forgets it, and rejects, where the signal is aborted before. */
+  whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    return this.#queues.get(tool)?.add(run, { signal }) ?? run();
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Budget } from "./budget.ts";
 
@@ -30,28 +31,55 @@ export interface CallRequest {
 /** What a task that was overtaken by the end of its call comes to. */
 export const OVER = Symbol("over");
 
+/** Who calls what. */
+export type CallIdentity = Omit<CallRequest, "inputText">;
+
 /** A call that has been accepted and has no answer yet. */
 export class OpenCall {
   readonly tool: Tool;
-  readonly request: CallRequest;
-  readonly inputDigest: string;
+  readonly identity: CallIdentity;
   readonly since = performance.now();
+  /** Whether the journal has been given what was decided about it. */
+  decided = false;
   /** Whether its handler was started. */
   started = false;
+  /** Resolves once the journal has that it was dropped, where it was. */
+  dropped: Promise<unknown> | undefined;
+  /** Bytes of its parsed input that are held. */
+  inputBytes = 0;
+  #inputText: string;
+  #inputDigest: string | undefined;
   #abort: AbortController | undefined;
   #over: string | undefined;
+  #late: string | undefined;
   #onOver: (() => void) | undefined;
+  #onLate: (() => void) | undefined;
 
-  constructor(tool: Tool, request: CallRequest, inputDigest: string) {
+  constructor(tool: Tool, { callId, tool: name, caller, inputText }: CallRequest) {
     this.tool = tool;
-    this.request = request;
-    this.inputDigest = inputDigest;
+    this.identity = { callId, tool: name, caller };
+    this.#inputText = inputText;
+  }
+
+  /** JSON text; empty once the call is over, for what still waits for its turn may be kept for long. */
+  get inputText(): string {
+    return this.#inputText;
+  }
+
+  get inputDigest(): string {
+    return (this.#inputDigest ??= hash("sha256", this.#inputText));
+  }
+
+  /** Whether its answer is of no use any more. */
+  get isOver(): boolean {
+    return this.#over !== undefined;
   }
 
   /** Aborted when the answer is of no use any more. Made only when somebody asks for it, which most handlers do not. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
-    if (this.#over !== undefined) this.#abort.abort(new Error(this.#over));
+    const reason = this.#late ?? this.#over;
+    if (reason !== undefined) this.#abort.abort(new Error(reason));
     return this.#abort.signal;
   }
 
@@ -59,15 +87,38 @@ export class OpenCall {
   end(reason: string): void {
     if (this.#over !== undefined) return;
     this.#over = reason;
+    // A handler may still ask for its key.
+    if (this.started) void this.inputDigest;
+    this.#inputText = "";
     this.#abort?.abort(new Error(reason));
     this.#onOver?.();
+  }
+
+  /** Its handler has taken too long: tells the handler. The call itself goes on, to an answer that says so. */
+  endHandler(reason: string): void {
+    if (this.#over !== undefined || this.#late !== undefined) return;
+    this.#late = reason;
+    this.#abort?.abort(new Error(reason));
+    this.#onLate?.();
+  }
+
+  /** What a handler comes to, or OVER as soon as it or the call is ended. */
+  orEnded<Value>(handler: () => Promise<Value>): Promise<Value | typeof OVER> {
+    const ended = new Promise<typeof OVER>((resolve) => {
+      this.#onLate = () => resolve(OVER);
+    });
+    return this.orOver(() => Promise.race([ended, handler()]));
   }
 
   /** What a task comes to, or OVER as soon as the call is. The task is not waited for then, and what it throws is lost. */
   orOver<Value>(task: () => Promise<Value>): Promise<Value | typeof OVER> {
     return new Promise((resolve, reject) => {
       if (this.#over !== undefined) return resolve(OVER);
-      this.#onOver = () => resolve(OVER);
+      const outer = this.#onOver;
+      this.#onOver = () => {
+        outer?.();
+        resolve(OVER);
+      };
       task().then(resolve, reject);
     });
   }
@@ -102,8 +153,8 @@ class HandlerContext implements CallContext {
     this.#call = call;
     this.#origin = origin;
     this.execution = execution;
-    this.callId = call.request.callId;
-    this.caller = call.request.caller;
+    this.callId = call.identity.callId;
+    this.caller = call.identity.caller;
   }
 
   static originOf(context: HandlerContext): Origin | undefined {

@@ -1,9 +1,11 @@
 import { PortcullisError } from "../errors.ts";
+import type { Share } from "../values/held-bytes.ts";
 import { issuesText, type Schema, type Validated, validate } from "../tools/schema.ts";
 import type { CallContext } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
+import type { Overdraft } from "./budget.ts";
 import { OVER, type OpenCall } from "./open-call.ts";
-import { isLarge, type ResultText, resultText, resultType } from "./result-text.ts";
+import { isLarge, type ResultText, resultText, resultType } from "../values/result-text.ts";
 import * as sentences from "./sentences.ts";
 
 /** What came of a handler. */
@@ -13,6 +15,8 @@ export interface Handled {
   readonly result: string;
   /** What went wrong, for the operator's eyes. */
   readonly error?: unknown;
+  /** The limit that was in the result's way, where one was. */
+  readonly overdraft?: Overdraft;
 }
 
 /** Runs a call's handler, holds its result to the tool's schema and to the size allowed, and makes it text. Never rejects. */
@@ -21,53 +25,63 @@ export async function runHandler(
   input: unknown,
   context: CallContext,
   resultBytes: number,
+  share: Share,
 ): Promise<Handled> {
-  const { tool, request } = call;
+  const { tool, identity } = call;
   call.started = true;
-  const timer = setTimeout(() => call.end(`The call took longer than ${tool.timeoutMs} ms.`), tool.timeoutMs);
+  const timer = setTimeout(() => call.endHandler(`The call took longer than ${tool.timeoutMs} ms.`), tool.timeoutMs);
   let value: unknown;
   try {
-    value = await call.orOver(async () => tool.handler(input, context));
+    value = await call.orEnded(async () => tool.handler(input, context));
   } catch (error) {
     const publicMessage = PortcullisError.is(error) && error.code === "tool_failed" ? error.message : undefined;
-    return failed(sentences.handlerFailed(tool.name, request.callId, publicMessage), error);
+    return failed(sentences.handlerFailed(tool.name, identity.callId, publicMessage), error);
   } finally {
     clearTimeout(timer);
   }
   if (value === OVER) return failed(sentences.handlerTimedOut(tool));
-  return toText(call, value, resultBytes);
+  return toText(call, value, resultBytes, share);
 }
 
 /** Not always a promise, for it runs for every call. */
-function toText(call: OpenCall, returned: unknown, resultBytes: number): Handled | Promise<Handled> {
-  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes);
-  const encoded = resultText(returned, resultBytes);
+function toText(call: OpenCall, returned: unknown, resultBytes: number, share: Share): Handled | Promise<Handled> {
+  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes, share);
+  const encoded = resultText(returned, resultBytes, share);
   return encoded instanceof Promise
     ? encoded.then((late) => handledText(call, returned, late, resultBytes))
     : handledText(call, returned, encoded, resultBytes);
 }
 
-async function validatedText(call: OpenCall, output: Schema, returned: unknown, resultBytes: number): Promise<Handled> {
+async function validatedText(
+  call: OpenCall,
+  output: Schema,
+  returned: unknown,
+  resultBytes: number,
+  share: Share,
+): Promise<Handled> {
   const { name } = call.tool;
   // What is too large anyway is not for a schema to walk.
-  const returnedText = isLarge(returned) ? await resultText(returned, resultBytes) : undefined;
-  if (returnedText?.type === "too_large") return handledText(call, returned, returnedText, resultBytes);
+  const returnedText = isLarge(returned) ? await resultText(returned, resultBytes, share) : undefined;
+  if (returnedText?.type === "too_large" || returnedText?.type === "spent")
+    return handledText(call, returned, returnedText, resultBytes);
   let validated: Validated;
   try {
-    validated = await validate(output, returned);
+    validated = await share.lane.run(() => validate(output, returned));
   } catch (error) {
     return failed(sentences.outputInvalid(name), error);
   }
   if (!validated.ok) return failed(sentences.outputInvalid(name), new Error(issuesText(validated.issues)));
-  return handledText(call, validated.value, await resultText(validated.value, resultBytes), resultBytes);
+  return handledText(call, validated.value, await resultText(validated.value, resultBytes, share), resultBytes);
 }
 
-function handledText({ tool, request }: OpenCall, value: unknown, encoded: ResultText, resultBytes: number): Handled {
+function handledText({ tool, identity }: OpenCall, value: unknown, encoded: ResultText, resultBytes: number): Handled {
   switch (encoded.type) {
     case "not_json":
-      return failed(sentences.handlerFailed(tool.name, request.callId, undefined), encoded.cause);
+      return failed(sentences.handlerFailed(tool.name, identity.callId, undefined), encoded.cause);
     case "too_large":
       return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
+    case "spent":
+      return { ...failed(sentences.budgetSpent(tool.name, encoded.overdraft)), overdraft: encoded.overdraft };
     case "text":
       return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, result: resultType(value) };
   }

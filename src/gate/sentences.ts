@@ -1,6 +1,7 @@
 import { jsonSchemaOf } from "../tools/define-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import { typeText } from "../tools/type-text.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
 import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./budget.ts";
 
@@ -9,13 +10,24 @@ import type { Overdraft } from "./budget.ts";
  * sentence says what was wrong and what to do next, and nothing that only the host should know.
  */
 
+/** Most bytes of what a caller is told, and a line that says how much was left out. */
+const MESSAGE_BYTES = 4096;
+/** Most bytes of an input's faults. The tool's type stands after them. */
+const REASON_BYTES = 2048;
+/** Most characters of a name that is quoted. No tool's name is longer. */
+const NAME_LENGTH = 256;
+
 function answer(code: RefusalCode | FailureCode, tool: string, message: string): Answer & { readonly ok: false } {
-  return { ok: false, code, tool, message };
+  return { ok: false, code, tool: shortName(tool), message: cutMiddle(message, MESSAGE_BYTES) };
+}
+
+function shortName(name: string): string {
+  return name.length <= NAME_LENGTH ? name : `${name.slice(0, NAME_LENGTH)}…`;
 }
 
 export function toolUnknown(name: string, nearestNames: readonly string[]) {
   const meant = nearestNames.length === 0 ? "" : ` Did you mean ${nearestNames.join(" or ")}?`;
-  return answer("tool_unknown", name, `There is no tool ${JSON.stringify(name)}.${meant}`);
+  return answer("tool_unknown", name, `There is no tool ${JSON.stringify(shortName(name))}.${meant}`);
 }
 
 export function callerNotAllowed(tool: Tool) {
@@ -45,13 +57,23 @@ export function budgetSpent(tool: string, { limit, allowed, seen }: Overdraft) {
         tool,
         `Inputs and results of this execution may have ${allowed} bytes in all (limit totalBytes), and ${tool} would make it ${seen}. Return what there is, or ask tools for less.`,
       );
+    case "heldBytes":
+      return answer(
+        "budget_spent",
+        tool,
+        `All executions of this runtime hold so much in memory that this one may have ${allowed} bytes now (the runtime's heldBytes), and ${tool} would make it ${seen}. Make fewer calls at once, ask tools for less, or try again later.`,
+      );
   }
 }
 
 export function inputInvalid(tool: Tool, reason: string) {
   const type = typeText(jsonSchemaOf(tool.name, "input", tool.input), { descriptionLength: 0, depth: 3 });
   const expected = type.length > 400 ? "" : ` It takes ${type}.`;
-  return answer("input_invalid", tool.name, `The input of ${tool.name} does not fit: ${reason}.${expected}`);
+  return answer(
+    "input_invalid",
+    tool.name,
+    `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}.${expected}`,
+  );
 }
 
 export function approvalDenied(tool: string) {

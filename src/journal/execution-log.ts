@@ -26,7 +26,7 @@ export class ExecutionLog {
 
   /** Resolves when these records, and all before them, are in the journal. */
   append(...records: readonly JournalRecord[]): Promise<void> {
-    this.#batch.push(...records);
+    for (const record of records) this.#batch.push(record);
     this.#next ??= this.#afterUnderWay();
     return this.#next;
   }

@@ -62,7 +62,7 @@ export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJou
         );
       }
       const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
-      entry.records.push(...records);
+      for (const record of records) entry.records.push(record);
       entry.length += length;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) entry.ended = true;

@@ -1,6 +1,5 @@
 import { AnthropicStream, type AnthropicReply, readMessage } from "./anthropic-reply.ts";
 import { namesOf, toolsFor } from "./anthropic-request.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
 import { CallIds, UniqueIds } from "./call-ids.ts";
 import { fieldOf, type Fields, textOf } from "./fields.ts";
 import type {
@@ -18,6 +17,7 @@ import type {
 import { sourceOf } from "./program-input.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
 import { loadSdk, type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
+import { NO_TIMEOUT_MS, ProviderRequests } from "./provider-requests.ts";
 import { labelledText } from "./result-text.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -40,17 +40,18 @@ export function anthropic(options: ProviderOptions): Model {
       const names = namesOf(opening);
       const tools = toolsFor(opening, names);
       const { default: Anthropic } = await loadSdk("@anthropic-ai/sdk", () => import("@anthropic-ai/sdk"));
+      const requests = new ProviderRequests(resolved);
       const client = new Anthropic({
         apiKey: resolved.apiKey,
         // What the environment has for other services is not for this conversation.
         authToken: null,
         baseURL: resolved.baseUrl?.replace(/\/+(v1\/*)?$/, "") ?? "https://api.anthropic.com",
-        maxRetries: resolved.retries,
-        timeout: resolved.timeoutMs,
-        fetch: boundedFetch(resolved),
+        maxRetries: 0,
+        timeout: NO_TIMEOUT_MS,
+        fetch: requests.fetch,
         logLevel: "off",
       });
-      return new AnthropicConversation(client, resolved, opening, names, tools);
+      return new AnthropicConversation(client, resolved, requests, opening, names, tools);
     },
   };
 }
@@ -79,13 +80,20 @@ class AnthropicConversation implements Conversation {
   #open: readonly OpenCall[] = [];
   #container: string | undefined;
 
-  constructor(client: Client, options: ResolvedOptions, opening: Opening, names: ToolNames, tools: readonly Fields[]) {
+  constructor(
+    client: Client,
+    options: ResolvedOptions,
+    requests: ProviderRequests,
+    opening: Opening,
+    names: ToolNames,
+    tools: readonly Fields[],
+  ) {
     this.#client = client;
     this.#options = options;
     this.#opening = opening;
     this.#names = names;
     this.#tools = tools;
-    this.#about = { provider: "Anthropic", keyVariable: KEY_VARIABLE, key: options.apiKey };
+    this.#about = { provider: "Anthropic", keyVariable: KEY_VARIABLE, key: options.apiKey, requests };
   }
 
   say(text: string): void {
@@ -128,7 +136,7 @@ class AnthropicConversation implements Conversation {
     { signal, mostTokens, onText }: TurnRequest,
     stream: AnthropicStream,
   ): Promise<AnthropicReply | undefined> {
-    const { model, maxOutputTokens, timeoutMs } = this.#options;
+    const { model, maxOutputTokens } = this.#options;
     const params = {
       model,
       max_tokens: Math.max(1, Math.min(maxOutputTokens, mostTokens)),
@@ -140,7 +148,6 @@ class AnthropicConversation implements Conversation {
     if (!this.#options.stream) {
       const message = await this.#client.messages.create({ ...params, stream: false } as unknown as Params, {
         signal,
-        timeout: timeoutMs,
       });
       const reply = readMessage(message);
       onText(reply ? wordsOf(reply.content) : "");
@@ -148,7 +155,6 @@ class AnthropicConversation implements Conversation {
     }
     const events = await this.#client.messages.create({ ...params, stream: true } as unknown as Params, {
       signal,
-      timeout: timeoutMs,
     });
     for await (const event of events as AsyncIterable<unknown>) stream.take(event);
     return stream.reply;

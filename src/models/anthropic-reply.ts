@@ -33,9 +33,10 @@ export function readMessage(message: unknown): AnthropicReply | undefined {
 export class AnthropicStream {
   readonly #blocks = new Map<number, Record<string, unknown>>();
   readonly #stopped = new Set<number>();
+  readonly #citations = new Map<unknown, unknown[]>();
   readonly #inputTexts = new Map<number, string>();
   #usage: Record<string, unknown> = {};
-  #delta: Fields = {};
+  readonly #delta: Record<string, unknown> = {};
   #container: AnthropicReply["container"];
   #isOver = false;
   readonly #onText: (text: string) => void;
@@ -56,7 +57,8 @@ export class AnthropicStream {
         const block = fieldOf(event, "content_block");
         const place = indexOf(event);
         if (this.#blocks.has(place)) throw new SyntaxError(`Two blocks of the reply have the place ${place}.`);
-        if (isFields(block)) this.#blocks.set(place, { ...block });
+        if (!isFields(block)) throw new SyntaxError("A block of the reply is no object.");
+        this.#blocks.set(place, { ...block });
         break;
       }
       case "content_block_delta":
@@ -67,7 +69,8 @@ export class AnthropicStream {
         break;
       case "message_delta": {
         const delta = fieldOf(event, "delta");
-        if (isFields(delta)) this.#delta = { ...this.#delta, ...delta };
+        for (const name of ["stop_reason", "stop_details"])
+          if (isFields(delta) && Object.hasOwn(delta, name)) this.#delta[name] = delta[name];
         this.#container = containerOf(delta) ?? this.#container;
         this.#count(fieldOf(event, "usage"));
         break;
@@ -100,7 +103,8 @@ export class AnthropicStream {
 
   #extend(place: number, delta: unknown): void {
     const block = this.#blocks.get(place);
-    if (!block || this.#stopped.has(place)) return;
+    if (!block || this.#stopped.has(place))
+      throw new SyntaxError(`A part of the reply belongs to no block that is under way, at the place ${place}.`);
     const append = (field: string, text = "") => {
       block[field] = (textOf(block, field) ?? "") + text;
     };
@@ -119,14 +123,26 @@ export class AnthropicStream {
         append("signature", textOf(delta, "signature"));
         break;
       case "citations_delta":
-        block.citations = [...listOf(block, "citations"), fieldOf(delta, "citation")];
+        this.#citationsOf(block).push(fieldOf(delta, "citation"));
         break;
       default:
     }
   }
 
+  /** Its own list, made once: copied for each of them it would take time that grows with their square. */
+  #citationsOf(block: Record<string, unknown>): unknown[] {
+    const known = this.#citations.get(block);
+    if (known) return known;
+    const citations = [...listOf(block, "citations")];
+    this.#citations.set(block, citations);
+    block.citations = citations;
+    return citations;
+  }
+
   /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
   #stop(place: number): void {
+    if (this.#stopped.has(place)) return;
+    if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
     this.#stopped.add(place);
     const block = this.#blocks.get(place);
     const text = this.#inputTexts.get(place);
@@ -150,8 +166,12 @@ function isKnown(entry: readonly [number, string | undefined]): entry is readonl
   return entry[1] !== undefined;
 }
 
+/** The place of a block. Without one it cannot be told whose input a part is. */
 function indexOf(event: unknown): number {
-  return countOf(event, "index");
+  const index = fieldOf(event, "index");
+  if (!Number.isSafeInteger(index))
+    throw new SyntaxError("A part of the reply does not say which block it belongs to.");
+  return index as number;
 }
 
 function parsed(text: string): unknown {

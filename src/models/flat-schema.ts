@@ -16,6 +16,8 @@ const WORDS = [
   "maxLength",
   "pattern",
 ];
+/** Types that JSON has, and integers. */
+const TYPES = 7;
 /** Parts that one schema may come to: references can make a small schema stand for an enormous one. */
 const MOST_PARTS = 2000;
 
@@ -44,20 +46,22 @@ class Flattener {
     );
     if ("const" in schema) flat.enum = [schema.const];
     if (typeof schema.type === "string") flat.type = schema.type;
-    const types = Array.isArray(schema.type) ? schema.type.map((type: unknown) => ({ ...schema, type })) : undefined;
+    const types = Array.isArray(schema.type)
+      ? [...new Set(schema.type)].slice(0, TYPES).map((type: unknown) => ({ ...schema, type }))
+      : undefined;
     const alternatives = schema.anyOf ?? schema.oneOf ?? types;
     if (Array.isArray(alternatives)) flat.anyOf = alternatives.map((one) => this.flatten(one, following));
     if (schema.items !== undefined) flat.items = this.flatten(schema.items, following);
-    if (isFields(schema.properties))
+    // An object with more fields than there is room for is any object.
+    if (isFields(schema.properties) && this.#parts + Object.keys(schema.properties).length > MOST_PARTS)
+      delete flat.required;
+    else if (isFields(schema.properties))
       flat.properties = Object.fromEntries(
         Object.entries(schema.properties).map(([name, property]) => [name, this.flatten(property, following)]),
       );
     // A schema of all at once is one that has the words of each.
     const all = Array.isArray(schema.allOf) ? schema.allOf.map((one) => this.flatten(one, following)) : [];
-    return all.reduce<Fields>(
-      (joined, one) => join(joined, one),
-      types ? only(flat, "description", "title", "anyOf") : flat,
-    );
+    return join([types ? only(flat, "description", "title", "anyOf") : flat, ...all]);
   }
 
   #follow(schema: Fields, reference: string, following: readonly string[]): Fields {
@@ -72,11 +76,16 @@ function only(fields: Fields, ...names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
 }
 
-function join(one: Fields, other: Fields): Fields {
-  const properties =
-    isFields(one.properties) || isFields(other.properties)
-      ? { properties: { ...(one.properties as Fields), ...(other.properties as Fields) } }
-      : {};
-  const lists = [one.required, other.required].filter((list) => Array.isArray(list)).flat();
-  return { ...one, ...other, ...properties, ...(lists.length > 0 ? { required: [...new Set(lists)] } : {}) };
+/** The words of all, of which the last count; fields and what is required are those of any. */
+function join(all: readonly Fields[]): Fields {
+  const words = Object.fromEntries(all.flatMap((one) => Object.entries(one)));
+  const properties = all
+    .filter((one) => isFields(one.properties))
+    .flatMap((one) => Object.entries(one.properties as Fields));
+  const required = all.flatMap((one) => (Array.isArray(one.required) ? (one.required as unknown[]) : []));
+  return {
+    ...words,
+    ...(all.some((one) => isFields(one.properties)) ? { properties: Object.fromEntries(properties) } : {}),
+    ...(required.length > 0 ? { required: all.length > 1 ? [...new Set(required)] : required } : {}),
+  };
 }

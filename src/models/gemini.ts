@@ -1,4 +1,3 @@
-import { boundedFetch } from "./bounded-fetch.ts";
 import { CallIds } from "./call-ids.ts";
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
 import { flatSchema } from "./flat-schema.ts";
@@ -17,12 +16,11 @@ import type {
 import { PROGRAM_SCHEMA, sourceOf } from "./program-input.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
 import { loadSdk, type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
+import { ProviderRequests } from "./provider-requests.ts";
 import { provenanceText } from "./result-text.ts";
 import { ToolNames } from "./tool-names.ts";
 
 const KEY_VARIABLE = "GEMINI_API_KEY";
-/** Time before a request is repeated the first time, in seconds. */
-const RETRY_SECONDS = 0.5;
 
 type Client = InstanceType<(typeof import("@google/genai"))["GoogleGenAI"]>;
 type Params = Parameters<Client["models"]["generateContent"]>[0];
@@ -35,6 +33,7 @@ export function gemini(options: ProviderOptions): Model {
     hostsPrograms: false,
     async converse(opening) {
       const { GoogleGenAI } = await loadSdk("@google/genai", () => import("@google/genai"));
+      const requests = new ProviderRequests(resolved);
       const client = new GoogleGenAI({
         apiKey: resolved.apiKey,
         // What the environment has for other services is not for this conversation.
@@ -42,12 +41,10 @@ export function gemini(options: ProviderOptions): Model {
         httpOptions: {
           baseUrl: (resolved.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),
           apiVersion: "v1beta",
-          // Without these it repeats nothing.
-          retryOptions: { attempts: resolved.retries + 1, initialDelay: RETRY_SECONDS },
-          fetch: boundedFetch(resolved),
+          fetch: requests.fetch,
         },
       });
-      return new GeminiConversation(client, resolved, opening);
+      return new GeminiConversation(client, resolved, requests, opening);
     },
   };
 }
@@ -73,7 +70,12 @@ class GeminiConversation implements Conversation {
   #next: Fields[] = [];
   #open: readonly { readonly id: string; readonly functionCall: Fields }[] = [];
 
-  constructor(client: Client, options: ResolvedOptions, { instructions, tools, runProgram }: Opening) {
+  constructor(
+    client: Client,
+    options: ResolvedOptions,
+    requests: ProviderRequests,
+    { instructions, tools, runProgram }: Opening,
+  ) {
     this.#client = client;
     this.#options = options;
     this.#instructions = instructions;
@@ -90,7 +92,7 @@ class GeminiConversation implements Conversation {
         parametersJsonSchema: flatSchema(input),
       })),
     ];
-    this.#about = { provider: "Gemini", keyVariable: KEY_VARIABLE, key: options.apiKey };
+    this.#about = { provider: "Gemini", keyVariable: KEY_VARIABLE, key: options.apiKey, requests };
   }
 
   say(text: string): void {
@@ -154,6 +156,9 @@ class GeminiConversation implements Conversation {
       return { type: "failed", failure: failure(code, this.#about, finishReason ?? ""), usage };
     }
     if (parts.length > 0) this.#contents.push({ role: "model", parts });
+    // It is not asked to send calls in pieces, and nothing here puts them together.
+    if (parts.some(({ functionCall }) => isFields(functionCall) && isPiece(functionCall)))
+      return { type: "failed", failure: failure("reply_invalid", this.#about, "It holds a part of a call."), usage };
     const calls = end.type === "answered" ? this.#callsOf(parts) : [];
     return turnOf(wordsOf(parts), calls, calls.length > 0 ? { type: "called" } : end, usage);
   }
@@ -178,7 +183,8 @@ class GeminiConversation implements Conversation {
 function responsePart(functionCall: Fields, result: CallResult): Fields {
   const { text, isJson, isError } = result;
   const id = textOf(functionCall, "id");
-  const output: unknown = isJson ? JSON.parse(text) : text;
+  const value: unknown = isJson ? JSON.parse(text) : text;
+  const output = isWithin(value, DEEPEST) ? value : text;
   return {
     functionResponse: {
       ...(id === undefined ? {} : { id }),
@@ -186,6 +192,14 @@ function responsePart(functionCall: Fields, result: CallResult): Fields {
       response: { from: provenanceText(result), ...(isError ? { error: text } : { output }) },
     },
   };
+}
+
+/** Levels of a value that the provider is sent as a value: what it parses with stops at a hundred, the request included. */
+const DEEPEST = 50;
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((child) => isWithin(child, levels - 1));
 }
 
 function turnOf(text: string, calls: readonly ModelCall[], end: TurnEnd, usage: ModelUsage): TurnReply {
@@ -213,7 +227,7 @@ function endOf(finishReason: string | undefined): TurnEnd | undefined {
 
 function joined(chunks: readonly unknown[]): GeminiReply {
   const last = (read: (chunk: unknown) => unknown) => chunks.map(read).findLast((value) => value !== undefined);
-  const finishReason = last((chunk) => textOf(listOf(chunk, "candidates")[0], "finishReason"));
+  const finishReason = last((chunk) => textOf(candidateOf(chunk), "finishReason"));
   const blockReason = last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason"));
   return {
     parts: chunks.flatMap(partsOf),
@@ -223,8 +237,17 @@ function joined(chunks: readonly unknown[]): GeminiReply {
   };
 }
 
+function isPiece(functionCall: Fields): boolean {
+  return functionCall.willContinue === true || listOf(functionCall, "partialArgs").length > 0;
+}
+
+/** The one candidate that was asked for: what a server says of others belongs to other replies. */
+function candidateOf(chunk: unknown): unknown {
+  return listOf(chunk, "candidates").find((candidate) => (fieldOf(candidate, "index") ?? 0) === 0);
+}
+
 function partsOf(chunk: unknown): readonly Fields[] {
-  return listOf(fieldOf(listOf(chunk, "candidates")[0], "content"), "parts").filter(isFields);
+  return listOf(fieldOf(candidateOf(chunk), "content"), "parts").filter(isFields);
 }
 
 function wordsOf(parts: readonly Fields[]): string {

@@ -10,7 +10,7 @@ export interface ChatReply {
 
 /** Reads a completion that came in one piece; undefined where it is none. */
 export function readCompletion(completion: unknown): ChatReply | undefined {
-  const [choice] = listOf(completion, "choices");
+  const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
   if (!isFields(message)) return undefined;
   return { message, finishReason: textOf(choice, "finish_reason"), usage: usageOf(fieldOf(completion, "usage")) };
@@ -19,10 +19,25 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
 /** Fields of a fragment that are put together in a way of their own. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
 
-/** Puts a streamed completion together. Servers that speak this protocol differ: what they leave out is done without. */
+/** A call under way. */
+interface OpenCall {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  text: string;
+  readonly fields: Record<string, unknown>;
+}
+
+/**
+ * Puts a streamed completion together. Servers that speak this protocol differ: what they leave out is done without,
+ * as long as it is certain to which call a fragment belongs. Throws a `SyntaxError` where it is not: a call must never
+ * be made with another one's input.
+ */
 export class ChatStream {
-  readonly #calls: Record<string, unknown>[] = [];
-  readonly #byIndex = new Map<number, Record<string, unknown>>();
+  readonly #calls: OpenCall[] = [];
+  readonly #byIndex = new Map<number | undefined, OpenCall[]>();
+  readonly #byId = new Map<string, OpenCall[]>();
+  readonly #byBoth = new Map<string, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   readonly #onText: (text: string) => void;
   #finishReason: string | undefined;
@@ -34,7 +49,7 @@ export class ChatStream {
 
   take(chunk: unknown): void {
     if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
-    const [choice] = listOf(chunk, "choices");
+    const choice = firstChoice(chunk);
     this.#finishReason = textOf(choice, "finish_reason") ?? this.#finishReason;
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
@@ -47,34 +62,102 @@ export class ChatStream {
 
   get reply(): ChatReply | undefined {
     if (this.#finishReason === undefined) return undefined;
-    const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls };
+    if (this.#calls.some(({ name }) => name === "")) throw new SyntaxError("A call of the reply has no name.");
+    const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls.map(written) };
     return { message: { ...this.#message, ...calls }, finishReason: this.#finishReason, usage: usageOf(this.#usage) };
   }
 
   #takeFragment(fragment: unknown): void {
-    if (!isFields(fragment)) return;
-    const call = this.#callOf(fragment);
-    const id = textOf(fragment, "id");
-    // Some servers repeat the field, empty, in later fragments.
-    if (id !== undefined && id !== "" && call.id === undefined) call.id = id;
-    call.type ??= textOf(fragment, "type") ?? "function";
-    const { name, arguments: text } = call.function as { readonly name: string; readonly arguments: string };
+    if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
     const part = fieldOf(fragment, "function");
-    call.function = { name: name || (textOf(part, "name") ?? ""), arguments: text + (textOf(part, "arguments") ?? "") };
-    for (const [field, value] of Object.entries(fragment)) if (!CALL_FIELDS.has(field)) extend(call, field, value);
+    const [name, text] = [textOf(part, "name") ?? "", textOf(part, "arguments") ?? ""];
+    const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
+    const call = this.#callOf(fragment, name);
+    if (!call && (text !== "" || own.length > 0))
+      throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
+    if (!call) return;
+    call.name ||= name;
+    call.text += text;
+    call.fields.type ??= textOf(fragment, "type");
+    for (const [field, value] of own) extend(call.fields, field, value);
   }
 
-  /** The call that a fragment belongs to: by its index, or where a server gives none, the one before until an id begins another. */
-  #callOf(fragment: Fields): Record<string, unknown> {
-    const index = typeof fragment.index === "number" ? fragment.index : undefined;
-    const known =
-      index === undefined ? (textOf(fragment, "id") ? undefined : this.#calls.at(-1)) : this.#byIndex.get(index);
-    if (known) return known;
-    const call = { function: { name: "", arguments: "" } };
+  /** The call that a fragment begins, by its name, or goes on with; undefined where there could be several. */
+  #callOf(fragment: Fields, name: string): OpenCall | undefined {
+    const index = indexOf(fragment);
+    // Some servers repeat the field, empty, in later fragments.
+    const id = textOf(fragment, "id") ?? "";
+    const [first] = this.#calls;
+    if (index !== undefined) this.#checkIndexed(index);
+    const known = this.#known(index, id);
+    const [only] = known;
+    if (only && known.length === 1 && (name === "" || only.name === "")) return this.#withId(only, id);
+    if (name === "") return known.length === 0 && !this.#byIndex.has(index) ? this.#begin(index, id) : undefined;
+    const isNew = this.#byIndex.has(index) ? id !== "" && !this.#byId.has(id) : index !== undefined || !first;
+    if (!isNew) throw new SyntaxError("Two calls of the reply cannot be told apart.");
+    return this.#begin(index, id);
+  }
+
+  /** The calls that a fragment may belong to. One that has no id yet may get it later. */
+  #known(index: number | undefined, id: string): readonly OpenCall[] {
+    if (index === undefined) return id === "" ? this.#calls : (this.#byId.get(id) ?? []);
+    const here = this.#byIndex.get(index) ?? [];
+    if (id === "") return here;
+    if (here.length === 1 && here[0]?.id === "") return here;
+    const call = this.#byBoth.get(`${index} ${id}`);
+    return call ? [call] : [];
+  }
+
+  #begin(index: number | undefined, id: string): OpenCall {
+    this.#checkIndexed(index);
+    const call: OpenCall = { index, id: "", name: "", text: "", fields: {} };
     this.#calls.push(call);
-    if (index !== undefined) this.#byIndex.set(index, call);
+    appendTo(this.#byIndex, index, call);
+    return this.#withId(call, id);
+  }
+
+  /** By an index that only some calls have they cannot be told apart. */
+  #checkIndexed(index: number | undefined): void {
+    const [first] = this.#calls;
+    if (first && (first.index === undefined) !== (index === undefined))
+      throw new SyntaxError("Some calls of the reply have an index, and others have none.");
+  }
+
+  #withId(call: OpenCall, id: string): OpenCall {
+    if (call.id !== "" || id === "") return call;
+    call.id = id;
+    appendTo(this.#byId, id, call);
+    this.#byBoth.set(`${call.index} ${id}`, call);
     return call;
   }
+}
+
+function written({ id, name, text, fields }: OpenCall): Fields {
+  return {
+    ...(id === "" ? {} : { id }),
+    ...fields,
+    type: fields.type ?? "function",
+    function: { name, arguments: text },
+  };
+}
+
+/** The place of a call; undefined where the server gives none. */
+function indexOf(fragment: Fields): number | undefined {
+  const index = fieldOf(fragment, "index") ?? undefined;
+  if (index !== undefined && (!Number.isSafeInteger(index) || (index as number) < 0))
+    throw new SyntaxError("The index of a call is no place.");
+  return index as number | undefined;
+}
+
+/** The one choice that was asked for: what a server says of others belongs to other replies. */
+function firstChoice(completion: unknown): unknown {
+  return listOf(completion, "choices").find((choice) => (fieldOf(choice, "index") ?? 0) === 0);
+}
+
+function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }
 
 /** Texts grow; of everything else the latest counts. */

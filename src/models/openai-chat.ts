@@ -17,6 +17,7 @@ import { OPENAI_KEY, openAiClient, type OpenAiClient } from "./openai-client.ts"
 import { PROGRAM_SCHEMA, sourceOf } from "./program-input.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
 import { type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
+import { ProviderRequests } from "./provider-requests.ts";
 import { labelledText } from "./result-text.ts";
 import { ToolNames } from "./tool-names.ts";
 
@@ -28,7 +29,10 @@ export function openaiChat(options: ProviderOptions): Model {
   return {
     name: `openai-chat:${resolved.model}`,
     hostsPrograms: false,
-    converse: async (opening) => new ChatConversation(await openAiClient(resolved), resolved, opening),
+    async converse(opening) {
+      const requests = new ProviderRequests(resolved);
+      return new ChatConversation(await openAiClient(resolved, requests), resolved, requests, opening);
+    },
   };
 }
 
@@ -47,7 +51,12 @@ class ChatConversation implements Conversation {
   #said: string[] = [];
   #open: readonly { readonly id: string; readonly toolCallId: string }[] = [];
 
-  constructor(client: OpenAiClient, options: ResolvedOptions, { instructions, tools, runProgram }: Opening) {
+  constructor(
+    client: OpenAiClient,
+    options: ResolvedOptions,
+    requests: ProviderRequests,
+    { instructions, tools, runProgram }: Opening,
+  ) {
     this.#client = client;
     this.#options = options;
     this.#runProgram = runProgram;
@@ -60,7 +69,7 @@ class ChatConversation implements Conversation {
       ...tools.map((tool) => declareFunction(tool, this.#names.given(tool.name))),
     ];
     this.#messages = [{ role: "system", content: instructions }];
-    this.#about = { provider: "OpenAI", keyVariable: OPENAI_KEY, key: options.apiKey };
+    this.#about = { provider: "OpenAI", keyVariable: OPENAI_KEY, key: options.apiKey, requests };
   }
 
   say(text: string): void {
@@ -77,7 +86,7 @@ class ChatConversation implements Conversation {
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
-    this.#messages.push(...this.#said.map((content) => ({ role: "user", content })));
+    for (const content of this.#said) this.#messages.push({ role: "user", content });
     this.#said = [];
     try {
       const reply = await this.#send(request);
@@ -90,7 +99,7 @@ class ChatConversation implements Conversation {
   }
 
   async #send({ signal, mostTokens, onText }: TurnRequest): Promise<ChatReply | undefined> {
-    const { model, baseUrl, maxOutputTokens, timeoutMs, stream } = this.#options;
+    const { model, baseUrl, maxOutputTokens, stream } = this.#options;
     const most = Math.max(1, Math.min(maxOutputTokens, mostTokens));
     const params = {
       model,
@@ -101,7 +110,7 @@ class ChatConversation implements Conversation {
       stream,
       ...(stream ? { stream_options: { include_usage: true } } : {}),
     } as unknown as Params;
-    const given: unknown = await this.#client.chat.completions.create(params, { signal, timeout: timeoutMs });
+    const given: unknown = await this.#client.chat.completions.create(params, { signal });
     if (!stream) {
       const reply = readCompletion(given);
       onText(wordsOf(reply?.message));

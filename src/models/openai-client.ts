@@ -1,13 +1,15 @@
-import { boundedFetch } from "./bounded-fetch.ts";
 import { loadSdk, type ResolvedOptions } from "./provider-options.ts";
+import { NO_TIMEOUT_MS, type ProviderRequests } from "./provider-requests.ts";
 
 export const OPENAI_KEY = "OPENAI_API_KEY";
 
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
 /** The official client, told what it would otherwise take from the environment, but for headers of all its requests. */
-export async function openAiClient(options: ResolvedOptions): Promise<OpenAiClient> {
-  const { apiKey, baseUrl, retries, timeoutMs } = options;
+export async function openAiClient(
+  { apiKey, baseUrl }: ResolvedOptions,
+  { fetch }: ProviderRequests,
+): Promise<OpenAiClient> {
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
   return new OpenAI({
     apiKey,
@@ -15,9 +17,9 @@ export async function openAiClient(options: ResolvedOptions): Promise<OpenAiClie
     organization: null,
     project: null,
     baseURL: versioned(baseUrl ?? "https://api.openai.com"),
-    maxRetries: retries,
-    timeout: timeoutMs,
-    fetch: boundedFetch(options),
+    maxRetries: 0,
+    timeout: NO_TIMEOUT_MS,
+    fetch,
     logLevel: "off",
   });
 }

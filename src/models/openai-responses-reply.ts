@@ -48,9 +48,9 @@ export class ResponsesStream {
 
   take(event: unknown): void {
     const type = textOf(event, "type") ?? "";
-    const place = countOf(event, "output_index");
-    if (type === "response.output_item.added") this.#added.add(place);
+    if (type === "response.output_item.added") this.#added.add(placeOf(event));
     else if (type === "response.output_item.done") {
+      const place = placeOf(event);
       if (this.#done.has(place)) throw new SyntaxError(`Two items of the reply have the place ${place}.`);
       this.#done.set(place, fieldOf(event, "item"));
     } else if (type === "response.output_text.delta") this.#onText(textOf(event, "delta") ?? "");
@@ -68,4 +68,11 @@ export class ResponsesStream {
     // Of one that is incomplete, what was not done is what it was cut off in.
     return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
   }
+}
+
+/** The place of an item. Without one it cannot be told which item is done. */
+function placeOf(event: unknown): number {
+  const place = fieldOf(event, "output_index");
+  if (!Number.isSafeInteger(place)) throw new SyntaxError("An item of the reply does not say which place it has.");
+  return place as number;
 }

@@ -16,6 +16,7 @@ import { OPENAI_KEY, openAiClient, type OpenAiClient } from "./openai-client.ts"
 import { readResponse, type ResponsesReply, ResponsesStream } from "./openai-responses-reply.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
 import { type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
+import { ProviderRequests } from "./provider-requests.ts";
 import { labelledText } from "./result-text.ts";
 import { strictSchema, withoutNulls } from "./strict-schema.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -35,8 +36,11 @@ export function openai({ strict = false, store = false, ...options }: OpenAiOpti
   return {
     name: `openai:${resolved.model}`,
     hostsPrograms: true,
-    converse: async (opening) =>
-      new ResponsesConversation(await openAiClient(resolved), { ...resolved, strict, store }, opening),
+    async converse(opening) {
+      const requests = new ProviderRequests(resolved);
+      const client = await openAiClient(resolved, requests);
+      return new ResponsesConversation(client, { ...resolved, strict, store }, requests, opening);
+    },
   };
 }
 
@@ -69,7 +73,7 @@ class ResponsesConversation implements Conversation {
   #open: readonly OpenCall[] = [];
   #previous: string | undefined;
 
-  constructor(client: OpenAiClient, options: ResponsesOptions, opening: Opening) {
+  constructor(client: OpenAiClient, options: ResponsesOptions, requests: ProviderRequests, opening: Opening) {
     this.#client = client;
     this.#options = options;
     this.#opening = opening;
@@ -78,7 +82,7 @@ class ResponsesConversation implements Conversation {
       opening.runProgram ? [opening.runProgram.name] : [],
     );
     this.#tools = this.#declareAll();
-    this.#about = { provider: "OpenAI", keyVariable: OPENAI_KEY, key: options.apiKey };
+    this.#about = { provider: "OpenAI", keyVariable: OPENAI_KEY, key: options.apiKey, requests };
   }
 
   say(text: string): void {
@@ -98,7 +102,7 @@ class ResponsesConversation implements Conversation {
 
   async turn(request: TurnRequest): Promise<TurnReply> {
     if (this.#openPrograms.size === 0) {
-      this.#input.push(...this.#said.map((content) => ({ role: "user", content })));
+      for (const content of this.#said) this.#input.push({ role: "user", content });
       this.#said = [];
     }
     try {
@@ -110,7 +114,7 @@ class ResponsesConversation implements Conversation {
   }
 
   async #send({ signal, mostTokens, onText }: TurnRequest): Promise<ResponsesReply | undefined> {
-    const { model, maxOutputTokens, timeoutMs, store, stream } = this.#options;
+    const { model, maxOutputTokens, store, stream } = this.#options;
     const params = {
       model,
       instructions: this.#opening.instructions,
@@ -123,7 +127,7 @@ class ResponsesConversation implements Conversation {
       ...(this.#previous === undefined ? {} : { previous_response_id: this.#previous }),
       stream,
     } as unknown as Params;
-    const given: unknown = await this.#client.responses.create(params, { signal, timeout: timeoutMs });
+    const given: unknown = await this.#client.responses.create(params, { signal });
     if (!stream) {
       const reply = readResponse(given);
       onText(reply ? wordsOf(reply.items) : "");
@@ -150,7 +154,7 @@ class ResponsesConversation implements Conversation {
     if (this.#options.store) {
       this.#input = [];
       this.#previous = reply.id;
-    } else this.#input.push(...items.map((item) => without(item, "created_by")));
+    } else for (const item of items) this.#input.push(without(item, "created_by"));
     const hosted = items.flatMap((item) => this.#newsOf(item));
     const calls = end.type === "cut_off" || end.type === "refused" ? [] : this.#callsOf(items);
     const text = wordsOf(items);

@@ -4,12 +4,17 @@ import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnReply } from
 /** What of a provider's own words is passed on, in characters. */
 const DETAIL_LENGTH = 300;
 
+/** What is read of an error's message, in characters: it may hold a whole reply. */
+const MESSAGE_LENGTH = 64 * 1024;
+
 /** Who failed, and what must not be repeated of it. */
 export interface FailedProvider {
   /** Like `Anthropic`. */
   readonly provider: string;
   readonly keyVariable: string;
   readonly key: string | undefined;
+  /** How often the request was sent. */
+  readonly requests: { readonly attempts: number };
 }
 
 /** What came of a request that threw: the three SDKs throw alike, but none of it can be relied on. */
@@ -24,28 +29,28 @@ export function failedReply(error: unknown, signal: AbortSignal, about: FailedPr
 /** A failure that is told apart by the adapter itself. */
 export function failure(
   code: ProviderFailureCode,
-  { provider, keyVariable, key }: FailedProvider,
+  { provider, keyVariable, key, requests }: FailedProvider,
   detail: string,
   status?: number,
 ): ProviderFailure {
   // The key goes first: cut, or with a line break taken out of it, it would no longer be found.
   const shown = oneLine(withoutKey(detail, key));
-  const known = status === undefined ? {} : { status };
-  return {
-    code,
-    message: `${SENTENCES[code](provider, keyVariable)}${shown === "" ? "" : ` It says: ${shown}`}`,
-    ...known,
-  };
+  const { attempts } = requests;
+  const message = [
+    SENTENCES[code](provider, keyVariable),
+    ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
+    ...(shown === "" ? [] : [`It says: ${shown}`]),
+  ].join(" ");
+  return { code, message, ...(status === undefined ? {} : { status }) };
 }
 
 const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVariable: string) => string>> = {
   key_refused: (provider, variable) => `${provider} does not take the key: check ${variable}, and what it may do.`,
-  rate_limited: (provider) =>
-    `${provider} takes no more requests for now, also after retries: wait, or ask for a higher limit.`,
-  overloaded: (provider) => `${provider} is overloaded, also after retries: try again later.`,
+  rate_limited: (provider) => `${provider} takes no more requests for now: wait, or ask for a higher limit.`,
+  overloaded: (provider) => `${provider} is overloaded: try again later.`,
   request_refused: (provider) =>
     `${provider} does not take the request: the model's name, a feature it lacks, or the length of the conversation.`,
-  server_failed: (provider) => `${provider} failed, also after retries.`,
+  server_failed: (provider) => `${provider} failed: try again later.`,
   timed_out: (provider) => `${provider} did not answer in time.`,
   unreachable: (provider) => `${provider} cannot be reached.`,
   interrupted: (provider) => `The reply of ${provider} broke off, and nothing of it was done.`,
@@ -88,9 +93,18 @@ function detailOf(error: unknown): string {
   const inner = fieldOf(body, "error") ?? body;
   const words = textOf(inner, "message");
   if (words !== undefined) return words;
-  const message = error instanceof Error ? error.message : "";
-  // Google's SDK puts the body's text into the message.
-  return /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
+  const message = error instanceof Error ? error.message.slice(0, MESSAGE_LENGTH) : "";
+  return messageInBody(message) ?? message;
+}
+
+/** Google's SDK puts the text of the body into the message, after words of its own in a stream. */
+function messageInBody(message: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(message.slice(message.indexOf("{")));
+    return textOf(fieldOf(body, "error"), "message");
+  } catch {
+    return undefined;
+  }
 }
 
 function chainOf(error: unknown): unknown[] {

@@ -12,9 +12,12 @@ export interface ProviderOptions {
   readonly stream?: boolean;
   /** Most tokens of one turn; 16,000 by default. */
   readonly maxOutputTokens?: number;
-  /** How often a request that the provider itself says may be repeated is repeated; 2 by default. */
+  /**
+   * How often a request is repeated that did not get there, or was answered with 408, 409, 429 or 5xx; 2 by default.
+   * `Retry-After` is waited for up to a minute; who asks for longer is not asked again.
+   */
   readonly retries?: number;
-  /** Time for one request, in milliseconds; ten minutes by default. */
+  /** Time for one request each time it is sent, in milliseconds; ten minutes by default. Not repeated after it. */
   readonly timeoutMs?: number;
   /** How requests leave: through a proxy, for instance; the global one by default. */
   readonly fetch?: typeof globalThis.fetch;

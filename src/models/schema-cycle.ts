@@ -1,18 +1,25 @@
 import { type JsonSchema, resolveReference } from "../tools/schema.ts";
 import { isFields } from "./fields.ts";
 
-/** Whether a schema refers to itself, directly or through others. */
+/** Whether a schema refers to itself, directly or through others. Walked without recursion: references can make it as deep as it is large. */
 export function hasCycle(schema: JsonSchema): boolean {
-  return leadsBack(schema, schema, new Set(), new Set());
-}
-
-function leadsBack(root: JsonSchema, part: unknown, above: Set<unknown>, cleared: Set<unknown>): boolean {
-  if (typeof part !== "object" || part === null || cleared.has(part)) return false;
-  if (above.has(part)) return true;
-  above.add(part);
-  const reference = isFields(part) && typeof part.$ref === "string" ? [resolveReference(root, part.$ref)] : [];
-  const found = [...Object.values(part), ...reference].some((child) => leadsBack(root, child, above, cleared));
-  above.delete(part);
-  cleared.add(part);
-  return found;
+  const above = new Set<unknown>();
+  const cleared = new Set<unknown>();
+  const open: { readonly part: unknown; readonly leaves: boolean }[] = [{ part: schema, leaves: false }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { part, leaves } = next;
+    if (leaves) {
+      above.delete(part);
+      cleared.add(part);
+      continue;
+    }
+    if (typeof part !== "object" || part === null || cleared.has(part)) continue;
+    if (above.has(part)) return true;
+    above.add(part);
+    open.push({ part, leaves: true });
+    for (const child of Object.values(part)) open.push({ part: child, leaves: false });
+    if (isFields(part) && typeof part.$ref === "string")
+      open.push({ part: resolveReference(schema, part.$ref), leaves: false });
+  }
+  return false;
 }

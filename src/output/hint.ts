@@ -53,9 +53,9 @@ export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   if (onPromise) return `A call returns a promise: (await ${onPromise[1]}).${onPromise[2]}.`;
   const undefinedPart = /^Cannot read properties of undefined \(reading '(\w+)'\)$/.exec(fault.message)?.[1];
   const path =
-    undefinedPart === undefined
+    undefinedPart === undefined || !fault.excerpt?.includes(undefinedPart)
       ? undefined
-      : new RegExp(`tools\\.((?:\\w+\\.)+${undefinedPart})\\b`).exec(fault.excerpt ?? "")?.[1];
+      : new RegExp(`tools\\.((?:\\w+\\.)+${undefinedPart})\\b`).exec(fault.excerpt)?.[1];
   if (path !== undefined) return meantTool(path, tools) ?? listTools(tools);
   if (/ is not (a function|iterable)/.test(fault.message) && /(?<!await\s+)\btools\.\w/.test(fault.excerpt ?? ""))
     return "A call returns a promise: await it before using its result.";

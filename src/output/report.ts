@@ -5,7 +5,9 @@ import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
 import type { Completed, Ending } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
 import { cleanText } from "./clean-text.ts";
+import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import { type Stub, stubOf } from "./stub.ts";
@@ -15,7 +17,11 @@ export type Outcome = { readonly type: "completed"; readonly value: unknown } | 
 
 /** What the model gets, and all that it gets. */
 export interface Output {
-  /** The value as JSON, or why there is none; then what was printed. Safe to show on a terminal. */
+  /**
+   * The value as JSON, or the name of a fault and its message; then what the runtime says of it, then what was printed.
+   * After the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a
+   * terminal.
+   */
   readonly text: string;
   readonly isError: boolean;
   /** What was left out, where something was. */
@@ -28,7 +34,9 @@ export interface Usage {
   readonly bytesIn: number;
   /** UTF-8 bytes of `output.text`. */
   readonly bytesOut: number;
-  /** Time the program had the turn. */
+  /** Time until there was an engine or a container for it, once more where one died. */
+  readonly queuedMs: number;
+  /** Time the program had the turn, without waiting for a core where the system tells that. */
   readonly runningMs: number;
   /** Time it waited for tools and timers. */
   readonly waitingMs: number;
@@ -62,7 +70,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
   const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes) : undefined;
-  const printed = cutMiddle(cleanText(logs.text).trimEnd(), limits.logBytes * 2);
+  const printed = cutMiddle(insetText(logs.text.trimEnd()), limits.logBytes * 2, INSET);
   const parts =
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
@@ -70,11 +78,12 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
           cutMiddle(
             cleanText(endingText(ending, ending.type === "failed" ? hintFor(ending.fault, tools) : undefined)),
             ENDING_BYTES,
+            INSET,
           ),
           ...effectsText(calls, tools),
         ];
-  if (notes.length > 0) parts.push(notes.map((note) => `Note: ${note}`).join("\n"));
-  if (printed !== "") parts.push(`Printed:\n${printed}`);
+  if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
+  if (printed !== INSET) parts.push(`Printed:\n${printed}`);
   const text = parts.join("\n\n");
   const cut = {
     ...(value?.cutBytes === undefined ? {} : { valueBytes: value.cutBytes }),
@@ -88,6 +97,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
       calls: calls.length,
       bytesIn: execution.resultBytes,
       bytesOut: Buffer.byteLength(text),
+      queuedMs: execution.queuedMs,
       runningMs: execution.runningMs,
       waitingMs: Math.max(0, execution.wallMs - execution.runningMs),
       peakMemoryBytes: execution.peakMemoryBytes,
@@ -115,17 +125,6 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return { value, text: shown };
   const stub: Stub = stubOf({ value, bytes, counts: counts ?? new Map() }, outputBytes, ADVICE);
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
-}
-
-/** A text of at most so many bytes and a line: where it has more, its middle goes. */
-export function cutMiddle(text: string, allowedBytes: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= allowedBytes) return text;
-  const half = Math.floor(allowedBytes / 2);
-  // What is cut within a character leaves one that stands for nothing.
-  const head = bytes.toString("utf8", 0, half).replace(/\ufffd+$/, "");
-  const tail = bytes.toString("utf8", bytes.length - half).replace(/^\ufffd+/, "");
-  return `${head}\n… ${bytes.length - 2 * half} bytes left out …\n${tail}`;
 }
 
 /** Results of calls whose handlers were started and did not return. */

@@ -1,11 +1,19 @@
-import type { Ending, Fault } from "../programs/outcome.ts";
-import type { Limits } from "../programs/limits.ts";
+import type { Ending, Fault, StoppedBy } from "../programs/outcome.ts";
+import { insetLines } from "./foreign-text.ts";
 
 /** What to do about a limit that was reached. The reader is the model that wrote the program. */
-const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly advice: string }>> = {
+const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advice: string }>> = {
   memoryBytes: {
     what: "it needed more memory than",
     advice: "Keep less at once: reduce each result to what is needed as it arrives.",
+  },
+  queueMs: {
+    what: "no engine was free for it within",
+    advice: "Nothing of it was done. Run it again as it is, later.",
+  },
+  queue: {
+    what: "more programs would have waited for an engine than",
+    advice: "Nothing of it was done. Run it again as it is, later.",
   },
   runningMs: {
     what: "it ran longer than",
@@ -26,6 +34,10 @@ const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly a
     what: "its calls moved more data than",
     advice: "Ask tools for less: fewer fields, filters, fewer rows.",
   },
+  heldBytes: {
+    what: "the memory that all executions of this runtime share was spent,",
+    advice: "Make fewer calls at once, ask tools for less, or run it again later.",
+  },
   outputBytes: {
     what: "the value it returned was far larger than",
     advice: "Return the answer, not the data: select, aggregate or count in the program.",
@@ -36,10 +48,10 @@ const STOPPED: Readonly<Record<keyof Limits, { readonly what: string; readonly a
 
 const CRASHED: Readonly<Record<Extract<Ending, { type: "crashed" }>["code"], string>> = {
   engine_died:
-    "The program could not be finished: the engine it ran in died several times. If it does so again, write the program in another way.",
+    "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
   bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
   replay_diverged:
-    "The program could not be finished: after a breakdown it was run again, and did something else than before.",
+    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an overflow of the stack, which is not as deep each time, bound its recursion instead.",
 };
 
 /** How an execution ended that has no value, in sentences. */
@@ -58,15 +70,21 @@ export function endingText(ending: Exclude<Ending, { type: "completed" }>, hint:
   }
 }
 
+/** What a program may call its faults: a word, and none with which the runtime begins a line of its own. */
+const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
+const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed"]);
+
 /** A fault as a compiler would tell it: what, where, the line, what to do. */
 function faultText({ name, message, line, column, excerpt }: Fault, hint: string | undefined): string {
   const place = line === undefined ? "" : ` at line ${line}, column ${column}`;
-  const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${excerpt}`;
-  return `${name}${place}: ${message}${shown}${hint === undefined ? "" : `\n${hint}`}`;
+  const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${insetLines(excerpt)}`;
+  const isName = FAULT_NAME.test(name) && !OWN_WORDS.has(name);
+  const said = insetLines(isName || name === "" ? message : `${name}: ${message}`);
+  return `${isName ? name : "Error"}${place}: ${said}${shown}${hint === undefined ? "" : `\n${hint}`}`;
 }
 
 /** A limit with its unit, as people say it. */
-export function amount(limit: keyof Limits, value: number): string {
+export function amount(limit: StoppedBy, value: number): string {
   if (limit.endsWith("Ms")) return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
   if (limit.endsWith("Bytes")) return byteText(value);
   return `${value}`;

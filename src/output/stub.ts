@@ -65,15 +65,16 @@ function sample(value: unknown, room: number): unknown {
   if (typeof value === "string") return room < 16 ? undefined : fitText(value, room);
   if (Array.isArray(value)) return sampleRows(value, room);
   if (typeof value === "object" && value !== null) return sampleFields(value, room);
-  return sizeOf(value) <= room ? value : undefined;
+  return sizeWithin(value, room) === undefined ? undefined : value;
 }
 
 function sampleRows(rows: readonly unknown[], room: number): unknown[] | undefined {
   const taken: unknown[] = [];
   let left = room - 2;
   for (const row of rows) {
-    left -= sizeOf(row) + 1;
-    if (left < 0) break;
+    const size = sizeWithin(row, left - 1);
+    if (size === undefined) break;
+    left -= size + 1;
     taken.push(row);
   }
   if (taken.length > 0 || rows.length === 0) return taken;
@@ -87,7 +88,7 @@ function sampleFields(value: object, room: number): object | undefined {
   let left = room - 2;
   fields.forEach(([name, field], index) => {
     const share = Math.floor(left / (fields.length - index)) - sizeOf(name) - 2;
-    const part = sizeOf(field) <= share ? field : sample(field, share);
+    const part = sizeWithin(field, share) === undefined ? sample(field, share) : field;
     if (part === undefined) return;
     taken.push([name, part]);
     left -= sizeOf(name) + sizeOf(part) + 2;
@@ -129,6 +130,37 @@ function fitText(text: string, room: number): string {
     const beginning = cut(text, length);
     if (sizeOf(beginning) <= room) return beginning;
   }
+}
+
+/** UTF-8 bytes of a value's JSON, or undefined where it has more than `most`: no more than that is read of it. */
+function sizeWithin(value: unknown, most: number): number | undefined {
+  return leastSizeOf(value, most) > most ? undefined : within(sizeOf(value), most);
+}
+
+function within(size: number, most: number): number | undefined {
+  return size <= most ? size : undefined;
+}
+
+/** Bytes that a value's JSON has at least, counted until there are more than `most`. */
+function leastSizeOf(root: unknown, most: number): number {
+  const open: unknown[] = [root];
+  let size = 0;
+  while (open.length > 0 && size <= most) {
+    const value = open.pop();
+    if (typeof value === "string") size += value.length + 2;
+    else if (typeof value !== "object" || value === null) size += 1;
+    else {
+      size += 2;
+      for (const name in value) {
+        if (Object.hasOwn(value, name)) {
+          size += Array.isArray(value) ? 1 : name.length + 4;
+          open.push((value as Record<string, unknown>)[name]);
+        }
+        if (size > most) break;
+      }
+    }
+  }
+  return size;
 }
 
 function sizeOf(value: unknown): number {

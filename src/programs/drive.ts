@@ -2,10 +2,11 @@ import { answerText, type ErrorBody, frameText, type GuestFrame, type Unreplayab
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
-import { Slices } from "../gate/slices.ts";
+import { memoryOf } from "../values/held-bytes.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { Turn } from "../journal/record.ts";
-import type { Connection, Sandbox } from "../sandboxes/sandbox.ts";
+import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { Clocks } from "./clocks.ts";
 import { areTurns, type GuestEvent, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
@@ -18,10 +19,12 @@ import type { SourceMap } from "./source-map.ts";
 
 /** How often an execution is replayed in a fresh engine without having got a turn further, before it is given up. */
 const REPLAYS_WITHOUT_PROGRESS = 3;
+/** How often at all. */
+const REPLAYS = 20;
 /** Time a program has to print its last words when it is stopped while it waits, in milliseconds. */
 const LAST_WORDS_MS = 100;
-/** Commands carried out before others get the host's thread; first answers leave meanwhile. */
-const SLICE_COMMANDS = 64;
+/** What a command takes in memory beside its text, in bytes. */
+const COMMAND_BYTES = 256;
 /** Text of events that is sent before others get the host's thread, in characters. */
 const FLUSH_LENGTH = 4 * 1024 * 1024;
 
@@ -32,9 +35,8 @@ export interface DriveOptions {
   readonly log: ExecutionLog;
   readonly session: GateSession;
   readonly tools: ToolSet;
-  /** Text of the `start` frame. */
-  readonly start: string;
-  readonly startedAt: number;
+  /** Text of the `start` frame, for a program that starts at this time. */
+  readonly start: (now: number) => string;
   readonly map: SourceMap;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
@@ -47,7 +49,10 @@ export interface Driven {
   readonly notes: readonly string[];
   readonly turns: number;
   readonly restarts: number;
+  /** Time without a guest. */
+  readonly queuedMs: number;
   readonly runningMs: number;
+  /** Time since there was a guest. */
   readonly wallMs: number;
   readonly peakMemoryBytes: number;
   readonly connections: ConnectionTotals;
@@ -92,8 +97,11 @@ class Drive {
   /** Calls that were passed to the gate and have no answer yet: their names by id. */
   readonly #calls = new Map<number, string>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  #now: number;
+  #now = 0;
   #restarts = 0;
+  #replaysTooLong = false;
+  #queuedMs = 0;
+  #queuedSince: number | undefined;
   /** What the program has used that another guest would not find as it was. */
   #unreplayable: UnreplayableCause | undefined;
   #peakMemoryBytes = 0;
@@ -106,10 +114,14 @@ class Drive {
 
   constructor(options: DriveOptions) {
     this.#options = options;
-    this.#now = options.startedAt;
     this.#logs = new LogCollector(options.limits.logBytes);
-    this.#clocks = new Clocks(options.limits, ({ limit, allowed, seen }) =>
-      this.#stop({ type: "stopped", limit, allowed, seen }),
+    this.#clocks = new Clocks(
+      options.limits,
+      ({ limit, allowed, seen }) => {
+        if (limit === "replays") this.#endReplays();
+        else this.#stop({ type: "stopped", limit, allowed, seen });
+      },
+      () => this.#link?.guest.usage().processorMs,
     );
   }
 
@@ -122,7 +134,6 @@ class Drive {
     // Once the ending is decided, what waiting for a guest comes to does not matter.
     attending.catch(() => {});
     try {
-      this.#push({ text: this.#options.start, closes: undefined });
       await Promise.race([this.#decided.promise, attending]);
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -135,6 +146,7 @@ class Drive {
       notes: this.#notes,
       turns: this.#turns.length,
       restarts: this.#restarts,
+      queuedMs: this.#queuedMs + (this.#queuedSince === undefined ? 0 : performance.now() - this.#queuedSince),
       runningMs: this.#clocks.runningMs,
       wallMs: this.#clocks.wallMs,
       peakMemoryBytes: this.#peakMemoryBytes,
@@ -177,27 +189,39 @@ class Drive {
     } else if (this.#unreplayable !== undefined) {
       const detail = `${detailOf(end)}; it was not run again, because it had used what a replay would not find as it was (${this.#unreplayable})`;
       this.#decide({ type: "crashed", code: "engine_died", detail });
-    } else if (deaths > REPLAYS_WITHOUT_PROGRESS) {
+    } else if (deaths > REPLAYS_WITHOUT_PROGRESS || this.#restarts >= REPLAYS || this.#replaysTooLong) {
       this.#decide({ type: "crashed", code: "engine_died", detail: detailOf(end) });
     }
   }
 
   async #attendGuest(): Promise<LinkEnd> {
-    const { sandbox, open } = this.#options;
+    const { sandbox, open, limits } = this.#options;
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
     let link: GuestLink;
+    const since = performance.now();
+    this.#queuedSince = since;
+    const waitedTooLong = setTimeout(() => this.#decideUnopened("queueMs", limits.queueMs), limits.queueMs);
     try {
-      link = await GuestLink.open(sandbox, { ...open, onConnection }, this.#over.signal);
+      const { lane } = this.#options.session.share;
+      link = await GuestLink.open(sandbox, { ...open, lane, onConnection }, this.#over.signal);
     } catch (error) {
+      if (error instanceof QueueFull) this.#decideUnopened("queue", error.allowed);
       if (this.#turns.length === 0) throw error;
       // What was done cannot be undone, and has to be reported.
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(waitedTooLong);
+      this.#queuedMs += performance.now() - since;
+      this.#queuedSince = undefined;
     }
     this.#link = link;
     if (this.#ending !== undefined) {
       await link[Symbol.asyncDispose]();
       return { type: "released" };
     }
+    this.#clocks.begin();
+    if (this.#events.length === 0 && this.#turns.length === 0)
+      this.#push({ text: this.#options.start(this.#tick()), closes: undefined });
     if (this.#turns.length > 0) {
       const replayed = await this.#replay(link);
       if (replayed) return replayed;
@@ -219,17 +243,29 @@ class Drive {
     }
   }
 
-  /** Brings a fresh guest to where the last one was. It may take as long as a program may run, and is not charged for it. */
+  /** No guest has been given to the program within a limit of waiting. */
+  #decideUnopened(limit: "queueMs" | "queue", allowed: number): void {
+    if (this.#turns.length === 0) return this.#decide({ type: "stopped", limit, allowed, seen: allowed });
+    const detail = `its engine died, and waiting for another one reached a limit (${limit}, ${allowed})`;
+    this.#decide({ type: "crashed", code: "engine_died", detail });
+  }
+
+  #endReplays(): void {
+    this.#replaysTooLong = true;
+    this.#link?.guest.kill("replaying what it had done took longer than it may run (runningMs)");
+  }
+
+  /** Brings a fresh guest to where the last one was. All replays of a program may take as long as it may run. */
   async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
-    const deadline = setTimeout(() => link.guest.kill("the replay took too long"), this.#options.limits.runningMs);
+    this.#clocks.replay();
     const replayed = await replayTurns(link, this.#turns);
-    clearTimeout(deadline);
+    this.#clocks.wait();
     if (replayed.type === "diverged") {
       const { turn, recorded, replayed: done } = replayed.divergence;
       this.#decide({
         type: "crashed",
         code: "replay_diverged",
-        detail: `At turn ${turn} the program did ${done.slice(0, 200)}, recorded is ${recorded.slice(0, 200)}.`,
+        detail: `Run again after its engine died, at turn ${turn} the program did ${done.slice(0, 200)}, recorded is ${recorded.slice(0, 200)}.`,
       });
       return { type: "released" };
     }
@@ -246,23 +282,43 @@ class Drive {
     }));
     this.#turns.push(...turns);
     await this.#options.log.append(...turns);
-    const slices = new Slices();
-    let carriedOut = 0;
+    if (this.#ending !== undefined || !this.#holdCommands(turns)) return;
+    const lastCommands = ended.at(-1)?.commands ?? [];
+    const settled = lastCommands.at(-1);
+    if (settled?.kind === "settled") this.#pause();
+    await this.#options.session.share.lane.work(this.#carryOutAll(ended));
+    if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
+    if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
+    this.#failIfStuck();
+  }
+
+  /** A program has settled. Others have the thread while its large value is read: nothing of it is to go on meanwhile, nor its time. */
+  #pause(): void {
+    this.#caughtUp = false;
+    this.#clocks.wait();
+  }
+
+  /** The commands of a guest are kept until the end. What stands in events is counted where tools are called. */
+  #holdCommands(turns: readonly Turn[]): boolean {
+    let bytes = 0;
+    for (const { commands } of turns) for (const text of commands) bytes += memoryOf(text) + COMMAND_BYTES;
+    const overdraft = this.#options.session.share.hold(bytes);
+    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
+    return !overdraft;
+  }
+
+  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
     for (const { commands } of ended) {
       const naps: Naps = { waiting: [], areArmed: false, overdueMs: -1 };
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        if (command.kind === "settled") await this.#settle(command, commands);
-        else this.#carryOut(command, commands, naps);
-        carriedOut += 1;
-        if (carriedOut % SLICE_COMMANDS === 0 || slices.due) await slices.yield();
+        this.#carryOut(command, commands, naps);
+        yield;
       }
       naps.waiting.sort((one, other) => other.ms - one.ms || other.id - one.id);
       naps.areArmed = true;
       this.#wake(naps, naps.overdueMs);
     }
-    if (this.#stopping && this.#events.length === 0) this.#decide(this.#stopping);
-    this.#failIfStuck();
   }
 
   #carryOut(command: GuestFrame, turn: readonly GuestFrame[], naps: Naps): void {
@@ -305,7 +361,7 @@ class Drive {
   }
 
   #answer(id: number, answer: Answer | undefined): void {
-    if (!answer || !this.#calls.delete(id)) return;
+    if (!answer || this.#stopping || !this.#calls.delete(id)) return;
     const body = answer.ok ? answer.text : JSON.stringify(errorBody(answer));
     this.#push({ text: answerText(this.#tick(), id, answer.ok, body), closes: id });
   }
@@ -349,10 +405,8 @@ class Drive {
     const { limits, map, session, tools } = this.#options;
     const left = [...this.#calls.values(), ...turn.flatMap((other) => (other.kind === "call" ? [other.tool] : []))];
     const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
-    const settling = settle(frame, { limits, map, tools, calls, overdraft: session.overdraft, left });
-    // Others have the thread while a large value is read: nothing of the program is to go on meanwhile, nor its time.
-    this.#caughtUp = false;
-    this.#clocks.wait();
+    const { overdraft, lines, share } = session;
+    const settling = settle(frame, { limits, map, tools, calls, overdraft, left, lines: [...lines], lane: share.lane });
     this.#closeCalls();
     const settlement = await settling;
     if (this.#ending !== undefined) return;
@@ -392,7 +446,8 @@ class Drive {
     const link = this.#link;
     if (!link || this.#turns.length === 0 || this.#events.length > 0) return this.#decide(ending);
     this.#stopping = ending;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    // Only output is heard from here on.
+    this.#closeCalls();
     this.#push({ text: frameText({ kind: "stop", now: this.#tick() }), closes: "calls" });
     setTimeout(() => this.#decide(ending), LAST_WORDS_MS);
   }
@@ -401,13 +456,12 @@ class Drive {
   #decide(ending: Ending): void {
     if (this.#ending !== undefined) return;
     this.#ending = ending;
+    this.#closeCalls();
     this.#over.abort(OVER);
     this.#clocks.stop();
-    this.#closeCalls();
-    const guest = this.#link?.guest;
     if (ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles"))
-      guest?.release();
-    else guest?.kill(ending.type);
+      this.#link?.release();
+    else this.#link?.guest.kill(ending.type);
     this.#noteMemory();
     this.#decided.resolve(ending);
   }

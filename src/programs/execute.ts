@@ -52,6 +52,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
   notes: [],
   turns: 0,
   restarts: 0,
+  queuedMs: 0,
   runningMs: 0,
   wallMs: 0,
   peakMemoryBytes: 0,
@@ -90,8 +91,11 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     fingerprint,
   });
 
+  const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
   const session = gate.open({
     execution,
+    tenant,
+    share,
     callers: ["programmatic"],
     limits,
     above: context.above,
@@ -107,8 +111,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     log,
     session,
     tools: gate.tools,
-    start: startFrame(startedAt, limits, { program, tools }),
-    startedAt,
+    start: (now) => startFrame(now, limits, { program, tools }),
     map,
     signal,
     onOutput: (text) => onEvent({ type: "output", execution, text }),
@@ -122,6 +125,8 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
     await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
     throw error;
+  } finally {
+    share.end();
   }
   await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
   onEvent({ type: "execution_ended", execution, ending: driven.ending });

@@ -1,8 +1,9 @@
 import { splitFrame } from "../../bridge/frames.ts";
 import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 import { PortcullisError } from "../errors.ts";
-import { readPlainData } from "../gate/plain-data.ts";
-import { Slices } from "../gate/slices.ts";
+import { readPlainData } from "../values/plain-data.ts";
+import { memoryOf } from "../values/held-bytes.ts";
+import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
 import type { Limits } from "./limits.ts";
 
@@ -21,22 +22,29 @@ export type LinkEnd =
 
 export interface LinkOptions extends OpenOptions {
   readonly limits: SandboxLimits & Pick<Limits, "totalBytes">;
+  /** Where the guest's frames are read; one of its own by default. */
+  readonly lane?: Lane;
 }
 
 /** Frames that are read before it is asked whether others should get the host's thread. */
-const FRAMES_READ = 256;
+const FRAMES_READ = 16;
 
 /** A guest, spoken to in events and heard in turns. */
 export class GuestLink implements AsyncDisposable {
   readonly guest: Guest;
   readonly #reader: TurnReader;
-  readonly #slices = new Slices();
+  readonly #lane: Lane;
+  readonly #mostBytes: number;
+  /** Of all frames so far, in memory. */
+  #readBytes = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
 
-  constructor(guest: Guest, { language, limits }: Pick<LinkOptions, "language" | "limits">) {
+  constructor(guest: Guest, { language, limits, tenant, lane = new Lane(tenant) }: LinkOptions) {
+    this.#lane = lane;
+    this.#mostBytes = limits.totalBytes + limits.frameBytes;
     this.guest = guest;
     this.#frames = guest.frames[Symbol.asyncIterator]() as AsyncIterator<readonly string[], void, undefined>;
-    this.#reader = new TurnReader(language, limits.totalBytes + limits.frameBytes);
+    this.#reader = new TurnReader(language, this.#mostBytes);
   }
 
   static async open(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {
@@ -64,14 +72,8 @@ export class GuestLink implements AsyncDisposable {
   }
 
   async #read(frames: readonly string[]): Promise<readonly GuestTurn[] | LinkEnd> {
-    const turns: GuestTurn[] = [];
-    this.#slices.resume();
     try {
-      for (const [index, text] of frames.entries()) {
-        const turn = this.#reader.read(text);
-        if (turn) turns.push(turn);
-        if (index % FRAMES_READ === 0 && this.#slices.due) await this.#slices.yield();
-      }
+      return await this.#lane.work(this.#turnsOf(frames));
     } catch (error) {
       if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
       this.guest.kill(error.message);
@@ -79,8 +81,24 @@ export class GuestLink implements AsyncDisposable {
         ? { type: "too_long", length: error.length }
         : { type: "violation", detail: error.message };
     }
-    this.#slices.pause();
+  }
+
+  *#turnsOf(frames: readonly string[]): SlicedWork<readonly GuestTurn[]> {
+    const turns: GuestTurn[] = [];
+    for (const [index, text] of frames.entries()) {
+      this.#readBytes += memoryOf(text);
+      if (this.#readBytes > this.#mostBytes) throw new TextTooLong(this.#readBytes);
+      const turn = this.#reader.read(text);
+      if (turn) turns.push(turn);
+      if (index % FRAMES_READ === 0) yield;
+    }
     return turns;
+  }
+
+  /** Gives the guest back. One that has events left is ended: it may be doing anything with them. */
+  release(): void {
+    if (this.outstanding === 0) this.guest.release();
+    else this.guest.kill("it settled with other events under way");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

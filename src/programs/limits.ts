@@ -20,24 +20,32 @@ export const LIMIT_RULES = {
     most: 8192 * MIB,
     reason: "Memory of the program. Two results of 10 MB, parsed and joined, make the process grow by 120 MiB.",
   },
+  queueMs: {
+    default: 60_000,
+    least: 10,
+    most: 2 ** 31 - 1,
+    reason:
+      "Time until there is an engine or a container for the program; its other clocks start after that. A minute is a machine that has too much to do.",
+  },
   runningMs: {
     default: 10_000,
     least: 10,
     most: 3_600_000,
     reason:
-      "Time the program itself runs, waiting for tools not counted. Joining 20 MB takes less than half a second; ten seconds is a program gone wrong.",
+      "Time the program itself runs, waiting for tools and, where the system tells it, for a processor not counted. Joining 20 MB takes less than half a second; ten seconds is a program gone wrong.",
   },
   wallMs: {
     default: 120_000,
     least: 10,
     most: 2 ** 31 - 1,
-    reason: "Time from start to end, everything counted. Many clients of agents give up after two minutes.",
+    reason:
+      "Time from the program's first step to its end, everything counted. Many clients of agents give up after two minutes.",
   },
   calls: {
     default: 10_000,
     least: 0,
     most: 1_000_000,
-    reason: "Calls of tools. The largest of our examples makes 1,230.",
+    reason: "Calls of tools, and programs of a conversation. The largest of our examples makes 1,230.",
   },
   callsAtOnce: {
     default: 64,
@@ -59,7 +67,7 @@ export const LIMIT_RULES = {
     reason: "Result of one call, as JSON. A larger one is refused before all of it is text.",
   },
   totalBytes: {
-    default: 64 * MIB,
+    default: 48 * MIB,
     least: 2,
     most: 4096 * MIB,
     reason:

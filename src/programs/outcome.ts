@@ -16,6 +16,10 @@ export interface Fault {
   readonly excerpt?: string;
 }
 
+/**
+ * `replay_diverged`: an engine died, and in another one the program did not do what is recorded. An honest program does
+ * so where it acts on how deep the stack was when it overflowed, which V8 does not keep the same.
+ */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 export interface Completed {
@@ -28,13 +32,19 @@ export interface Completed {
   readonly text: string | undefined;
 }
 
+/**
+ * What can stop a program: a limit of its own, `heldBytes`, which all executions of a runtime share, or `queue`, the
+ * number of programs that may wait for an engine.
+ */
+export type StoppedBy = keyof Limits | "heldBytes" | "queue";
+
 /** How an execution ended. Exactly one, always. */
 export type Ending =
   | Completed
   /** The program threw, or could not be run at all. */
   | { readonly type: "failed"; readonly fault: Fault }
   /** A limit was reached. `seen` is at least what was reached. */
-  | { readonly type: "stopped"; readonly limit: keyof Limits; readonly allowed: number; readonly seen: number }
+  | { readonly type: "stopped"; readonly limit: StoppedBy; readonly allowed: number; readonly seen: number }
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
   | { readonly type: "cancelled" };

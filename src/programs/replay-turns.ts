@@ -2,7 +2,10 @@ import type { UnreplayableCause } from "../../bridge/frames.ts";
 import type { Turn } from "../journal/record.ts";
 import { areTurns, eventOf, type GuestLink, type LinkEnd } from "./guest-link.ts";
 
-/** The place where a guest did something else than is recorded. */
+/**
+ * The place where a guest did something else than is recorded. Of an honest program in JavaScript that is where it acts on
+ * how deep the stack was, or how much memory there was, when it caught an error that says that there is no more.
+ */
 export interface Divergence {
   /** Index of the turn, from 0. */
   readonly turn: number;

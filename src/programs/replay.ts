@@ -42,8 +42,7 @@ export async function replay(
     const first = await replayTurns(link, turns.slice(0, from));
     const replayed = first.type === "identical" ? await replayTurns(link, turns.slice(from), from) : first;
     signal.throwIfAborted();
-    if (replayed.type === "identical" && turns.at(-1)?.commands.at(-1)?.startsWith('{"kind":"settled"'))
-      link.guest.release();
+    if (replayed.type === "identical" && turns.at(-1)?.commands.at(-1)?.startsWith('{"kind":"settled"')) link.release();
     return replayed;
   } finally {
     clearTimeout(deadline);

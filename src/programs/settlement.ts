@@ -1,11 +1,13 @@
 import type { FaultBody, GuestFrame } from "../../bridge/frames.ts";
 import type { Overdraft } from "../gate/budget.ts";
-import { readPlainData } from "../gate/plain-data.ts";
+import type { CallLine } from "../gate/open-call.ts";
+import { readPlainData } from "../values/plain-data.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
 import type { Completed, Ending, Fault } from "./outcome.ts";
 import { faultAt, onlyMention, type SourceMap } from "./source-map.ts";
-import { readHead } from "./value-head.ts";
+import type { Lane } from "../values/slice-scheduler.ts";
+import { readHead } from "../values/value-head.ts";
 
 /** What is known when a program settles. */
 export interface Circumstances {
@@ -18,6 +20,9 @@ export interface Circumstances {
   readonly overdraft: Overdraft | undefined;
   /** Names of the tools whose calls have no answer yet. */
   readonly left: readonly string[];
+  /** Calls that have ended. */
+  readonly lines: readonly CallLine[];
+  readonly lane: Lane;
 }
 
 export interface Settlement {
@@ -35,21 +40,29 @@ export async function settle(
     const fault = parseFault(body);
     return { notes, ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read") };
   }
-  const { left, limits, tools } = circumstances;
-  const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes);
+  const { left, limits, tools, lines, lane } = circumstances;
+  const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes, lane);
   if (!returned) return { notes, ending: broken("a value that is not plain JSON") };
   const writing = left.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes, ending: { type: "failed", fault: notAwaited(writing) } };
   return {
-    notes: left.length === 0 ? notes : [...notes, endedWithProgram(left)],
+    notes: [
+      ...notes,
+      ...notDone(lines.filter(({ tool, ok, started }) => started && !ok && changes(tools, tool))),
+      ...(left.length === 0 ? [] : [endedWithProgram(left)]),
+    ],
     ending: { type: "completed", ...returned, text: body },
   };
 }
 
 /** A value that goes to the model whole is read whole. Of a larger one there will only be a stub. */
-async function readValue(text: string, outputBytes: number): Promise<Pick<Completed, "value" | "counts"> | undefined> {
-  if (text.length > outputBytes || Buffer.byteLength(text) > outputBytes) return await readHead(text, outputBytes);
-  const value = parseValue(text);
+async function readValue(
+  text: string,
+  outputBytes: number,
+  lane: Lane,
+): Promise<Pick<Completed, "value" | "counts"> | undefined> {
+  if (text.length > outputBytes || Buffer.byteLength(text) > outputBytes) return readHead(text, outputBytes, lane);
+  const value = await lane.run(() => parseValue(text));
   return value === NOT_JSON ? undefined : { value };
 }
 
@@ -94,6 +107,27 @@ function notAwaited(writing: readonly string[]): Fault {
     code: "calls_not_awaited",
     message: `The program ended while ${callsOf(writing)} ${one ? "was" : "were"} still open. ${one ? "It changes" : "They change"} something, and whether that was done is not known: await every call.`,
   };
+}
+
+/** Kinds of failed calls that are told. */
+const FAILURES_TOLD = 5;
+
+/**
+ * Whether a program that completed has caught the failure of a call, or never awaited that, it alone knows: what may
+ * have changed something and failed is told in both cases.
+ */
+function notDone(failed: readonly CallLine[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { tool, result } of failed) {
+    const kind = `${tool} (${result})`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const told = [...counts].slice(0, FAILURES_TOLD);
+  const notes = told.map(
+    ([kind, count]) =>
+      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed, and the program completed all the same: it did not await ${count === 1 ? "that" : "them"}, or caught the error.`,
+  );
+  return counts.size > told.length ? [...notes, `So did calls of ${counts.size - told.length} other kinds.`] : notes;
 }
 
 function endedWithProgram(left: readonly string[]): string {

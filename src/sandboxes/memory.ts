@@ -65,7 +65,7 @@ class MemoryGuest implements Guest {
   }
 
   usage() {
-    return { peakMemoryBytes: 0 };
+    return { peakMemoryBytes: 0, processorMs: undefined };
   }
 
   kill(reason: KillReason): void {

@@ -1,5 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { OversizeFrame } from "../../bridge/wire.ts";
+import { PortcullisError } from "../errors.ts";
 
 /**
  * A kind of wall. It knows bytes, limits and processes; of tools, programs and models it has never heard.
@@ -10,11 +11,26 @@ export interface Sandbox extends AsyncDisposable {
   readonly languages: readonly Language[];
   /**
    * A fresh guest, its `ready` frame still unread. Rejects with a `PortcullisError` (`sandbox_unavailable`)
-   * where this machine cannot give one, and with the signal's reason once that is aborted.
+   * where this machine cannot give one, with a `QueueFull` where too many wait for one, and with the signal's reason once
+   * that is aborted.
    */
   open(options: OpenOptions, signal: AbortSignal): Promise<Guest>;
   /** Starts what can be started before the first program. It may be called again, and need not be called. */
   warm?(): Promise<void>;
+}
+
+/** As many programs wait for a guest as may. */
+export class QueueFull extends PortcullisError {
+  /** How many may wait at once. */
+  readonly allowed: number;
+
+  constructor(allowed: number) {
+    super(
+      "queue_full",
+      `${allowed} programs wait for an engine already, which is as many as may. Try again later, or let the sandbox have more engines (engines) or a longer queue (queue).`,
+    );
+    this.allowed = allowed;
+  }
 }
 
 export interface OpenOptions {
@@ -75,6 +91,12 @@ export function endOfOversize({ bytes, allowed }: OversizeFrame): Exit {
 export interface ResourceUsage {
   /** Most memory seen, in bytes above what an idle guest takes; 0 where it cannot be watched. */
   readonly peakMemoryBytes: number;
+  /**
+   * Processor time that the guest has used, in milliseconds: what it has used between two readings is their difference,
+   * and nothing else is meant by a reading. It never falls, and is at most half a second old. Undefined where the system
+   * does not tell it.
+   */
+  readonly processorMs: number | undefined;
 }
 
 /** A connection from a guest to the world outside, or an attempt at one, where its sandbox has such a way. */

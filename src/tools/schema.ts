@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { type OutputUnit, Validator } from "@cfworker/json-schema";
 import { describe, PortcullisError } from "../errors.ts";
+import { compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
+import { evaluate, type Failure } from "./json-schema/evaluate.ts";
 
 /** Any schema library's schema that validates and can say its JSON Schema: zod 4 and arktype do, `jsonSchema()` makes one. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
@@ -25,7 +26,8 @@ const ISSUES_TOLD = 5;
 
 /**
  * A plain JSON Schema as a `Schema`, for tools whose schemas come from elsewhere. Validated without code
- * generation. `$ref` reaches within the schema only.
+ * generation, and in steps of at most about the size of the value times that of the schema. `$ref` reaches within the
+ * schema only. Throws a `PortcullisError` (`option_invalid`) with the place of what cannot be checked at such cost.
  */
 export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, Value> {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
@@ -34,31 +36,30 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
       `jsonSchema(schema): expected a JSON Schema object, got ${describe(schema)}.`,
     );
   }
+  refuseLarge(schema);
   const own = structuredClone(schema);
   refuseUnresolved(own);
-  const validator = new Validator(own, "2020-12", true);
+  const compiled = compileSchema(own);
   return {
     "~standard": {
       version: 1,
       vendor: "portcullis",
       validate(value) {
-        const { valid, errors } = validator.validate(value);
-        if (valid) return { value: value as Value };
-        return { issues: [issueOf(errors)] };
+        const failure = evaluate(compiled, value);
+        return failure ? { issues: [issueOf(failure)] } : { value: value as Value };
       },
       jsonSchema: { input: () => structuredClone(own), output: () => structuredClone(own) },
     },
   };
 }
 
-/** The one error that tells most: the innermost, or that none of several alternatives fits. */
-function issueOf(errors: readonly OutputUnit[]): StandardSchemaV1.Issue {
-  const choice = errors.find(({ keyword }) => keyword === "anyOf" || keyword === "oneOf");
-  const error = choice ?? errors.at(-1);
-  if (!error) return { message: "it does not fit" };
-  const path = pointerKeys(error.instanceLocation);
-  if (error.keyword === "false") return { message: "there is no such field", path };
-  return { message: choice ? "it fits none of the alternatives" : error.error, path };
+/** The one problem that tells most: the innermost, or that none of several alternatives fits. */
+function issueOf({ choice, last }: Failure): StandardSchemaV1.Issue {
+  const { keyword, message, path } = choice ?? last;
+  const keys: (string | number)[] = [];
+  for (let place = path; place !== undefined; place = place.rest) keys.push(place.key);
+  if (keyword === "false") return { message: "there is no such field", path: keys };
+  return { message: choice ? "it fits none of the alternatives" : message(), path: keys };
 }
 
 /** A reference that leads nowhere would be found only by the first value that gets there. */
@@ -72,7 +73,7 @@ function refuseUnresolved(root: JsonSchema): void {
         "option_invalid",
         `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} leads nowhere. References reach within the schema only, like #/$defs/name.`,
       );
-    open.push(...Object.values(part));
+    for (const child of Object.values(part)) open.push(child);
   }
 }
 
@@ -143,10 +144,19 @@ function pathText(keys: readonly PropertyKey[]): string {
     .join("");
 }
 
+/** As it is where its percent signs mean nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */
 function pointerKeys(pointer: string): string[] {
   return pointer
     .split("/")
     .slice(1)
-    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
+    .map((part) => decoded(part).replaceAll("~1", "/").replaceAll("~0", "~"));
 }

@@ -36,8 +36,8 @@ export class ToolSet {
   }
 
   /**
-   * The tools that are visible to a session that acts as these callers. A program sees what programs may call. A
-   * model that may also write programs sees both kinds: it has to know what its programs can call.
+   * The tools that at least one of these callers may call. A program sees what programs may call. A model that also
+   * writes programs sees both kinds, because it has to know what its programs call.
    */
   visibleTo(callers: readonly Caller[]): readonly Tool[] {
     return this.all.filter((tool) => isVisible(tool, callers));

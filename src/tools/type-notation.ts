@@ -65,7 +65,7 @@ const PYTHON_WORDS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [false, "False"],
 ]);
 
-/** Python's types, with fields written as in a dict instead of a class, which would need a name. */
+/** Python's types, with fields written as in a dict instead of a class, so that they need no names. */
 export const PYTHON: TypeNotation = {
   unknown: "Any",
   never: "Never",

@@ -42,7 +42,23 @@ export function oneLine(text: string, length: number): string {
     .replaceAll("*/", "* /")
     .trim();
   if (line.length <= length) return line;
-  return `${line.slice(0, Math.max(0, length - 1)).replace(/[\s,;:.]+\S{0,12}$/, "")}…`;
+  return `${line.slice(0, endOfWord(line, Math.max(0, length - 1)))}…`;
+}
+
+/** Most characters of a word that was begun and is left out. */
+const WORD_LENGTH = 12;
+const BETWEEN_WORDS = /[\s,;:.]/;
+
+/** Where the last word before a place in a line ends, if what follows it up to there is short and has no space. */
+function endOfWord(line: string, place: number): number {
+  const first = Math.max(1, place - WORD_LENGTH, line.lastIndexOf(" ", place - 1) + 1);
+  for (let start = first; start <= place; start += 1) {
+    if (!BETWEEN_WORDS.test(line.charAt(start - 1))) continue;
+    let end = start - 1;
+    while (end > 0 && BETWEEN_WORDS.test(line.charAt(end - 1))) end -= 1;
+    return end;
+  }
+  return place;
 }
 
 /** A type, and the operator that joins its parts, if one does: then it needs brackets inside another. */

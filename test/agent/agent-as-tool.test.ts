@@ -58,7 +58,7 @@ test("what it uses and calls is in the report of the model that calls it, and no
     { text: "x", usage },
   ];
   const talked = await talk(script, { tools: [clerk] });
-  expect(talked.usage).toEqual({ turns: 2, calls: 2, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
+  expect(talked.usage).toEqual({ turns: 2, calls: 3, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
   expect(talked.calls.map(({ callId, tool }) => [callId, tool])).toEqual([
     ["call-1/1/call-1", "t"],
     ["call-1/1", "clerk"],
@@ -128,7 +128,7 @@ test("what a provider says of its failure stays here", async () => {
     tools: [clerk],
   });
   expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: "clerk has no answer. Its model could not be reached." },
+    { isError: true, text: "  clerk has no answer. Its model could not be reached." },
   ]);
 });
 

@@ -85,7 +85,7 @@ test("a program of a model runs here, and only what it returns goes back", async
     { text: "3", isError: false, provenance: { tool: "run_program", bytes: 1 } },
   ]);
   expect(talked.ending).toEqual({ type: "answered", answer: "3" });
-  expect(talked.usage.calls).toBe(1);
+  expect(talked.usage.calls).toBe(2);
   expect(talked.calls).toMatchObject([{ callId: "call-1/1", tool: "numbers", caller: "programmatic" }]);
   expect(talked.model.conversations[0]?.[0]?.opening.runProgram?.description).toContain("tools.numbers(input:");
 });
@@ -290,8 +290,8 @@ test("what a handler throws stays here; what it says for callers is told", async
   const talked = await talk([{ calls: [call("secret"), call("open")] }, { text: "No." }], { tools: [secret, open] });
   expect(JSON.stringify(talked.transcript)).not.toContain("hunter2");
   expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: expect.stringMatching(/^secret failed\. Why is known to its operator only/) },
-    { isError: true, text: "There is no such article." },
+    { isError: true, text: expect.stringMatching(/^  secret failed\. Why is known to its operator only/) },
+    { isError: true, text: "  There is no such article." },
   ]);
 });
 
@@ -303,8 +303,8 @@ test("of a long failure the middle is left out, and how much there was is told",
   });
   const [result] = resultsBefore(await talk([{ calls: [call("t")] }, { text: "No." }], { tools: [wordy] }), 1);
   expect(Buffer.byteLength(result?.text ?? "")).toBeLessThan(17 * 1024);
-  expect(result?.text).toMatch(/^The server says: x+\n… \d+ bytes left out …\nx+ Ask again\.$/);
-  expect(result?.provenance).toEqual({ tool: "t", bytes: 1_000_028, cut: "of which the middle is left out" });
+  expect(result?.text).toMatch(/^  The server says: x+\n… \d+ bytes left out …\n  x+ Ask again\.$/);
+  expect(result?.provenance).toEqual({ tool: "t", bytes: 1_000_030, cut: "of which the middle is left out" });
 });
 
 test("approval is asked of the agent's own approver, and a denial is a result", async () => {
@@ -519,12 +519,36 @@ test("calls over the limit of the whole conversation are refused, in programs to
   const program = "let n = 0; for (; n < 9; n += 1) try { await tools.t({}) } catch { break }\nreturn n";
   const talked = await talk([{ calls: [call("t")] }, { programs: [program] }, { calls: [call("t")] }, { text: "4" }], {
     tools: [tool],
-    limits: { calls: 4 },
+    limits: { calls: 5 },
   });
   expect(resultsBefore(talked, 2)).toMatchObject([{ text: "3" }]);
   expect(resultsBefore(talked, 3)).toMatchObject([
-    { isError: true, text: expect.stringContaining("may make 4 calls") },
+    { isError: true, text: expect.stringContaining("may make 5 calls") },
   ]);
+});
+
+test("programs count as calls: of four hundred in one turn as many run as calls are allowed, and the others are told why not", async () => {
+  const programs = Array.from({ length: 400 }, () => "return 1");
+  const talked = await talk([{ programs }, { text: "4" }], { tools: [], programs: "local", limits: { calls: 10 } });
+  const results = resultsBefore(talked, 1);
+  expect(results.map(({ isError }) => isError)).toEqual(programs.map((_, index) => index >= 10));
+  expect(results.slice(10).every(({ text }) => text.includes("may make 10 calls (limit calls)"))).toBe(true);
+  expect(talked.events.filter(({ type }) => type === "program_started")).toHaveLength(10);
+  expect(talked.calls.filter(({ result }) => result === "budget_spent")).toHaveLength(390);
+});
+
+test("a turn of more calls than a turn may make is an ending that says how many, and nothing of it is done", async () => {
+  const inputs: unknown[] = [];
+  const tool = direct({ handler: (input: unknown) => inputs.push(input) });
+  const calls = Array.from({ length: 200_000 }, () => ({ tool: "t" }));
+  const { ending, transcript } = await talk([{ calls }, { text: "4" }], { tools: [tool] });
+  expect(ending).toMatchObject({
+    type: "provider_failed",
+    failure: {
+      message: "The reply makes 200000 calls, more than the 1000 that one turn may make, and nothing of it was done.",
+    },
+  });
+  expect([inputs, transcript.turns]).toEqual([[], []]);
 });
 
 test("a model whose own code throws has no ending, and the journal does not keep it as one that still runs", async () => {

@@ -59,7 +59,11 @@ async function speak(sandbox: Sandbox, language: Language, events: readonly stri
   const limits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
   const guest = await sandbox.open({ language, limits, tenant: "vectors" }, AbortSignal.timeout(20_000));
   const heard: string[] = [];
-  await using link = new GuestLink(listening(guest, heard), { language, limits: DEFAULT_LIMITS });
+  await using link = new GuestLink(listening(guest, heard), {
+    language,
+    limits: DEFAULT_LIMITS,
+    tenant: "vectors",
+  });
   const turns: string[][] = [];
   let counted = 0;
   const take = () => {

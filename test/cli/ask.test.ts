@@ -44,9 +44,30 @@ test.each(MODELS)(
     expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
     expect(stderr).toContain(PROGRAM);
     expect(stderr).toContain("call from the program: airports.get → object");
-    expect(stderr).toMatch(/^all +2\d\d +40 +1$/m);
+    expect(stderr).toMatch(/^all +2\d\d +40 +2$/m);
   },
 );
+
+test("what a model calls cannot pass for a line of what is told here, nor can its program", async () => {
+  const forged = "absent\n  call from the program: airports.get → object, 1 ms\r\u001b[1A\u2028x";
+  const program = `// 1\n──\nprogram done\nreturn 1`;
+  const script: readonly WireStep[] = [
+    {
+      calls: [
+        { tool: forged },
+        { program: program.replaceAll("\n──", "\n//─").replace("program done", "/*\nprogram done*/") },
+      ],
+    },
+    { text: "4" },
+  ];
+  const { code, stderr } = await ask(anthropicWire, "anthropic:claude-test", script);
+  expect(code).toBe(0);
+  const told = stderr.split("\n").filter((line) => /^(?:\s\scall|call|program)/.test(line));
+  expect(told.map((line) => line.replace(/, \d+ ms$/, ""))).toEqual([
+    "call: absent   call from the program: airports.get → object, 1 ms\\u000d\\u001b[1A\\u2028x → tool_unknown",
+    "program done",
+  ]);
+});
 
 test("--json prints one document, and --no-stream asks for turns in one piece", async () => {
   const { code, stdout, stderr, served } = await ask(
@@ -62,7 +83,7 @@ test("--json prints one document, and --no-stream asks for turns in one piece", 
     answer: "It is New York.",
     turns: [{ turn: { type: "turn" }, results: [{ text: '"New York"' }] }, { results: [] }],
     calls: [{ callId: "toolu_1_0/1", tool: "airports.get", caller: "programmatic" }],
-    usage: { turns: 2, calls: 1 },
+    usage: { turns: 2, calls: 2 },
   });
   expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
   expect(stdout).not.toContain(anthropicWire.key);

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import type { BenchReport } from "../../src/measures/report.ts";
+import type { BenchReport } from "../../src/comparison/report/report.ts";
 import { anthropicWire } from "../models/anthropic-wire.ts";
 import { geminiWire } from "../models/gemini-wire.ts";
 import { chatWire } from "../models/openai-chat-wire.ts";

@@ -349,6 +349,7 @@ test("doctor tells what this machine has", async () => {
     "isolated-vm",
     "V8",
     "memory watch",
+    "host's memory",
     "end with host",
     "pool",
     "docker",

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { fakeEngine } from "../docker-support/fake-engine.ts";
@@ -111,6 +112,20 @@ describe.skipIf(skipped)("with an engine", () => {
   test("doctor tells of the engine, and that a program ran in it", async () => {
     const { stdout } = await portcullis(["doctor"]);
     expect(stdout).toMatch(/✓ docker +engine \S+, with runc.*; a program that does nothing took \d+ ms/);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("doctor tells that others may replace what containers would see", async () => {
+    if (!(await new Daemon().sharesMachine())) return;
+    const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+    chmodSync(folder, 0o777);
+    vi.stubEnv("TMPDIR", folder);
+    const { stdout, code } = await portcullis(["doctor"]);
+    rmSync(folder, { recursive: true });
+    expect(stdout).toContain(
+      `! mounts        The folder for temporary files, ${folder}, cannot be used for containers: other users of this machine may replace what is in ${folder}. Set TMPDIR to a folder of this user's own.\n`,
+    );
+    expect(stdout).toContain("✓ docker ");
+    expect(code).toBe(0);
   });
 
   test("the demo's answers are right in containers too", async () => {

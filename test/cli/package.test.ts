@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -8,7 +8,10 @@ import { root } from "./command.ts";
 const filesIn = (folder: string) =>
   readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" }).map((file) => posix.join(folder, file));
 const read = (file: string) => readFileSync(posix.join(root, file), "utf8");
-const { files } = JSON.parse(read("package.json")) as { readonly files: readonly string[] };
+const { files, exports } = JSON.parse(read("package.json")) as {
+  readonly files: readonly string[];
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+};
 /** npm adds these by itself. */
 const shipped = [...files, "README.md", "LICENSE", "package.json"];
 const documents = shipped
@@ -26,6 +29,16 @@ test("every link of a document in the package leads to what is in the package", 
   expect(links.length).toBeGreaterThan(0);
   expect(links.filter((path) => !isShipped(path))).toEqual([]);
 });
+
+test.each(Object.entries(exports).filter(([, entry]) => typeof entry !== "string"))(
+  "the entry %s of the package is built from its source",
+  (_, entry) => {
+    const { "portcullis-source": source = "", types, default: built } = entry as Readonly<Record<string, string>>;
+    expect(existsSync(posix.join(root, source))).toBe(true);
+    const path = source.replace(/^\.\//, "./dist/").replace(/\.ts$/, "");
+    expect([types, built]).toEqual([`${path}.d.ts`, `${path}.js`]);
+  },
+);
 
 const examples = readdirSync(posix.join(root, "examples"), { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() ? entry.name : [],

@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { OWN_FOLDER } from "./own-engine.ts";
+import { needOwnFolder, OWN_FOLDER } from "./own-engine.ts";
 
 const script = fileURLToPath(new URL("start-engine.ts", import.meta.url));
 
@@ -10,7 +9,7 @@ const script = fileURLToPath(new URL("start-engine.ts", import.meta.url));
  * where there can be none. Files run side by side: one of them does the work, the others wait for it.
  */
 export function needDockerEngine(): string | undefined {
-  mkdirSync(OWN_FOLDER, { recursive: true });
+  needOwnFolder();
   const command = [process.execPath, "--conditions=portcullis-source", script];
   const locked =
     spawnSync("flock", ["--version"]).status === 0 ? ["flock", "--close", `${OWN_FOLDER}/lock`, ...command] : command;

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import type { SecureContextOptions } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
@@ -33,8 +34,8 @@ export function httpServer(answer: Answer = echo): Promise<TestServer> {
 }
 
 /** With a certificate for allowed.test, other.test and what is below below.test. */
-export function tlsServer(answer: Answer = echo): Promise<TestServer> {
-  return listen(createTlsServer({ key: certificate("server-key"), cert: certificate("server") }), answer);
+export function tlsServer(answer: Answer = echo, options: SecureContextOptions = {}): Promise<TestServer> {
+  return listen(createTlsServer({ key: certificate("server-key"), cert: certificate("server"), ...options }), answer);
 }
 
 async function listen(server: Server, answer: Answer): Promise<TestServer> {

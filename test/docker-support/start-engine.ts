@@ -4,12 +4,12 @@
  * takes root and Debian. It runs until `stop-engine.ts` ends it; what it holds is kept for the next time.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { existsSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../src/sandboxes/docker/build-image.ts";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { checkImage, IMAGE } from "../../src/sandboxes/docker/image.ts";
-import { OWN_ADDRESS, OWN_FOLDER } from "./own-engine.ts";
+import { needOwnFolder, OWN_ADDRESS, OWN_FOLDER } from "./own-engine.ts";
 
 const BASE = "debian:bookworm-slim";
 const STARTING_MS = 30_000;
@@ -62,7 +62,7 @@ async function startOwn(): Promise<void> {
   if (process.getuid?.() !== 0) throw new NoEngine("no Docker engine answers, and only root can start one");
   needPackage("docker.io", "dockerd");
   say(`Starting a Docker engine for these tests in ${OWN_FOLDER} ...`);
-  mkdirSync(OWN_FOLDER, { recursive: true });
+  needOwnFolder();
   const log = openSync(`${OWN_FOLDER}/log`, "w");
   const child = spawn(
     // In a mount namespace of its own it leaves no mounts behind.
@@ -131,7 +131,11 @@ async function pulled(daemon: Daemon): Promise<boolean> {
     await daemon.ask(async (docker, abortSignal) => {
       const stream = await docker.pull(BASE, { abortSignal });
       await new Promise<void>((resolve, reject) => {
-        docker.modem.followProgress(stream, (error: Error | null) => (error ? reject(error) : resolve()));
+        docker.modem.followProgress(stream, (error: Error | null, said: readonly { readonly error?: string }[]) => {
+          const failed = said.find((one) => one.error !== undefined)?.error;
+          if (error !== null || failed !== undefined) reject(error ?? new Error(failed));
+          else resolve();
+        });
       });
     }, PULLING_MS);
     return true;

@@ -1,9 +1,10 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { OpenCall, OVER } from "../../src/gate/open-call.ts";
 import { idle, makeTool } from "./open-session.ts";
 
 const request = { callId: "7", tool: "t", caller: "programmatic", inputText: "{}" } as const;
-const openCall = () => new OpenCall(makeTool(), request, "digest");
+const openCall = () => new OpenCall(makeTool(), request);
 
 test("what a task comes to is what the call comes to, value or error", async () => {
   const failure = new Error("no");
@@ -59,6 +60,33 @@ test("of a task within a task the end overtakes both", async () => {
   expect(await outer).toBe(OVER);
 });
 
+test("of a handler that is late the task round it goes on, and its signal tells", async () => {
+  const call = openCall();
+  const outer = call.orOver(async () => [await call.orEnded(() => new Promise<never>(() => {})), "answered"]);
+  call.endHandler("It was late.");
+  expect(await outer).toEqual([OVER, "answered"]);
+  expect(call.signal.reason).toEqual(new Error("It was late."));
+  expect(call.isOver).toBe(false);
+});
+
+test("the end overtakes a handler and the task round it", async () => {
+  const call = openCall();
+  const outer = call.orOver(() => call.orEnded(() => new Promise<never>(() => {})));
+  call.end("The execution has ended.");
+  expect(await outer).toBe(OVER);
+});
+
+test("a call that is over keeps nothing of its input, but the digest that its handler may ask for", () => {
+  const [waiting, started] = [openCall(), openCall()];
+  started.started = true;
+  const { idempotencyKey } = openCall().contextIn("e1");
+  for (const call of [waiting, started]) {
+    call.end("The execution has ended.");
+    expect(call.inputText).toBe("");
+  }
+  expect(started.contextIn("e1").idempotencyKey).toBe(idempotencyKey);
+});
+
 test("the signal tells why the call is over, whether it was asked for before or after, and the first reason counts", () => {
   const [before, after] = [openCall(), openCall()];
   const { signal } = before;
@@ -83,7 +111,7 @@ test("a handler is told whose call it is, a key that is the same for the same ca
     execution: "e1",
     callId: "7",
     caller: "programmatic",
-    idempotencyKey: "e1:7:digest",
+    idempotencyKey: `e1:7:${createHash("sha256").update("{}").digest("hex")}`,
   });
   expect(context.signal).toBe(call.signal);
 });

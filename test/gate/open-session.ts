@@ -9,6 +9,7 @@ import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
+import type { HeldBytes } from "../../src/values/held-bytes.ts";
 
 export const ROOMY: GateLimits = {
   calls: 1000,
@@ -37,6 +38,7 @@ export interface SessionParts {
   readonly gate?: Gate;
   readonly tools?: readonly Tool[];
   readonly approve?: Approve;
+  readonly held?: HeldBytes;
   readonly limits?: Partial<GateLimits>;
   readonly callers?: readonly Caller[];
   readonly execution?: string;
@@ -54,7 +56,7 @@ export interface OpenSession {
 /** A session at a gate, with what it journals and tells. */
 export function openSession(parts: SessionParts = {}): OpenSession {
   const { tools = [makeTool()], approve, callers = ["programmatic"], execution = "execution" } = parts;
-  const gate = parts.gate ?? new Gate(new ToolSet(tools), approve);
+  const gate = parts.gate ?? new Gate(new ToolSet(tools), approve, parts.held);
   const records: CallRecord[] = [];
   const events: CallEvent[] = [];
   const session = gate.open({

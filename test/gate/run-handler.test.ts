@@ -6,18 +6,20 @@ import { runHandler } from "../../src/gate/run-handler.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../src/tools/tool.ts";
+import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { makeTool } from "./open-session.ts";
 
+const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const request = { callId: "7", tool: "t", caller: "programmatic", inputText: "{}" } as const;
 
 function openCall(tool: Tool): OpenCall {
-  return new OpenCall(tool, request, "digest");
+  return new OpenCall(tool, request);
 }
 
 /** Runs a tool's handler once. */
 function run(tool: Tool, resultBytes = 1000) {
   const call = openCall(tool);
-  return runHandler(call, {}, call.contextIn("e1"), resultBytes);
+  return runHandler(call, {}, call.contextIn("e1"), resultBytes, share);
 }
 
 const failure = (code: string, message: string) => ({ ok: false, code, tool: "t", message });
@@ -50,7 +52,7 @@ test("a handler gets the input and the context that were handed over, and the ca
   const context: CallContext = call.contextIn("e1");
   const input = { a: 1 };
   expect(call.started).toBe(false);
-  await runHandler(call, input, context, 1000);
+  await runHandler(call, input, context, 1000, share);
   expect(got).toEqual([input, context, true]);
   expect(got[0]).toBe(input);
 });
@@ -87,7 +89,7 @@ test("a handler may say why it failed, and only by the error that is there for i
 
 test("a handler that is late is given up and told so, and what it returns later is not waited for", async () => {
   const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
-  expect(await runHandler(call, {}, call.contextIn("e1"), 1000)).toEqual({
+  expect(await runHandler(call, {}, call.contextIn("e1"), 1000, share)).toEqual({
     answer: failure("handler_timed_out", "t took longer than 1 ms and was given up."),
     result: "",
   });
@@ -109,7 +111,7 @@ test("the time of a handler that has returned is not counted any further", async
   try {
     for (const handler of [() => 1, () => Promise.reject(new Error("no"))]) {
       const call = openCall(makeTool({ timeoutMs: 10, handler }));
-      await runHandler(call, {}, call.contextIn("e1"), 1000);
+      await runHandler(call, {}, call.contextIn("e1"), 1000, share);
       vi.advanceTimersByTime(100);
       expect(call.signal.aborted).toBe(false);
     }

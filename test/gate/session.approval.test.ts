@@ -125,3 +125,39 @@ test("a call that is held when the session closes is dropped, and its approver's
   await idle();
   expect([held.counts.started, records.length]).toEqual([0, 1]);
 });
+
+test("of 3,000 calls that need approval as many are asked about at once as calls may run at once, and all in the end", async () => {
+  const open: (() => void)[] = [];
+  const counts = { asked: 0, mostAtOnce: 0 };
+  const approve = () =>
+    new Promise<boolean>((resolve) => {
+      counts.asked += 1;
+      open.push(() => resolve(true));
+      counts.mostAtOnce = Math.max(counts.mostAtOnce, open.length);
+    });
+  const { call } = openSession({
+    tools: [makeTool({ approval: "always" })],
+    approve,
+    limits: { callsAtOnce: 4, calls: 3000 },
+  });
+  const answers = Promise.all(Array.from({ length: 3000 }, () => call()));
+  while (counts.asked < 3000 || open.length > 0) {
+    open.shift()?.();
+    await idle();
+  }
+  const results = await answers;
+  expect(results.every((answer) => answer?.ok)).toBe(true);
+  expect(counts.mostAtOnce).toBe(4);
+});
+
+test("approvals that wait hold up no call that needs none, of the same tool or of another", async () => {
+  const approval = ({ amount }: { readonly amount: number }) => amount > 10;
+  const input = z.object({ amount: z.number().default(0) });
+  const tools = [makeTool<typeof input>({ input, approval }), makeTool({ name: "other" })];
+  const { call, session } = openSession({ tools, approve: () => new Promise(() => {}), limits: { callsAtOnce: 2 } });
+  const waiting = Array.from({ length: 50 }, () => call({ amount: 100 }));
+  expect(await call({ amount: 1 })).toMatchObject({ ok: true });
+  expect(await call({}, { tool: "other" })).toMatchObject({ ok: true });
+  session.close();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]));
+});

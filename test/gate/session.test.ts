@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { PortcullisError } from "../../src/errors.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
+import { HeldBytes } from "../../src/values/held-bytes.ts";
+import { memoryHeld } from "../hostile-support/watch.ts";
 import { heldSchema, holdCalls, idle, makeTool, openSession } from "./open-session.ts";
 
 // ---- its turn --------------------------------------------------------------------------------------------------
@@ -166,7 +169,10 @@ test("closing aborts what runs, starts nothing that waits, and answers neither",
     { callId: "1", result: "aborted", ok: false, started: true },
     { callId: "2", result: "aborted", ok: false, started: false },
   ]);
-  expect(records.map(({ decision }) => decision)).toEqual(["allowed", "allowed"]);
+  expect(records.map(({ call, decision }) => [call, decision])).toEqual([
+    ["1", "allowed"],
+    ["2", "dropped"],
+  ]);
 });
 
 test("a signal that is asked for after the closing is aborted", async () => {
@@ -398,4 +404,116 @@ test("gates beside each other share the room of a tool that stands behind both",
   await held.untilStarted(2);
   held.release();
   expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }]);
+});
+
+// ---- what is held ------------------------------------------------------------------------------------------------
+
+const MESSAGE_BYTES = 4200;
+
+test.each<[string, Partial<Parameters<typeof makeTool>[0]>, unknown, string | undefined]>([
+  [
+    "a handler's own message",
+    {
+      handler: () => {
+        throw new PortcullisError("tool_failed", `It failed. ${"→".repeat(1_000_000)} The end.`);
+      },
+    },
+    {},
+    undefined,
+  ],
+  ["the path to a fault", { input: z.strictObject({}) }, { ["x".repeat(300_000)]: 1 }, undefined],
+  ["many faults", { input: z.record(z.string(), z.number()) }, { ["x".repeat(400_000)]: "a", b: "c" }, undefined],
+  ["a name that no tool has", {}, {}, "x".repeat(1_000_000)],
+])("what a caller is told has a few kilobytes, and says that it was cut: %s", async (_, changes, input, tool) => {
+  const { call } = openSession({ tools: [makeTool(changes)] });
+  const answer = await call(input, tool === undefined ? {} : { tool });
+  if (answer?.ok !== false) throw new Error("it was answered");
+  expect(Buffer.byteLength(answer.message)).toBeLessThan(MESSAGE_BYTES);
+  expect(answer.tool.length).toBeLessThan(300);
+  expect(answer.message).toMatch(/…/);
+  expect(answer.message).not.toContain("\ufffd");
+});
+
+test("what callers are told of failures counts in the total of an execution", async () => {
+  const handler = () => {
+    throw new PortcullisError("tool_failed", "x".repeat(4000));
+  };
+  const { call } = openSession({ tools: [makeTool({ handler })], limits: { totalBytes: 10_000 } });
+  const codes: (string | undefined)[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    const answer = await call();
+    codes.push(answer?.ok === false ? answer.code : "ok");
+  }
+  expect(codes).toEqual(["handler_failed", "handler_failed", "handler_failed", "budget_spent"]);
+});
+
+test("a text with one character beyond ASCII counts as what it takes in memory", async () => {
+  const { call } = openSession({
+    tools: [makeTool({ handler: () => `${"x".repeat(6000)}→` })],
+    limits: { totalBytes: 10_000 },
+  });
+  expect(await call()).toMatchObject({ code: "budget_spent" });
+});
+
+test("inputs are parsed when it is a call's turn, and not before", async () => {
+  const held = holdCalls();
+  let parsed = 0;
+  const input = z.looseObject({}).refine(() => {
+    parsed += 1;
+    return true;
+  });
+  const { call, session } = openSession({
+    tools: [makeTool({ input, handler: held.handler })],
+    limits: { callsAtOnce: 3 },
+  });
+  const answers = Array.from({ length: 20 }, () => call());
+  await held.untilStarted(3);
+  await idle();
+  expect(parsed).toBe(3);
+  session.close();
+  await Promise.all(answers);
+});
+
+test("where the runtime's memory is spent a call is told so, and calls of other executions go on", async () => {
+  const gate = new Gate(new ToolSet([makeTool({ handler: () => "x".repeat(1000) })]), undefined, new HeldBytes(10_000));
+  const [greedy, modest] = [openSession({ gate }), openSession({ gate })];
+  let answer = await greedy.call();
+  while (answer?.ok === true) answer = await greedy.call();
+  expect(answer).toMatchObject({ ok: false, code: "budget_spent" });
+  expect(answer?.ok === false && answer.message).toContain("the runtime's heldBytes");
+  expect(await modest.call()).toMatchObject({ ok: true });
+  const { held } = gate;
+  greedy.session.close();
+  modest.session.close();
+  expect(held.held).toBe(0);
+});
+
+test("a tool's queue keeps no input of a session that has closed, nor of a call that was given up", async () => {
+  const held = holdCalls();
+  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]), undefined);
+  const other = openSession({ gate, execution: "other" });
+  const running = other.call();
+  await held.untilStarted(1);
+  const before = memoryHeld().usedBytes;
+  for (const ending of ["close", "giveUp"] as const) {
+    const { session } = openSession({ gate, execution: ending });
+    const answers = Array.from({ length: 50 }, (_, index) =>
+      session.call({
+        callId: String(index),
+        tool: "t",
+        caller: "programmatic",
+        inputText: JSON.stringify({ text: Buffer.alloc(200_000, 65 + (index % 26)).toString() }),
+      }),
+    );
+    await idle();
+    expect(memoryHeld().usedBytes - before).toBeGreaterThan(8_000_000);
+    if (ending === "close") session.close();
+    else await Promise.all(answers.map((_, index) => session.giveUp(String(index), "given up")));
+    await Promise.all(answers);
+    answers.length = 0;
+    await idle();
+    expect(memoryHeld().usedBytes - before).toBeLessThan(2_000_000);
+  }
+  held.release();
+  await running;
 });

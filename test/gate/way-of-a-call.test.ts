@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Answer, REFUSAL_CODES } from "../../src/gate/answer.ts";
+import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { FAILED, never, REFUSED, send, throwing, type Way } from "./ways.ts";
 
 function codeOf(answer: Answer | undefined): string {
@@ -55,6 +56,7 @@ type Step =
   | "caller"
   | "closed"
   | "budget"
+  | "memory"
   | "input"
   | "approval"
   | "throws"
@@ -69,6 +71,7 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["caller", "caller_not_allowed"],
   ["closed", "dropped"],
   ["budget", "budget_spent"],
+  ["memory", "budget_spent"],
   ["input", "input_invalid"],
   ["approval", "approval_denied"],
   ["throws", "handler_failed"],
@@ -88,6 +91,7 @@ function violating(wrong: ReadonlySet<Step>): Way {
     callers: wrong.has("unknown") ? ["programmatic"] : ["direct", "programmatic"],
     closed: wrong.has("closed"),
     approve: () => !wrong.has("approval"),
+    ...(wrong.has("memory") ? { held: new HeldBytes(50) } : {}),
     limits: {
       resultBytes: wrong.has("size") ? 100 : 1000,
       ...(wrong.has("budget") ? { calls: 0 } : {}),

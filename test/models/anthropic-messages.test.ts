@@ -451,3 +451,29 @@ async function withEvents<Value>(act: (onEvent: NonNullable<Asking["onEvent"]>) 
   const value = await act((event) => void (event.type.startsWith("program_") && events.push(event.type)));
   return { ...value, events };
 }
+
+test("a hundred thousand citations of one text are taken without copying them for each", () => {
+  const stream = new AnthropicStream(() => {});
+  stream.take({ type: "content_block_start", index: 0, content_block: { type: "text", text: "", citations: null } });
+  for (let index = 0; index < 100_000; index += 1)
+    stream.take({ type: "content_block_delta", index: 0, delta: { type: "citations_delta", citation: { index } } });
+  stream.take({ type: "content_block_stop", index: 0 });
+  stream.take({ type: "message_stop" });
+  expect(stream.reply?.content[0]?.citations).toHaveLength(100_000);
+});
+
+test.each<[string, object]>([
+  ["without a place", { type: "content_block_delta", delta: { type: "input_json_delta", partial_json: "{}" } }],
+  [
+    "of a block that never began",
+    { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: "{}" } },
+  ],
+])("a part of an input %s is no reply", (_, event) => {
+  const stream = new AnthropicStream(() => {});
+  stream.take({
+    type: "content_block_start",
+    index: 0,
+    content_block: { type: "tool_use", id: "a", name: "f", input: {} },
+  });
+  expect(() => stream.take(event)).toThrow(SyntaxError);
+});

@@ -75,7 +75,7 @@ describe.each([
           name: "broken",
           response: {
             from: expect.stringMatching(/^No result of broken, call fc-1, \d+ bytes$/),
-            error: expect.stringMatching(/^broken failed\. (?!.*hunter2)/),
+            error: expect.stringMatching(/^  broken failed\. (?!.*hunter2)/),
           },
         },
       },

@@ -1,4 +1,6 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ChatStream } from "../../src/models/openai-chat-reply.ts";
 import { chatWire } from "./openai-chat-wire.ts";
 import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
@@ -152,6 +154,127 @@ test("C5: fragments without an index are one call for each id", async () => {
   ];
   const { answer } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool, g.tool] }, sloppyWire);
   expect([answer, f.inputs, g.inputs]).toEqual(["4", [{ k: 1 }], [{ k: 2 }]]);
+});
+
+const namedFragment = (index: number | undefined, id: string | undefined, name: string | undefined, text: string) => ({
+  ...(index === undefined ? {} : { index }),
+  ...(id === undefined ? {} : { id }),
+  function: { ...(name === undefined ? {} : { name }), arguments: text },
+});
+
+/** The calls that are read from fragments; undefined where the reply is none. */
+function callsFrom(fragments: readonly object[]): readonly [unknown, unknown][] | undefined {
+  const stream = new ChatStream(() => {});
+  try {
+    for (const one of fragments) stream.take({ choices: [{ index: 0, delta: { tool_calls: [one] } }] });
+    stream.take({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
+    const calls = (stream.reply?.message.tool_calls ?? []) as { function: { name: string; arguments: string } }[];
+    return calls.map(({ function: { name, arguments: text } }) => [name, text]);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+test("calls that all have index 0 are told apart by their ids", () => {
+  const whole = [namedFragment(0, "a", "read", '{"k":1}'), namedFragment(0, "b", "remove_all", '{"all":true}')];
+  expect(callsFrom(whole)).toEqual([
+    ["read", '{"k":1}'],
+    ["remove_all", '{"all":true}'],
+  ]);
+});
+
+test("tens of thousands of calls at one index are read without looking through them for each part", () => {
+  const count = 80_000;
+  const fragments = Array.from({ length: count }, (_, place) => [
+    namedFragment(0, `id-${place}`, "read", ""),
+    namedFragment(0, `id-${place}`, undefined, "{}"),
+  ]).flat();
+  expect(callsFrom(fragments)).toHaveLength(count);
+});
+
+test.each<[string, readonly object[]]>([
+  [
+    "a part without an id, after two calls at its index",
+    [
+      namedFragment(0, "a", "read", ""),
+      namedFragment(0, "b", "remove_all", ""),
+      namedFragment(0, undefined, undefined, "{}"),
+    ],
+  ],
+  [
+    "another id without a name, at a known index",
+    [namedFragment(0, "a", "read", ""), namedFragment(0, "b", undefined, "{}")],
+  ],
+  [
+    "a second name without an id, at a known index",
+    [namedFragment(0, "a", "read", ""), namedFragment(0, "", "remove_all", "{}")],
+  ],
+  ["a second name under the same id", [namedFragment(0, "a", "read", ""), namedFragment(0, "a", "remove_all", "{}")]],
+  [
+    "a part without index and id, after two calls",
+    [
+      namedFragment(0, "a", "read", ""),
+      namedFragment(1, "b", "remove_all", ""),
+      namedFragment(undefined, undefined, undefined, "{}"),
+    ],
+  ],
+  [
+    "calls with an index and without",
+    [namedFragment(undefined, "a", "read", ""), namedFragment(0, "b", "remove_all", "{}")],
+  ],
+  ["a call without a name", [namedFragment(0, "a", undefined, "{}")]],
+  ["an index that is no place", [{ ...namedFragment(undefined, "a", "read", "{}"), index: "0" }]],
+])("what is ambiguous in a stream is no reply: %s", (_, fragments) => {
+  expect(callsFrom(fragments)).toBeUndefined();
+});
+
+test("whatever of indexes and ids a server leaves out or repeats, no call is read with another's input", () => {
+  const call = fc.record({ name: fc.constantFrom("read", "remove_all"), pieces: fc.integer({ min: 0, max: 3 }) });
+  const server = fc.record({
+    index: fc.constantFrom("own" as const, "zero" as const, "none" as const, "first" as const),
+    id: fc.constantFrom("own" as const, "same" as const, "none" as const),
+    laterId: fc.constantFrom("own" as const, "empty" as const, "none" as const),
+    repeatsName: fc.boolean(),
+  });
+  const mixed = fc.array(server, { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(
+      fc.array(call, { minLength: 1, maxLength: 3 }),
+      mixed,
+      fc.boolean(),
+      fc.array(fc.nat(5)),
+      (calls, servers, alike, picks) => {
+        const meant = calls.map(({ name, pieces }, place) => ({
+          name,
+          text: pieces === 0 ? "" : JSON.stringify({ of: place, pad: "x".repeat(pieces) }),
+        }));
+        const lists = meant.map(({ name, text }, place) => {
+          const { index, id, laterId, repeatsName } = servers[alike ? 0 : place] as (typeof servers)[0];
+          const ownId = id === "none" ? undefined : id === "same" ? "same" : `id-${place}`;
+          const at = index === "none" ? undefined : index === "zero" ? 0 : place;
+          const later = laterId === "own" ? ownId : laterId === "empty" ? "" : undefined;
+          const pieces = text.match(/[^]{1,9}/g) ?? [];
+          return [
+            namedFragment(at, ownId, name, ""),
+            ...pieces.map((piece) =>
+              namedFragment(index === "first" ? undefined : at, later, repeatsName ? name : undefined, piece),
+            ),
+          ];
+        });
+        const order = lists.map((list) => [...list]);
+        const fragments: object[] = [];
+        for (let turn = 0; order.some(({ length }) => length > 0); turn += 1) {
+          const open = order.filter(({ length }) => length > 0);
+          fragments.push(...(open[(picks[turn] ?? 0) % open.length] ?? []).splice(0, 1));
+        }
+        const read = callsFrom(fragments) ?? [];
+        const wrong = read.filter(([name, text]) => !meant.some((one) => one.name === name && one.text === text));
+        expect(wrong).toEqual([]);
+      },
+    ),
+    { numRuns: 3000 },
+  );
 });
 
 test("programs of the provider cannot be asked for, because it has none that call tools", async () => {

@@ -275,7 +275,7 @@ describe.each([
 
 test("two items in one place are no reply, for one of them would be lost", () => {
   const stream = new ResponsesStream(() => {});
-  const done = (item: object) => ({ type: "response.output_item.done", item });
+  const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
   stream.take(done(call("c_1", "f", { k: 1 })));
   expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
 });

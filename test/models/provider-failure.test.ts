@@ -3,7 +3,12 @@ import { boundedFetch } from "../../src/models/bounded-fetch.ts";
 import { failedReply, failure } from "../../src/models/provider-failure.ts";
 import { startLoopback } from "./loopback.ts";
 
-const about = { provider: "Anthropic", keyVariable: "ANTHROPIC_API_KEY", key: "my-own-key-0123" };
+const about = {
+  provider: "Anthropic",
+  keyVariable: "ANTHROPIC_API_KEY",
+  key: "my-own-key-0123",
+  requests: { attempts: 1 },
+};
 const live = new AbortController().signal;
 
 test("the key is in no failure, whatever the provider says of it", () => {
@@ -29,7 +34,7 @@ test("nor is a part of it, where the provider's words are cut", () => {
 
 test("a provider's words are on one line, and no longer than they may be", () => {
   const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
-  expect(message).toMatch(/^Anthropic failed, also after retries\. It says: a \[31mb x+…$/);
+  expect(message).toMatch(/^Anthropic failed: try again later\. It says: a \[31mb x+…$/);
   expect(message.length).toBeLessThan(400);
 });
 
@@ -74,7 +79,7 @@ test("a reply is read up to its limit, and no further", async () => {
 test("a line of a stream has its own limit, whatever type the server gives it", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
   await expect((await boundedFetch({ ...bounds, stream: true })(server.url)).text()).rejects.toThrow(
-    "A line of the reply has more than",
+    "An event of the reply has more than",
   );
   expect(await (await boundedFetch(bounds)(server.url)).text()).toHaveLength(5 * 1024 * 1024);
 });

@@ -85,6 +85,7 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
   };
   const server = await startLoopback((one): Given => {
     if (wire.keyOf(one) !== wire.key) return refused(401, "invalid key");
+    if (!isWellFormed(one.body)) return refused(400, "the body is not valid UTF-8: it holds a lone surrogate");
     const fault = wire.refuse(one, { asked, replies });
     if (fault !== undefined) return refused(400, fault);
     const step = script[at];
@@ -112,6 +113,13 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
       wire.model({ retries: 0, ...options, apiKey, baseUrl: server.url + path }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
+}
+
+/** Whether no text in a value, names included, holds half of a character: no UTF-8 can, and some providers refuse it. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, child]) => name.isWellFormed() && isWellFormed(child));
 }
 
 function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: Asked): Given {

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
 import { amount, byteText, endingText } from "../../src/output/sentences.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../src/programs/limits.ts";
-import type { CrashCode } from "../../src/programs/outcome.ts";
+import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import type { CrashCode, StoppedBy } from "../../src/programs/outcome.ts";
 
-const STOPPED: { readonly [Name in keyof Limits]: string } = {
+const STOPPED: { readonly [Name in StoppedBy]: string } = {
   memoryBytes:
     "it needed more memory than 128 MiB (limit memoryBytes). Keep less at once: reduce each result to what is needed as it arrives.",
+  queueMs:
+    "no engine was free for it within 60 s (limit queueMs). Nothing of it was done. Run it again as it is, later.",
+  queue:
+    "more programs would have waited for an engine than 1000 (limit queue). Nothing of it was done. Run it again as it is, later.",
   runningMs:
     "it ran longer than 10 s (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
   wallMs:
@@ -16,27 +20,31 @@ const STOPPED: { readonly [Name in keyof Limits]: string } = {
   resultBytes:
     "the result of a call was larger than 32 MiB (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
   totalBytes:
-    "its calls moved more data than 64 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
+    "its calls moved more data than 48 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
+  heldBytes:
+    "the memory that all executions of this runtime share was spent, 64 MiB (limit heldBytes). Make fewer calls at once, ask tools for less, or run it again later.",
   outputBytes:
     "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
   logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
   frameBytes: "it sent a message larger than 4 MiB (limit frameBytes). Pass on less at once.",
 };
 
-test.each(Object.keys(DEFAULT_LIMITS) as (keyof Limits)[])(
-  "a program stopped by %s is told so, and what to do",
-  (limit) => {
-    const ending = { type: "stopped", limit, allowed: DEFAULT_LIMITS[limit], seen: 1 } as const;
-    expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
-  },
-);
+test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told so, and what to do", (limit) => {
+  const ending = {
+    type: "stopped",
+    limit,
+    allowed: { ...DEFAULT_LIMITS, queue: 1000, heldBytes: 64 * 1024 * 1024 }[limit],
+    seen: 1,
+  } as const;
+  expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
+});
 
 const CRASHED: { readonly [Code in CrashCode]: string } = {
   engine_died:
-    "The program could not be finished: the engine it ran in died several times. If it does so again, write the program in another way.",
+    "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
   bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
   replay_diverged:
-    "The program could not be finished: after a breakdown it was run again, and did something else than before.",
+    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an overflow of the stack, which is not as deep each time, bound its recursion instead.",
 };
 
 test.each(Object.keys(CRASHED) as CrashCode[])(

@@ -8,10 +8,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function start(limits: ClockLimits) {
+function start(limits: ClockLimits, processorMs: () => number | undefined = () => undefined) {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm));
+  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), processorMs);
+  clocks.begin();
   return { clocks, alarms };
+}
+
+/** A guest that has the turn and gets this much of a core, one slice in every `everyMs`. */
+function startSharing(limits: ClockLimits, { sliceMs, everyMs }: { sliceMs: number; everyMs: number }) {
+  const since = performance.now();
+  const started = start(limits, () => 40 + Math.floor((performance.now() - since) / everyMs) * sliceMs);
+  started.clocks.run();
+  return started;
 }
 
 const pass = (ms: number) => vi.advanceTimersByTime(ms);
@@ -86,4 +95,96 @@ test("clocks that were stopped raise no alarm, leave no timer, and count no more
   expect(alarms).toEqual([]);
   expect(clocks.runningMs).toBe(20);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("nothing counts before a program has its guest", () => {
+  const alarms: ClockAlarm[] = [];
+  const clocks = new Clocks(
+    { runningMs: 50, wallMs: 50 },
+    (alarm) => alarms.push(alarm),
+    () => undefined,
+  );
+  pass(1000);
+  expect([clocks.runningMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
+  clocks.begin();
+  pass(20);
+  clocks.begin();
+  pass(20);
+  expect([clocks.wallMs, alarms]).toEqual([40, []]);
+});
+
+test.each([
+  { sliceMs: 5, everyMs: 100 },
+  { sliceMs: 4, everyMs: 500 },
+])("waiting for a core does not count where processor time is told: %j", (sharing) => {
+  const { clocks, alarms } = startSharing({ runningMs: 1000, wallMs: 1e9 }, sharing);
+  pass((900 / sharing.sliceMs) * sharing.everyMs);
+  expect(alarms).toEqual([]);
+  pass((200 / sharing.sliceMs) * sharing.everyMs);
+  expect(alarms[0]).toMatchObject({ limit: "runningMs", allowed: 1000 });
+  expect(alarms[0]?.seen).toBeLessThan(1100);
+  expect(clocks.runningMs).toBeGreaterThan(1000);
+});
+
+test("a program that waits for a core is stopped by the wall clock at the latest", () => {
+  const { alarms } = startSharing({ runningMs: 1000, wallMs: 3000 }, { sliceMs: 1, everyMs: 500 });
+  pass(3010);
+  expect(alarms[0]).toEqual({ limit: "wallMs", allowed: 3000, seen: 3010 });
+});
+
+test("a program that stands still with the turn is stopped by the clock", () => {
+  const { alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
+  pass(900);
+  expect(alarms).toEqual([]);
+  const { clocks, alarms: ofTurn } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
+  clocks.run();
+  pass(1010);
+  expect(ofTurn[0]).toEqual({ limit: "runningMs", allowed: 1000, seen: 1010 });
+});
+
+test("processor time of many turns that end between two looks counts", () => {
+  let usedMs = 40;
+  const { clocks, alarms } = start({ runningMs: 100, wallMs: 1e9 }, () => usedMs);
+  for (let turn = 0; turn < 30 && alarms.length === 0; turn += 1) {
+    pass(3);
+    clocks.run();
+    pass(4);
+    usedMs += 4;
+    clocks.wait();
+    pass(3);
+  }
+  expect(alarms).toMatchObject([{ limit: "runningMs", allowed: 100 }]);
+});
+
+test("more processor time than the clock has passed, by threads of the guest, counts no more than the clock", () => {
+  let usedMs = 40;
+  const { clocks } = start({ runningMs: 1e6, wallMs: 1e9 }, () => (usedMs += 40));
+  clocks.run();
+  pass(100);
+  expect(clocks.runningMs).toBe(100);
+});
+
+test("another guest's processor time is another count", () => {
+  let usedMs = 5000;
+  const { clocks, alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => (usedMs += 10));
+  clocks.run();
+  pass(500);
+  usedMs = 10;
+  clocks.begin();
+  pass(490);
+  expect([clocks.runningMs, alarms]).toEqual([990, []]);
+});
+
+test("all replays together may take as long as the program may run, and are no running time", () => {
+  const { clocks, alarms } = start({ runningMs: 100, wallMs: 1e9 });
+  for (let replay = 0; replay < 2; replay += 1) {
+    clocks.replay();
+    pass(50);
+    clocks.wait();
+    pass(500);
+  }
+  expect([clocks.runningMs, alarms]).toEqual([0, []]);
+  clocks.replay();
+  pass(10);
+  expect(alarms).toEqual([{ limit: "replays", allowed: 100, seen: 110 }]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRuntime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.ts";
-import type { Connection, Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { type Connection, type Exit, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { enginesOf } from "../support/engines.ts";
 import { echo, tool } from "../support/tools.ts";
 
@@ -78,7 +78,138 @@ test("a guest that does something else when it is replayed ends the execution", 
   const second = [[CALL(1, "other"), TURN_END(1)]];
   const { outcome } = await execute(scripted(first, second));
   expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
-  expect((outcome as { detail: string }).detail).toContain("At turn 0 the program did");
+  expect((outcome as { detail: string }).detail).toContain("at turn 0 the program did");
+});
+
+test("deaths that leave progress between them are forgiven, but not for ever", async () => {
+  const turns = Array.from({ length: 60 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
+  const guests = scripted(...turns.map((_, index) => [...turns.slice(0, index + 1), DEATH] as const));
+  const { outcome, usage } = await execute(guests);
+  expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "the machine took it" });
+  expect(usage.restarts).toBe(20);
+});
+
+test("replaying a program that dies over and over takes no longer in all than the program may run", async () => {
+  const computes = () => {
+    for (const until = performance.now() + 30; performance.now() < until;);
+  };
+  let seen = 0;
+  let replayedMs = 0;
+  /** Gets one turn further than the one before it, and dies in the next. */
+  const guest = (): GuestFace => {
+    const replayed = seen;
+    let turn = 0;
+    let said = [READY];
+    return {
+      deliver() {
+        if (turn > replayed) throw new Error("the machine took it");
+        turn += 1;
+        if (turn > seen) seen = turn;
+        else replayedMs += 30;
+        computes();
+        said = [CALL(turn, "echo"), TURN_END(1)];
+      },
+      drain() {
+        const frames = said.join("\u001e");
+        said = [];
+        return frames;
+      },
+    };
+  };
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox: createMemorySandbox({ guest }),
+    limits: { runningMs: 1000 },
+  });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect((outcome as { detail: string }).detail).toContain("replaying what it had done took longer");
+  expect(replayedMs).toBeLessThan(1500);
+});
+
+/** A sandbox that has a guest to give when it is told to. */
+function busy({ sandbox }: ReturnType<typeof scripted>) {
+  const free = Promise.withResolvers<void>();
+  const open: Sandbox["open"] = async (options, abort) => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    abort.addEventListener("abort", () => reject(abort.reason as Error));
+    await Promise.race([free.promise, promise]);
+    return sandbox.open(options, abort);
+  };
+  return { sandbox: { ...sandbox, open }, free: free.resolve };
+}
+
+test("a program that waits too long for a guest ends by that limit, and nothing of it was done", async () => {
+  const guests = scripted([[CALL(1, "echo"), TURN_END(1)]]);
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox: busy(guests).sandbox,
+    limits: { queueMs: 30, wallMs: 10 },
+  });
+  const { outcome, calls, usage } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "stopped", limit: "queueMs", allowed: 30, seen: 30 });
+  expect([calls, usage.runningMs, usage.restarts, guests.opened()]).toEqual([[], 0, 0, 0]);
+});
+
+test("no clock of a program, its own included, starts before it has a guest", async () => {
+  const events: string[] = [];
+  let said = [READY];
+  const guest = (): GuestFace => ({
+    deliver(event) {
+      events.push(event);
+      said = [SETTLED];
+    },
+    drain() {
+      const frames = said.join("\u001e");
+      said = [];
+      return frames;
+    },
+  });
+  const { sandbox, free } = busy({ sandbox: createMemorySandbox({ guest }), opened: () => 0 });
+  await using runtime = await createRuntime({ tools: [], sandbox, limits: { wallMs: 200, runningMs: 200 } });
+  const running = runtime.execute("unused");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const freedAt = Date.now();
+  free();
+  const { outcome } = await running;
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect((JSON.parse(events[0]?.split("\n")[0] ?? "") as { now: number }).now).toBeGreaterThanOrEqual(freedAt);
+});
+
+test("a program that finds the queue full ends at once, and says so", async () => {
+  const { sandbox } = scripted([]);
+  const open: Sandbox["open"] = () => Promise.reject(new QueueFull(7));
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { outcome, output } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "stopped", limit: "queue", allowed: 7, seen: 7 });
+  expect(output.text).toContain("run it again as it is, later");
+});
+
+test("a program whose guest has died and that gets no other in time has crashed: what it did is reported", async () => {
+  const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
+  let opened = 0;
+  const open: Sandbox["open"] = (options, abort) => {
+    opened += 1;
+    return opened === 1 ? sandbox.open(options, abort) : Promise.reject(new QueueFull(7));
+  };
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { outcome, calls } = await runtime.execute("unused");
+  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  expect(calls).toHaveLength(1);
+});
+
+test("a guest that settles with other events under way is ended, not given back", async () => {
+  const exits: Exit[] = [];
+  const { sandbox } = scripted([[CALL(1, "echo"), CALL(2, "echo"), TURN_END(2)], [SETTLED]]);
+  const open: Sandbox["open"] = async (options, abort) => {
+    const guest = await sandbox.open(options, abort);
+    void guest.exit.then((exit) => exits.push(exit));
+    return guest;
+  };
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  const { outcome } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(exits).toEqual([{ type: "killed", reason: "it settled with other events under way" }]);
 });
 
 test("where no further guest can be had, what was done is reported", async () => {

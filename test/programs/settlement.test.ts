@@ -6,6 +6,7 @@ import { type Circumstances, NOT_JSON, parseValue, settle } from "../../src/prog
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Effect } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
+import { Lane } from "../../src/values/slice-scheduler.ts";
 
 const tool = (name: string, effect: Effect) =>
   defineTool({
@@ -27,6 +28,8 @@ const circumstances: Circumstances = {
   calls: 0,
   overdraft: undefined,
   left: [],
+  lines: [],
+  lane: new Lane("test"),
 };
 
 type Settled = GuestFrame & { readonly kind: "settled" };

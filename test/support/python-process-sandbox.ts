@@ -97,7 +97,7 @@ class PythonProcess implements Guest {
   }
 
   usage() {
-    return { peakMemoryBytes: 0 };
+    return { peakMemoryBytes: 0, processorMs: undefined };
   }
 
   kill(reason: KillReason): void {

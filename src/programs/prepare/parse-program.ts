@@ -9,6 +9,7 @@ import {
   type Statement,
   tokenizer,
 } from "acorn";
+import { countGuesses } from "./count-guesses.ts";
 import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
 import type { Fault } from "../outcome.ts";
 import type { Position } from "../source-map.ts";
@@ -27,6 +28,9 @@ export interface UnreadProgram {
 
 /** Brackets within brackets that a program may have. Parsers recurse, and the stripper's memory is never mended after it has run out of stack. */
 const DEPTH = 200;
+
+/** Guesses within each other double the time that the stripper takes: with so many it is some 50 ms. */
+const MOST_GUESSES = 12;
 
 const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
 
@@ -140,6 +144,14 @@ let amaro: Amaro | undefined;
 
 /** The code with its types replaced by spaces, or why that cannot be. */
 function stripTypes(code: string): string | UnreadProgram {
+  if (countGuesses(code) > MOST_GUESSES)
+    return {
+      fault: syntaxFault(
+        "The program's types cannot be told from its code in time. Write `value as Type` instead of `<Type>value`, leave out type parameters of arrow functions, or write plain JavaScript.",
+        "typescript_unsupported",
+      ),
+      position: undefined,
+    };
   amaro ??= require("amaro") as Amaro;
   try {
     return bodyOf(amaro.transformSync(asFunction(code), { mode: "strip-only" }).code);

@@ -1,6 +1,6 @@
 import type { Fault } from "../outcome.ts";
 
-/** Most bytes of a program: some 8,000 tokens. Reading the worst of them holds the host's thread for about 20 ms. */
+/** Most bytes of a program: some 8,000 tokens. Reading an ordinary one of that size holds the host's thread for about 20 ms, the worst one known for about 300 ms. */
 export const PROGRAM_BYTES = 32 * 1024;
 
 export const PROGRAM_EMPTY: Fault = {

@@ -1,7 +1,34 @@
 import type { Language } from "../../../bridge/frames.ts";
 
 /** What opens a block: the fence, the language, and whatever else is said of it. */
-export const FENCE_LINE = /^[ \t]*(`{3,}|~{3,})[ \t]*\{?[ \t.]*([\w+#-]*)[^`]*$/;
+interface Opening {
+  readonly fence: string;
+  readonly mark: string;
+}
+
+/** What a line opens, if it opens a block. Read from left to right: a pattern for all of it would go back and forth over spaces. */
+export function readOpening(line: string): Opening | undefined {
+  const start = endOf(" \t", line, 0);
+  const character = line[start] ?? "";
+  if (character !== "`" && character !== "~") return undefined;
+  const end = endOf(character, line, start);
+  // Behind a fence of backticks, or one of tildes, no more backticks stand on its line.
+  if (end - start < 3 || line.includes("`", end)) return undefined;
+  let at = endOf(" \t", line, end);
+  if (line[at] === "{") at += 1;
+  MARK.lastIndex = endOf(" \t.", line, at);
+  return { fence: line.slice(start, end), mark: MARK.exec(line)?.[0] ?? "" };
+}
+
+/** The name of a language, as it is written behind a fence. */
+const MARK = /[\w+#-]*/y;
+
+/** Where a run of these characters that begins at a place of the line ends. */
+function endOf(characters: string, line: string, start: number): number {
+  let end = start;
+  while (end < line.length && characters.includes(line.charAt(end))) end += 1;
+  return end;
+}
 
 /** What blocks with programs of a language are marked with; a block may be marked with nothing. */
 const MARKS: Readonly<Record<Language, ReadonlySet<string>>> = {
@@ -46,7 +73,7 @@ export function stripFence(source: string, language: Language): Stripped {
 
 /** Whether the first thing in a text is a fence: JavaScript would read it as template literals. */
 export function beginsWithFence(source: string): boolean {
-  return FENCE_LINE.test(source.trimStart().split("\n", 1)[0] ?? "");
+  return readOpening(source.trimStart().split("\n", 1)[0] ?? "") !== undefined;
 }
 
 function blocksOf(lines: readonly string[], language: Language): Block[] {
@@ -54,8 +81,9 @@ function blocksOf(lines: readonly string[], language: Language): Block[] {
   // Not any more once a string has turned out to have no end: to look for that in each block would take long.
   let readsStrings = language === "python";
   for (let open = 0; open < lines.length; open += 1) {
-    const [, fence, mark = ""] = FENCE_LINE.exec(lines[open] ?? "") ?? [];
-    if (fence === undefined) continue;
+    const opening = readOpening(lines[open] ?? "");
+    if (!opening) continue;
+    const { fence, mark } = opening;
     const from = open + 1;
     let close: number | undefined;
     if (readsStrings && MARKS.python.has(mark.toLowerCase())) {

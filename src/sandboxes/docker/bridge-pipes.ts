@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { constants, openSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -45,5 +45,9 @@ export class BridgePipes {
 
 /** For both directions, so that it opens at once, and does not end before its other side has begun. */
 function openPipe(path: string): number {
-  return openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const opened = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const found = fstatSync(opened);
+  if (found.isFIFO() && found.uid === process.geteuid?.()) return opened;
+  closeSync(opened);
+  throw new Error(`${path} is not the pipe that was made there`);
 }

@@ -1,15 +1,23 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { PortcullisError } from "../../errors.ts";
-import type { Daemon } from "./daemon.ts";
-import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels } from "./image.ts";
+import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import type Docker from "dockerode";
+import type { ImageInspectInfo } from "dockerode";
+import { optionError, PortcullisError } from "../../errors.ts";
+import { removeContainer } from "./container-guest.ts";
+import { type Daemon, isObject } from "./daemon.ts";
+import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
+import { hostLabels } from "./leftovers.ts";
 
 export interface BuildOptions {
   readonly image: string;
   /** Network of the build itself, which installs Debian packages: the engine's default, or `host` where it has none. */
   readonly network?: string;
+  /** Image of Debian that it is built upon: `debian:bookworm-slim` by default, or one by its digest. */
+  readonly base?: string;
   readonly onProgress: (line: string) => void;
 }
 
@@ -18,52 +26,149 @@ interface Download {
   readonly integrity: string;
 }
 
+const BASE = "debian:bookworm-slim";
+/** A name, a tag, a digest; or an id. */
+const BASE_NAME = /^[a-z0-9][\w.\-/:@]{0,254}$/;
+const PYTHON_VERSION = "/opt/portcullis/python-version";
+
 /** How long a build may take, and the download of one file. */
 const BUILD_MS = 1_200_000;
 const DOWNLOAD_MS = 600_000;
+/** Largest download: node's is 50 MB. */
+const DOWNLOAD_BYTES = 256 * 1024 * 1024;
 
 /** Node's names for the processors that images are built for, by the engines' names. */
 const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x64", aarch64: "arm64", arm64: "arm64" };
 
-/** Builds the image on the engine, of the files that this package brings and the downloads that those name. */
-export async function buildImage(daemon: Daemon, { image, network, onProgress }: BuildOptions): Promise<void> {
+/** Longest version that is read out of an image, in bytes. */
+const VERSION_BYTES = 256;
+
+/**
+ * Builds the image on the daemon, of the files that this package brings and the downloads that those name. What it was
+ * built of, its labels say.
+ */
+export async function buildImage(
+  daemon: Daemon,
+  { image, network, base = BASE, onProgress }: BuildOptions,
+): Promise<void> {
+  if (!BASE_NAME.test(base)) throw optionError("base", `the name of an image, like ${BASE}`, base);
   const folder = mkdtempSync(join(tmpdir(), "portcullis-image-"));
   try {
     const { Architecture: processor } = await daemon.info();
-    await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
-    await daemon.ask(async (docker, abortSignal) => {
-      const src = [
-        "Dockerfile",
-        ...IMAGE_SCRIPTS,
-        "node.tgz",
-        "isolated-vm.tgz",
-        ...guestFiles().map((name) => `guest/${name}`),
-      ];
-      const stream = await docker.buildImage(
-        { context: folder, src },
-        {
-          t: image,
-          labels: { ...imageLabels() },
-          abortSignal,
-          forcerm: true,
-          ...(network === undefined ? {} : { networkmode: network }),
-        },
+    const baseDigest = await digestOfBase(daemon, base, onProgress);
+    const node = await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
+    const src = [
+      "Dockerfile",
+      ...IMAGE_SCRIPTS,
+      "node.tgz",
+      "isolated-vm.tgz",
+      ...guestFiles().map((name) => `guest/${name}`),
+    ];
+    const build = (context: string, files: string[], labels: Readonly<Record<string, string>>) =>
+      followed(daemon, onProgress, (docker, abortSignal) =>
+        docker.buildImage(
+          { context, src: files },
+          {
+            t: image,
+            labels: { ...labels },
+            buildargs: { BASE: base },
+            abortSignal,
+            forcerm: true,
+            ...(network === undefined ? {} : { networkmode: network }),
+          },
+        ),
       );
-      await new Promise<void>((resolve, reject) => {
-        docker.modem.followProgress(
-          stream,
-          (error: Error | null) => (error ? reject(error) : resolve()),
-          ({ stream: line = "" }: { readonly stream?: string }) => line.startsWith("Step ") && onProgress(line.trim()),
-        );
-      });
-    }, BUILD_MS);
+    await build(folder, src, imageLabels());
+    // What was installed is known afterwards: the same image again, with one more label.
+    const labelled = join(folder, "labelled");
+    mkdirSync(labelled);
+    writeFileSync(join(labelled, "Dockerfile"), `FROM ${image}\n`);
+    await build(
+      labelled,
+      ["Dockerfile"],
+      originLabels({ base, baseDigest, node, python: await installedPython(daemon, image) }),
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Puts everything that the Dockerfile names into one folder. */
-async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<void> {
+/** Waits for something long that the daemon does, and tells of its steps. */
+async function followed(
+  daemon: Daemon,
+  onProgress: (line: string) => void,
+  begin: (docker: Docker, signal: AbortSignal) => Promise<NodeJS.ReadableStream>,
+): Promise<void> {
+  await daemon.ask(async (docker, signal) => {
+    const stream = await begin(docker, signal);
+    await new Promise<void>((resolve, reject) => {
+      docker.modem.followProgress(
+        stream,
+        (error: Error | null, said: readonly unknown[]) => {
+          // A step that failed is said like one that is done, and the stream ends as usual.
+          const failed = said.flatMap((one) => (isObject(one) && typeof one.error === "string" ? [one.error] : []));
+          if (error !== null || failed.length > 0) reject(error ?? new Error(failed[0]));
+          else resolve();
+        },
+        ({ stream: line = "" }: { readonly stream?: string }) => line.startsWith("Step ") && onProgress(line.trim()),
+      );
+    });
+  }, BUILD_MS);
+}
+
+/** What says which base it is, whatever its name comes to mean: its digest in its registry, or its id where it has none. */
+async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: string) => void): Promise<string> {
+  const inspect = () => daemon.ask((docker): Promise<ImageInspectInfo> => docker.getImage(base).inspect());
+  let found = await inspect().catch((error: unknown) => {
+    if ((error as { readonly statusCode?: number }).statusCode === 404) return undefined;
+    throw error;
+  });
+  if (!found) {
+    onProgress(`Pulling ${base}`);
+    await followed(daemon, onProgress, (docker, abortSignal) => docker.pull(base, { abortSignal })).catch(
+      (cause: unknown) => {
+        const { code, message = String(cause) } = cause as { readonly code?: string; readonly message?: string };
+        // A connection that failed has a sentence of its own.
+        if (code !== undefined) throw cause;
+        throw new PortcullisError(
+          "sandbox_unavailable",
+          `The base of the image, ${base}, is not on the Docker daemon and cannot be pulled: ${message.replace(/\s+/g, " ").trim().slice(0, 300)}. Name one that can: portcullis image build --base …`,
+          { cause },
+        );
+      },
+    );
+    found = await inspect();
+  }
+  const { Id: id, RepoDigests: digests } = found;
+  if (typeof id !== "string") throw daemon.strange("for the base of the image");
+  return (Array.isArray(digests) ? digests : []).find((digest) => typeof digest === "string") ?? id;
+}
+
+/** The version of Python that an image holds, which its build has written down. */
+async function installedPython(daemon: Daemon, image: string): Promise<string> {
+  const container = await daemon.ask((docker, abortSignal) =>
+    docker.createContainer({ Image: image, Cmd: ["true"], NetworkDisabled: true, Labels: hostLabels(), abortSignal }),
+  );
+  try {
+    return await daemon.ask(async (docker, abortSignal) => {
+      const archive = await docker.getContainer(container.id).getArchive({ path: PYTHON_VERSION, abortSignal });
+      return fileInTar(await buffer(archive as Readable));
+    });
+  } finally {
+    await removeContainer(daemon, container.id);
+  }
+}
+
+/** The text of a small file, the only one in an archive: a header of 512 bytes, in which its size is, then the file. */
+function fileInTar(archive: Buffer): string {
+  const size = Number.parseInt(archive.toString("latin1", 124, 136), 8);
+  const text = archive.toString("utf8", 512, 512 + Math.min(size, VERSION_BYTES)).trim();
+  if (!(size <= VERSION_BYTES) || text === "") throw new Error(`${PYTHON_VERSION} in the image says no version`);
+  return text;
+}
+
+/** Puts everything that the Dockerfile names into one folder, and returns node's version. */
+async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<string> {
   for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder, name), join(folder, name));
   mkdirSync(join(folder, "guest"));
   for (const name of guestFiles()) copyFileSync(join(guestFolder, name), join(folder, "guest", name));
@@ -71,6 +176,7 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
     string,
     Record<string, Download>
   >;
+  let node = "";
   for (const [name, byProcessor] of Object.entries(downloads)) {
     const download = byProcessor[processor] ?? byProcessor.any;
     if (!download)
@@ -78,30 +184,45 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
         "sandbox_unavailable",
         `There is no ${name} for the processor ${processor} of this Docker engine: use one on x64 or arm64.`,
       );
-    copyFileSync(await fetchOnce(download, onProgress), join(folder, name));
+    writeFileSync(join(folder, name), await fetchOnce(download, onProgress));
+    if (name === "node.tgz") node = /-(\d+\.\d+\.\d+)\.tgz$/.exec(download.url)?.[1] ?? "";
   }
+  return node;
 }
 
-/** A file from the network, kept for the next build. It is what it should be, or it is not used. */
-async function fetchOnce({ url, integrity }: Download, onProgress: (line: string) => void): Promise<string> {
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "portcullis");
+/** A file from the network, kept for the next build. It is what it should be, or it is not used: what is checked is what is returned. */
+export async function fetchOnce(
+  { url, integrity }: Download,
+  onProgress: (line: string) => void,
+  cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "portcullis"),
+): Promise<Buffer> {
   const path = join(cache, url.slice(url.lastIndexOf("/") + 1));
-  if (isIntact(path, integrity)) return path;
+  const kept = readKept(path);
+  if (kept && isIntact(kept, integrity)) return kept;
   onProgress(`Fetching ${url}`);
   const bytes = await fetchBytes(url);
-  mkdirSync(cache, { recursive: true });
-  writeFileSync(`${path}.${process.pid}`, bytes);
-  renameSync(`${path}.${process.pid}`, path);
-  if (isIntact(path, integrity)) return path;
-  rmSync(path);
-  throw new PortcullisError("sandbox_unavailable", `${url} is not what it should be: its sha512 is another.`);
+  if (!isIntact(bytes, integrity))
+    throw new PortcullisError("sandbox_unavailable", `${url} is not what it should be: its sha512 is another.`);
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const unfinished = `${path}.${randomUUID()}`;
+  // Where others may write to that folder, nothing that they have put there is written through.
+  writeFileSync(unfinished, bytes, { flag: "wx", mode: 0o600 });
+  renameSync(unfinished, path);
+  return bytes;
 }
 
 async function fetchBytes(url: string): Promise<Buffer> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS) });
-    if (!response.ok) throw new Error(`the server answers ${response.status}`);
-    return Buffer.from(await response.arrayBuffer());
+    if (!response.ok || !response.body) throw new Error(`the server answers ${response.status}`);
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    for await (const part of response.body as AsyncIterable<Uint8Array>) {
+      length += part.length;
+      if (length > DOWNLOAD_BYTES) throw new Error(`it is larger than ${DOWNLOAD_BYTES} bytes`);
+      parts.push(part);
+    }
+    return Buffer.concat(parts);
   } catch (cause) {
     const why =
       cause instanceof Error
@@ -111,10 +232,14 @@ async function fetchBytes(url: string): Promise<Buffer> {
   }
 }
 
-function isIntact(path: string, integrity: string): boolean {
+function readKept(path: string): Buffer | undefined {
   try {
-    return `sha512-${createHash("sha512").update(readFileSync(path)).digest("base64")}` === integrity;
+    return readFileSync(path);
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+function isIntact(bytes: Buffer, integrity: string): boolean {
+  return `sha512-${createHash("sha512").update(bytes).digest("base64")}` === integrity;
 }

@@ -12,6 +12,7 @@ import {
   type KillReason,
   type ResourceUsage,
 } from "../sandbox.ts";
+import { LastWords } from "../last-words.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
@@ -19,6 +20,7 @@ import { type ContainerPlan, containerOptions } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import { readMemory } from "./memory-reading.ts";
 import { EgressDoor } from "./egress/egress-door.ts";
+import { ProcessorTime } from "./processor-time.ts";
 import { UnsentFrames } from "./unsent-frames.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
@@ -66,9 +68,10 @@ export class ContainerGuest implements Guest {
   #watch: NodeJS.Timeout | undefined;
   #reading = false;
   #ending: Exit | undefined;
-  #stderr = "";
+  readonly #lastWords = new LastWords(LAST_WORDS_BYTES);
   #stderrBytes = 0;
   #peakBytes = 0;
+  #processor: ProcessorTime | undefined;
 
   private constructor(daemon: Daemon, { id, stream, pipes, door, plan }: Started) {
     this.#daemon = daemon;
@@ -117,7 +120,11 @@ export class ContainerGuest implements Guest {
       const stream = await attach(daemon, id);
       const guest = new ContainerGuest(daemon, { id, stream, pipes, door, plan });
       await daemon.ask((docker, abortSignal) => docker.getContainer(guest.id).start({ abortSignal }));
-      await guest.#greeting();
+      const [processor] = await Promise.all([
+        ProcessorTime.of(daemon, guest.id).catch(() => undefined),
+        guest.#greeting(),
+      ]);
+      guest.#processor = processor;
       return guest;
     } catch (error) {
       pipes?.close();
@@ -144,6 +151,7 @@ export class ContainerGuest implements Guest {
   /** Gives the container to a program, whose largest frame this is. */
   handOver(frameBytes: number): void {
     this.#decoder.allowed = frameBytes;
+    this.#processor?.begin();
     this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
   }
 
@@ -172,7 +180,7 @@ export class ContainerGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes };
+    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#processor?.ms };
   }
 
   kill(reason: KillReason): void {
@@ -193,6 +201,8 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.#ending = exit;
     clearInterval(this.#watch);
+    // For the last time that it can be read.
+    this.usage();
     if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
     this.#unsent?.clear();
     this.#stream.destroy();
@@ -244,9 +254,7 @@ export class ContainerGuest implements Guest {
 
   #note(chunk: Buffer): void {
     this.#stderrBytes += chunk.length;
-    this.#stderr = (this.#stderr + chunk.toString("utf8", Math.max(0, chunk.length - LAST_WORDS_BYTES))).slice(
-      -LAST_WORDS_BYTES,
-    );
+    this.#lastWords.add(chunk);
     if (this.#stderrBytes > STDERR_BYTES)
       this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
   }
@@ -271,11 +279,13 @@ export class ContainerGuest implements Guest {
    */
   #endedByHeap(exitCode: number): boolean {
     // With 1 `run-javascript.js` ends; V8 by a signal.
-    return this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(this.#stderr);
+    return (
+      this.#language === "javascript" && (exitCode === 1 || exitCode > 128) && MEMORY_ABORT.test(this.#lastWords.text)
+    );
   }
 
   async #causeOfDeath(): Promise<Exit> {
-    const lastWords = this.#stderr.trim().slice(-500);
+    const lastWords = this.#lastWords.text.trim().slice(-500);
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
       const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);

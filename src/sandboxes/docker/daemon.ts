@@ -131,15 +131,20 @@ export class Daemon {
       code,
       statusCode,
       json,
+      path,
       message = String(cause),
     } = cause as {
       readonly code?: string;
       readonly statusCode?: number;
       /** What came with the status code. */
       readonly json?: unknown;
+      /** Of a file of this machine's; the errors of connections have none. */
+      readonly path?: unknown;
       readonly message?: string;
     };
     const said = saidBy(message);
+    if (code !== undefined && typeof path === "string")
+      return `A container cannot be started, because of a file on this machine: ${said}. See to it that this user may use it.`;
     if (code === "EACCES" || code === "EPERM")
       return `This user may not use the Docker engine at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
     if (code !== undefined && NOBODY_THERE.has(code))
@@ -150,11 +155,15 @@ export class Daemon {
       return `The Docker engine at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
     if (/no space left|disk quota/i.test(message))
       return `The disk of the Docker engine at ${this.address} is full: docker system prune (${said}).`;
-    if (/unknown.*runtime|runtime.*not found/i.test(message))
+    if (UNKNOWN_RUNTIME.test(message.slice(0, MESSAGE_LENGTH)))
       return `The Docker engine at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
     return `The Docker engine at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
   }
 }
+
+/** What is read of what an engine says, in characters. */
+const MESSAGE_LENGTH = 1000;
+const UNKNOWN_RUNTIME = /unknown.*runtime|runtime.*not found/i;
 
 const NOBODY_THERE = new Set([
   "ENOENT",
@@ -169,6 +178,7 @@ const NOBODY_THERE = new Set([
 /** What the engine said, in one line, without the client's words round it. */
 function saidBy(message: string): string {
   return message
+    .slice(0, MESSAGE_LENGTH)
     .replace(/^\(HTTP code \d+\) [^-]* - /, "")
     .replace(/\s+/g, " ")
     .trim()

@@ -10,6 +10,12 @@ export const IMAGE = "portcullis-sandbox";
 
 const PROTOCOL = "portcullis.protocol";
 const CONTENTS = "portcullis.contents";
+const ORIGIN = {
+  base: "portcullis.base",
+  baseDigest: "portcullis.base.digest",
+  node: "portcullis.node",
+  python: "portcullis.python",
+};
 const MEND = "portcullis image build";
 
 export const imageFolder = dirname(fileURLToPath(import.meta.resolve(`#sandbox-image/Dockerfile`)));
@@ -21,6 +27,31 @@ export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-fo
 /** What an image of this version of the package is labelled with. */
 export function imageLabels(): Readonly<Record<string, string>> {
   return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
+}
+
+/** What an image was built of. */
+export interface ImageOrigin {
+  /** As it was named to the build. */
+  readonly base: string;
+  /** Which one that was: its digest in its registry, or its id where it has none. */
+  readonly baseDigest: string;
+  readonly node: string;
+  /** With Debian's revision. */
+  readonly python: string;
+}
+
+export function originLabels(origin: ImageOrigin): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(ORIGIN).map(([name, label]) => [label, origin[name as keyof ImageOrigin]]));
+}
+
+/** What an image says that it was built of. Undefined where it does not say. */
+export async function originOf(daemon: Daemon, image: string): Promise<ImageOrigin | undefined> {
+  const labels = (await labelsOf(daemon, image)) ?? {};
+  const { base, baseDigest, node, python } = Object.fromEntries(
+    Object.entries(ORIGIN).map(([name, label]) => [name, labels[label]]),
+  );
+  if (base === undefined || baseDigest === undefined || node === undefined || python === undefined) return undefined;
+  return { base, baseDigest, node, python };
 }
 
 /** Guests by name, as they lie on disk. */

@@ -1,12 +1,15 @@
 import type { OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { ParentDeathCommand } from "./parent-death.ts";
+import { type InLine, WaitingLine } from "./waiting-line.ts";
 
 export interface PoolOptions {
   /** Engines kept ready for the next program. */
   readonly warm: number;
   /** Engines at once, idle ones included. Programs beyond that wait. */
   readonly engines: number;
+  /** Programs that may wait at once, those included whose engine is starting; one more ends as `stopped`, by `queue`. */
+  readonly queue: number;
   /** Whether an engine may serve another program of the same tenant. */
   readonly reuse: "tenant" | "never";
   /** Programs an engine serves before it is replaced. */
@@ -22,34 +25,53 @@ const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
 /** How long an idle engine beyond the warm ones is kept. */
 const IDLE_MS = 10_000;
 
+/** How long an engine may take to start, in milliseconds. */
+const START_MS = 20_000;
+/** How long a running engine may take to make the next isolate, in milliseconds; one that is doing something else is ended. */
+const PREPARE_MS = 1000;
+
+/** How long an engine that is preparing is waited for before another is started in its place: about as long as a start takes, in milliseconds. */
+const SOON_MS = 50;
+
 const CLOSED = "the sandbox was closed";
 /** Starts that fail in a row before a program that waits is told. One may have been ended by somebody else. */
 const FAILED_STARTS = 3;
 
-interface Waiter {
-  readonly tenant: string;
+const NONE: ReadonlyMap<string, number> = new Map();
+
+/** How often each name is there. */
+function count(names: Iterable<string | undefined>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+interface Waiter extends InLine {
   failedStarts: number;
   readonly resolve: (engine: EngineProcess) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /**
  * The engines of one sandbox. An engine is starting, idle or busy; it is given to one program at a time, and
- * once it has seen a tenant's program it only ever gets programs of that tenant.
+ * once it has seen a tenant's program it only ever gets programs of that tenant. It is busy until it stands ready
+ * for another program.
  */
 export class EnginePool {
   readonly #options: PoolOptions;
   readonly #all = new Set<EngineProcess>();
   readonly #idle: EngineProcess[] = [];
-  readonly #waiting: Waiter[] = [];
-  /** Engines that will be offered soon: starting, or preparing for their next program. */
-  #coming = 0;
+  readonly #waiting: WaitingLine<Waiter>;
+  /** Engines with a program or just after one, and for which tenant. */
+  readonly #busy = new Map<EngineProcess, string>();
+  /** Engines that will soon be offered, with the tenant they are for, if there is one: they start, or end to make room for one that does, or have only just begun to prepare for another program. */
+  readonly #coming = new Map<EngineProcess, string | undefined>();
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#waiting = new WaitingLine(options.queue);
   }
 
   get closed(): boolean {
@@ -64,7 +86,7 @@ export class EnginePool {
   /** Resolves when the warm engines stand. Rejects with the cause where engines cannot start here. */
   async warm(): Promise<void> {
     const { warm, engines } = this.#options;
-    const missing = Math.min(warm - this.#idle.length - this.#coming, engines - this.#all.size);
+    const missing = Math.min(warm - this.#ready, engines - this.#all.size);
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start()));
   }
 
@@ -75,24 +97,32 @@ export class EnginePool {
       signal.throwIfAborted();
       if (this.#closed) throw new Error(CLOSED);
       const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, signal));
+      this.#busy.set(engine, tenant);
       engine.programs += 1;
       engine.tenant = tenant;
       engine.ref();
       this.#refill();
-      if (engine.preparedBytes !== limits.memoryBytes) await engine.prepare(limits.memoryBytes).catch(() => {});
+      if (engine.preparedBytes !== limits.memoryBytes)
+        await engine.prepare(limits.memoryBytes, PREPARE_MS).catch(() => {});
       engine.allowFrames(limits.frameBytes);
       if (!engine.ended) return engine;
     }
   }
 
-  /** Takes back an engine whose program has ended cleanly, and prepares it for the next one where it may have one. */
+  /**
+   * Takes back an engine whose program has ended cleanly, and prepares it for the next one where it may have one.
+   * Resolves once the engine is idle, with another program, or ended.
+   */
   async release(engine: EngineProcess): Promise<void> {
     if (this.#closed || this.#options.reuse === "never" || engine.programs >= this.#options.programsPerEngine)
       return engine.retire();
+    const late = this.#expect(engine);
     try {
-      await this.#prepare(engine);
+      await engine.prepare(this.#usualMemoryBytes, PREPARE_MS);
     } catch {
       return;
+    } finally {
+      clearTimeout(late);
     }
     const kept = engine.memoryBytes - engine.baseMemoryBytes;
     if (this.#closed || kept > this.#options.keptMemoryBytes) engine.retire();
@@ -102,10 +132,22 @@ export class EnginePool {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#trimmer);
-    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error(CLOSED));
+    this.#waiting.clear(new Error(CLOSED));
     const engines = [...this.#all];
     for (const engine of engines) engine.kill(CLOSED);
     await Promise.all(engines.map((engine) => engine.exit));
+  }
+
+  /** Counts an engine that is preparing as one that will soon be back, and as a busy one if it is not. */
+  #expect(engine: EngineProcess): NodeJS.Timeout {
+    const { tenant } = engine;
+    this.#busy.delete(engine);
+    this.#coming.set(engine, tenant);
+    return setTimeout(() => {
+      this.#coming.delete(engine);
+      if (tenant !== undefined && this.#all.has(engine)) this.#busy.set(engine, tenant);
+      this.#makeRoom();
+    }, SOON_MS);
   }
 
   #takeIdle(tenant: string): EngineProcess | undefined {
@@ -118,71 +160,105 @@ export class EnginePool {
     const { promise, resolve, reject } = Promise.withResolvers<EngineProcess>();
     const waiter: Waiter = { tenant, failedStarts: 0, resolve, reject };
     const leave = () => {
-      const index = this.#waiting.indexOf(waiter);
-      if (index >= 0) this.#waiting.splice(index, 1);
+      this.#waiting.remove(waiter);
       reject(signal.reason);
     };
     signal.addEventListener("abort", leave, { once: true });
-    this.#waiting.push(waiter);
+    this.#waiting.add(waiter);
     this.#makeRoom();
     return promise.finally(() => signal.removeEventListener("abort", leave));
   }
 
-  /** Starts an engine for a waiter, where need be in place of another tenant's idle one. */
-  #makeRoom(): void {
-    if (this.#closed || this.#coming >= this.#waiting.length) return;
-    if (this.#all.size >= this.#options.engines) this.#idle.shift()?.retire();
-    if (this.#all.size < this.#options.engines) this.#start().catch((error: unknown) => this.#tellFailed(error));
+  /** Engines that each tenant has or is to get. */
+  get #held(): ReadonlyMap<string, number> {
+    return count([...this.#busy.values(), ...this.#coming.values()]);
   }
 
-  #tellFailed(error: unknown): void {
-    const waiter = this.#waiting[0];
+  /** Starts engines for those that wait, where need be in place of other tenants' idle ones. */
+  #makeRoom(): void {
+    while (!this.#closed && this.#waiting.length > 0) {
+      const coming = count(this.#coming.values());
+      const forAny = [...this.#coming.values()].filter((tenant) => tenant === undefined).length;
+      const tenant = this.#waiting.next(this.#held, coming);
+      if (tenant === undefined || this.#waiting.unserved(coming) <= forAny) return;
+      if (this.#all.size < this.#options.engines) {
+        this.#start(tenant).catch((error: unknown) => this.#tellFailed(tenant, error));
+        continue;
+      }
+      const idle = this.#idle.shift();
+      if (!idle) return;
+      this.#replace(idle, tenant);
+    }
+  }
+
+  /** Ends an engine that no program is running in. Once it has gone, one for this tenant is started. */
+  #replace(engine: EngineProcess, tenant: string): void {
+    this.#coming.set(engine, tenant);
+    engine.retire();
+  }
+
+  #tellFailed(tenant: string, error: unknown): void {
+    const waiter = this.#waiting.first(tenant);
     if (!waiter) return;
     waiter.failedStarts += 1;
-    if (waiter.failedStarts >= FAILED_STARTS) this.#waiting.shift()?.reject(error);
+    if (waiter.failedStarts >= FAILED_STARTS) this.#waiting.take(tenant)?.reject(error);
     this.#makeRoom();
+  }
+
+  /** Engines that a program may have now, or will soon. */
+  get #ready(): number {
+    return this.#idle.length + this.#coming.size;
   }
 
   /** Starts an engine ahead of need. Where engines are used again, those that are busy will be back. */
   #refill(): void {
     if (this.#closed || this.#all.size >= this.#options.engines) return;
     const wanted = this.#options.reuse === "never" ? this.#options.warm : Math.min(1, this.#options.warm);
-    if (this.#idle.length + this.#coming < wanted) this.#start().catch(() => {});
+    if (this.#ready < wanted) this.#start().catch(() => {});
   }
 
-  async #start(): Promise<void> {
+  async #start(tenant?: string): Promise<void> {
     const engine = new EngineProcess(this.#options.command);
     this.#all.add(engine);
+    this.#coming.set(engine, tenant);
     void engine.exit.then(() => this.#forget(engine));
-    await this.#prepare(engine);
+    try {
+      await engine.prepare(this.#usualMemoryBytes, START_MS);
+    } finally {
+      this.#coming.delete(engine);
+    }
     this.#offer(engine);
   }
 
-  async #prepare(engine: EngineProcess): Promise<void> {
-    this.#coming += 1;
-    try {
-      await engine.prepare(this.#usualMemoryBytes);
-    } finally {
-      this.#coming -= 1;
-    }
-  }
-
-  /** Gives a prepared engine to whoever waits longest and may have it, else lets it idle. */
+  /** Gives a prepared engine to the waiter whose turn it is, else lets it idle. */
   #offer(engine: EngineProcess): void {
-    const index = this.#waiting.findIndex((waiter) => engine.tenant === undefined || engine.tenant === waiter.tenant);
-    const waiter = index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
-    if (waiter) return waiter.resolve(engine);
+    this.#busy.delete(engine);
+    this.#coming.delete(engine);
+    if (this.#waiting.length > 0) {
+      const { tenant } = engine;
+      const next = this.#waiting.next(this.#held, tenant === undefined ? NONE : count(this.#coming.values()), tenant);
+      if (next !== undefined && (tenant === undefined || tenant === next)) return this.#give(engine, next);
+      if (next !== undefined && this.#all.size >= this.#options.engines) return this.#replace(engine, next);
+      if (tenant !== undefined && this.#waiting.first(tenant)) return this.#give(engine, tenant);
+    }
     engine.unref();
     this.#idle.push(engine);
-    if (this.#waiting.length > 0) this.#makeRoom();
+    this.#makeRoom();
     this.#trimLater();
+  }
+
+  #give(engine: EngineProcess, tenant: string): void {
+    this.#busy.set(engine, tenant);
+    this.#waiting.take(tenant)?.resolve(engine);
   }
 
   #forget(engine: EngineProcess): void {
     this.#all.delete(engine);
+    this.#busy.delete(engine);
+    this.#coming.delete(engine);
     const index = this.#idle.indexOf(engine);
     if (index >= 0) this.#idle.splice(index, 1);
-    if (this.#waiting.length > 0) this.#makeRoom();
+    this.#makeRoom();
   }
 
   #trimLater(): void {

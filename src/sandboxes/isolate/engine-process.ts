@@ -9,7 +9,7 @@ import { FrameQueue } from "../frame-queue.ts";
 import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
-import { MemoryGauge } from "./memory-watch.ts";
+import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the engine is made to wait. */
@@ -39,7 +39,8 @@ export class EngineProcess {
   preparedBytes = 0;
   readonly exit: Promise<Exit>;
 
-  readonly #gauge: MemoryGauge;
+  readonly #memory: MemoryGauge;
+  #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
   readonly #pipe: Duplex;
   readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
@@ -47,6 +48,8 @@ export class EngineProcess {
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Whether the isolate asked for last stands: frames before that are an earlier program's, and are dropped. */
   #standing = false;
+  /** Ends an engine that does not get ready. */
+  #deadline: NodeJS.Timeout | undefined;
   #ending: Exit | undefined;
   #exited = false;
   #stderr = "";
@@ -58,7 +61,7 @@ export class EngineProcess {
       env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
       windowsHide: true,
     });
-    this.#gauge = new MemoryGauge(this.#child.pid ?? 0);
+    this.#memory = new MemoryGauge(this.#child.pid ?? 0);
     this.#pipe = this.#child.stdio[3] as Duplex;
     this.#frames = this.#newQueue();
     for (const stream of this.#streams) stream?.unref();
@@ -87,7 +90,13 @@ export class EngineProcess {
 
   /** Memory of the process now, in bytes; 0 where it cannot be read. */
   get memoryBytes(): number {
-    return this.#gauge.read();
+    return this.#memory.read();
+  }
+
+  /** Processor time of the thread that runs programs, in milliseconds since the process began; undefined where it cannot be read. */
+  get processorMs(): number | undefined {
+    this.#processor ??= new ProcessorGauge(this.#child.pid ?? 0);
+    return this.#exited ? undefined : this.#processor.read();
   }
 
   /** Whether the process has gone, or has been told to. */
@@ -101,9 +110,9 @@ export class EngineProcess {
 
   /**
    * Makes the isolate for the next program and drops the one that stood. Its guest's frames arrive in a new
-   * `frames`. Rejects where the engine ends before.
+   * `frames`. Rejects where the engine ends before; one that takes longer than `withinMs` is ended.
    */
-  prepare(memoryBytes: number): Promise<void> {
+  prepare(memoryBytes: number, withinMs: number): Promise<void> {
     this.#frames = this.#newQueue();
     this.#standing = false;
     this.#decoder.allowed = OWN_WORDS_BYTES;
@@ -112,6 +121,8 @@ export class EngineProcess {
     this.send([`prepare ${memoryBytes}`]);
     this.preparedBytes = memoryBytes;
     if (this.ended) this.#prepared.reject(new Error("the engine was ended"));
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(() => this.kill(`it was not ready within ${withinMs} ms`), withinMs).unref();
     return this.#prepared.promise;
   }
 
@@ -179,6 +190,7 @@ export class EngineProcess {
   #hear(word: string): void {
     if (word === "prepared") {
       this.#standing = true;
+      clearTimeout(this.#deadline);
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
       this.#prepared.resolve();
     } else if (word === "memory") {
@@ -210,7 +222,9 @@ export class EngineProcess {
 
   #finish(exit: Exit, resolve: (exit: Exit) => void): void {
     this.#exited = true;
-    this.#gauge.close();
+    clearTimeout(this.#deadline);
+    this.#memory.close();
+    this.#processor?.close();
     this.#closePipes();
     this.#frames.end();
     this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));

@@ -1,6 +1,14 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
-import type { Exit, Guest, KillReason, OpenOptions, ResourceUsage, Sandbox } from "../sandbox.ts";
+import {
+  type Exit,
+  type Guest,
+  type KillReason,
+  type OpenOptions,
+  QueueFull,
+  type ResourceUsage,
+  type Sandbox,
+} from "../sandbox.ts";
 import { EnginePool, type PoolOptions } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
@@ -16,12 +24,29 @@ const WATCH_MS = 10;
  */
 export const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
 
+/** Engines for each core: most programs wait for tools most of the time, and one that computes takes a core. */
+const ENGINES_PER_CORE = 16;
+/** Memory that an engine may take with the default limits: of its program, beyond that, and what it takes idle. */
+const ENGINE_BYTES = 128 * 1024 * 1024 + MEMORY_SLACK_BYTES + 64 * 1024 * 1024;
+
+/** Engines at once where nothing is said: so many for each core, which all together may take half of the machine's memory; two at least. */
+export function defaultEngines(cores = availableParallelism(), memoryBytes = machineMemory()): number {
+  return Math.max(2, Math.min(cores * ENGINES_PER_CORE, Math.floor(memoryBytes / 2 / ENGINE_BYTES)));
+}
+
+/** What this process may take, where a control group holds it to less than the machine has. */
+function machineMemory(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
 /** A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by SIGKILL. */
 export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
   checkOptions(options);
   const pool = new EnginePool({
     warm: Math.min(2, availableParallelism()),
-    engines: 64,
+    engines: defaultEngines(),
+    queue: 1000,
     reuse: "tenant",
     programsPerEngine: 1000,
     keptMemoryBytes: 64 * 1024 * 1024,
@@ -47,7 +72,9 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
         throw new PortcullisError("sandbox_unavailable", "The isolate sandbox was closed and opens no further guests.");
       const engine = await pool
         .acquire(openOptions, signal)
-        .catch((error: unknown) => (signal.aborted ? Promise.reject(error) : unavailable(error)));
+        .catch((error: unknown) =>
+          signal.aborted || error instanceof QueueFull ? Promise.reject(error) : unavailable(error),
+        );
       return new IsolateGuest(engine, pool, openOptions.limits.memoryBytes + MEMORY_SLACK_BYTES);
     },
     async [Symbol.asyncDispose]() {
@@ -57,7 +84,7 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
 }
 
 /** Least of each option that is a number. */
-const LEAST = { warm: 0, engines: 1, programsPerEngine: 1, keptMemoryBytes: 0 } as const;
+const LEAST = { warm: 0, engines: 1, queue: 1, programsPerEngine: 1, keptMemoryBytes: 0 } as const;
 const OPTIONS = [...Object.keys(LEAST), "reuse", "command"];
 
 function checkOptions(options: IsolateSandboxOptions): void {
@@ -103,7 +130,7 @@ class IsolateGuest implements Guest {
     this.#release = () => released.resolve({ type: "released" });
     this.exit = Promise.race([released.promise, engine.exit]);
     this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
-    void this.exit.then(() => clearInterval(this.#watch));
+    void engine.exit.then(() => clearInterval(this.#watch));
   }
 
   send(frames: readonly string[]): void {
@@ -111,7 +138,7 @@ class IsolateGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes };
+    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#engine.processorMs };
   }
 
   kill(reason: KillReason): void {
@@ -124,7 +151,8 @@ class IsolateGuest implements Guest {
     this.#released = true;
     this.#engine.frames.end();
     this.#release();
-    void this.#pool.release(this.#engine);
+    // The engine is watched until it stands ready for another program: what it does until then is this one's.
+    void this.#pool.release(this.#engine).finally(() => clearInterval(this.#watch));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

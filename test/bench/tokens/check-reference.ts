@@ -5,14 +5,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { instructionsFor } from "../../../src/agent/instructions.ts";
-import type { Spent } from "../../../src/measures/accounting.ts";
-import type { Comparison, Mode, ModeMeasure } from "../../../src/measures/comparison.ts";
-import type { BenchReport } from "../../../src/measures/report.ts";
+import type { Spent } from "../../../src/comparison/accounting/accounting.ts";
+import type { Comparison, Mode, ModeMeasure } from "../../../src/comparison/comparison.ts";
+import type { BenchReport } from "../../../src/comparison/report/report.ts";
 import { declareTools } from "../../../src/tools/declarations.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";
-import { table } from "../../../src/cli/table.ts";
+import { table } from "../../../src/cli/terminal/table.ts";
 
 interface Reference {
   readonly calls: number;

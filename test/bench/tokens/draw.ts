@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TopLevelSpec } from "vega-lite";
-import { BASELINE, HEADLINE } from "../../../src/measures/comparison.ts";
-import type { BenchReport, Sweep } from "../../../src/measures/report.ts";
+import { BASELINE, HEADLINE } from "../../../src/comparison/comparison.ts";
+import type { BenchReport, Sweep } from "../../../src/comparison/report/report.ts";
 import { svgOf } from "../svg.ts";
 
 const [folder = import.meta.dirname] = process.argv.slice(2);

@@ -2,7 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import {
+  createIsolateSandbox,
+  defaultEngines,
+  type IsolateSandboxOptions,
+} from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
@@ -111,6 +115,86 @@ test("an engine that is ended while it starts is replaced, and whoever waits for
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
     expect(enginesOf()).not.toContain(starting);
   }));
+
+const staysBusy = fileURLToPath(new URL("engine-that-stays-busy.ts", import.meta.url));
+
+test.each(["loops", "grows", "sleeps"])(
+  "an engine that %s when its program is over is busy until it is ended, and is not waited for",
+  (how) =>
+    withSandbox(
+      { engines: 2, command: { command: process.execPath, prefix: [staysBusy, how], mode: "watch" } },
+      async (sandbox) => {
+        const [first] = enginesOf();
+        const guest = await openGuest(sandbox, "a");
+        const frames = iterate(guest);
+        guest.send([startText("unused")]);
+        await heardUntil(frames, "settled");
+        guest.release();
+        expect(await guest.exit).toEqual({ type: "released" });
+        // The same tenant and another one get engines while that one is still there.
+        await using second = await openGuest(sandbox, "a");
+        expect(await heardUntil(iterate(second), "ready")).toHaveLength(1);
+        await goneFrom(first ?? 0);
+        await using third = await openGuest(sandbox, "b");
+        expect(await heardUntil(iterate(third), "ready")).toHaveLength(1);
+      },
+    ),
+);
+
+test("a program that waits gets an engine of its own where there is room, not the next one that comes back", () =>
+  withSandbox(
+    { warm: 0, engines: 2, command: { command: process.execPath, prefix: [staysBusy, "sleeps"], mode: "watch" } },
+    async (sandbox) => {
+      const guest = await openGuest(sandbox, "a");
+      const frames = iterate(guest);
+      guest.send([startText("unused")]);
+      await heardUntil(frames, "settled");
+      guest.release();
+      const [comingBack] = enginesOf();
+      await using second = await openGuest(sandbox, "a");
+      expect(second).toBeDefined();
+      expect(enginesOf()).toContain(comingBack);
+    },
+  ));
+
+test("one tenant's waiting programs do not keep another tenant's program from an engine", () =>
+  withSandbox({ engines: 1 }, async (sandbox) => {
+    const first = await openGuest(sandbox, "a");
+    const order: string[] = [];
+    const serve = async (tenant: string) => {
+      await using guest = await openGuest(sandbox, tenant);
+      order.push(tenant);
+      const frames = iterate(guest);
+      guest.send([startText("return 1")]);
+      await heardUntil(frames, "settled");
+      guest.release();
+    };
+    const many = Array.from({ length: 20 }, () => serve("a"));
+    const one = serve("b");
+    first.kill("done");
+    await Promise.all([...many, one]);
+    expect(order.indexOf("b")).toBeLessThanOrEqual(1);
+    expect(order).toHaveLength(21);
+  }));
+
+test("a program over the queue's bound is refused at once, the others stay", () =>
+  withSandbox({ engines: 1, queue: 2 }, async (sandbox) => {
+    const first = await openGuest(sandbox, "a");
+    const [second, third] = [openGuest(sandbox, "a"), openGuest(sandbox, "a")];
+    await expect(openGuest(sandbox, "a")).rejects.toMatchObject({ code: "queue_full", allowed: 2 });
+    first.kill("done");
+    (await second).kill("done");
+    (await third).kill("done");
+  }));
+
+test.each([
+  [1, 64, 16],
+  [2, 64, 32],
+  [4, 1, 2],
+  [64, 16, 32],
+])("on %i cores and %i GiB there are %i engines at once", (cores, gib, engines) => {
+  expect(defaultEngines(cores, gib * 1024 ** 3)).toBe(engines);
+});
 
 test("where no engine can be started, whoever waits is told after a few attempts", async () => {
   const command = { command: process.execPath, prefix: ["--no-such-option"], mode: "watch" } as const;

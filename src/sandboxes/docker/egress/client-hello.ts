@@ -1,5 +1,6 @@
 const RECORD_HEADER_BYTES = 5;
 const HANDSHAKE_HEADER_BYTES = 4;
+const CHANGE_CIPHER_SPEC = 20;
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
@@ -11,8 +12,8 @@ const FIXED_BYTES = 34;
 /** What is known of the beginning of a TLS connection. */
 export type HelloSeen =
   | { readonly type: "incomplete" }
-  /** The name that its server is asked for, as it is written there. */
-  | { readonly type: "named"; readonly name: string }
+  /** The name that its server is asked for, as it is written there, in the records before `endsAt`. */
+  | { readonly type: "named"; readonly name: string; readonly endsAt: number }
   /** It cannot be told whom it is for: no ClientHello, none with a name, or one with a second, encrypted name. */
   | { readonly type: "unnamed" };
 
@@ -22,6 +23,20 @@ const UNNAMED: HelloSeen = { type: "unnamed" };
 /** Whether a connection begins as TLS does. */
 export function beginsAsTls(bytes: Buffer): boolean {
   return bytes[0] === HANDSHAKE;
+}
+
+/** Where what follows records begins that mean nothing before a second ClientHello, and make it look like older versions. */
+export function skipCipherChanges(bytes: Buffer): number {
+  const recordBytes = RECORD_HEADER_BYTES + 1;
+  let offset = 0;
+  while (
+    bytes.length >= offset + recordBytes &&
+    bytes[offset] === CHANGE_CIPHER_SPEC &&
+    bytes.readUInt16BE(offset + 3) === 1
+  )
+    offset += recordBytes;
+  // The beginning of one more is skipped once all of it has come.
+  return bytes[offset] === CHANGE_CIPHER_SPEC && bytes.length < offset + recordBytes ? bytes.length : offset;
 }
 
 /** Reads the server's name out of a ClientHello, which may be spread over several records. */
@@ -43,13 +58,13 @@ export function readServerName(bytes: Buffer): HelloSeen {
     }
     if (helloEnd !== undefined && gathered >= helloEnd)
       // What follows in the same record would be another message.
-      return gathered > helloEnd ? UNNAMED : nameIn(Buffer.concat(parts).subarray(HANDSHAKE_HEADER_BYTES));
+      return gathered > helloEnd ? UNNAMED : nameIn(Buffer.concat(parts).subarray(HANDSHAKE_HEADER_BYTES), end);
     offset = end;
   }
   return INCOMPLETE;
 }
 
-function nameIn(hello: Buffer): HelloSeen {
+function nameIn(hello: Buffer, endsAt: number): HelloSeen {
   try {
     const fields = new Fields(hello);
     fields.take(FIXED_BYTES);
@@ -65,7 +80,7 @@ function nameIn(hello: Buffer): HelloSeen {
       if (type === ENCRYPTED_CLIENT_HELLO) return UNNAMED;
       if (type === SERVER_NAME) names.push(nameOf(body));
     }
-    return names.length === 1 ? { type: "named", name: names[0] ?? "" } : UNNAMED;
+    return names.length === 1 ? { type: "named", name: names[0] ?? "", endsAt } : UNNAMED;
   } catch (error) {
     if (error instanceof RangeError) return UNNAMED;
     throw error;

@@ -160,7 +160,10 @@ export class EgressProxy {
       client.write(ESTABLISHED);
       const carried = await carriedBy(client, target.host, headerBytes);
       if (connection.over.aborted) return;
-      if (carried.type === "tls") return joinTunnel(connection, upstream, carried.hello);
+      if (carried.type === "tls") {
+        const { limits } = this.#plan;
+        return await joinTunnel(connection, upstream, { hello: carried.hello, host: target.host, limits });
+      }
       if (carried.type === "refused") throw new EgressRefusal(0, "", carried.detail);
       // Plain HTTP, as node's fetch sends it: read like any other request, to where the tunnel leads.
       connection.asked = false;

@@ -38,12 +38,14 @@ function inRecords(bytes: Buffer, length: number): Buffer {
 }
 
 test("the name that TLS asks for is found", () => {
-  expect(readServerName(hello)).toEqual({ type: "named", name: "allowed.test" });
+  expect(readServerName(hello)).toEqual({ type: "named", name: "allowed.test", endsAt: hello.length });
+  const more = Buffer.concat([hello, hello]);
+  expect(readServerName(more)).toEqual({ type: "named", name: "allowed.test", endsAt: hello.length });
 });
 
 test("so it is where it is spread over records", () => {
   for (const length of [1, 2, 3, 5, 100])
-    expect(readServerName(inRecords(hello, length))).toEqual({ type: "named", name: "allowed.test" });
+    expect(readServerName(inRecords(hello, length))).toMatchObject({ type: "named", name: "allowed.test" });
 });
 
 test("a beginning of it is not enough", () => {

@@ -1,6 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
@@ -83,10 +82,8 @@ const parameters = ${JSON.stringify(parameters)};
 ${source}`,
 ];
 
-const foldersOfThis = () => {
-  const outer = join(tmpdir(), `portcullis-mounts-${hostProcess()}`);
-  return existsSync(outer) ? readdirSync(outer) : [];
-};
+const foldersOfThis = () =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith("portcullis-mounted-") && name.includes(`-${hostProcess()}-`));
 
 describe.skipIf(needDockerEngine() !== undefined)("a way out of containers", () => {
   afterEach(async () => {

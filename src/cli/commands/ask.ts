@@ -1,0 +1,130 @@
+import type { AgentReport } from "../../agent/agent.ts";
+import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import { optionError } from "../../errors.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { insetText } from "../../output/foreign-text.ts";
+import { createRuntime } from "../../runtime.ts";
+import { type ProgramsOption, PROGRAMS_OPTIONS } from "../../agent/transcript.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { EXIT } from "../exit-code.ts";
+import { loadTools } from "../input/load-tools.ts";
+import { parseModel } from "../input/parse-model.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { table } from "../terminal/table.ts";
+import { oneLine } from "../terminal/one-line.ts";
+
+export interface AskOptions {
+  readonly model: string;
+  readonly tools: string;
+  readonly programs?: string;
+  readonly sandbox: string;
+  readonly baseUrl?: string;
+  readonly maxTurns?: string;
+  readonly stream: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * `portcullis ask`: gives a model a task. Its words go to standard output as they come, calls and programs to standard
+ * error. Resolves with the exit code, which is 0 only for an answer.
+ */
+export async function ask(task: string, options: AskOptions): Promise<number> {
+  const { json = false, stream, baseUrl } = options;
+  const programs = parsePrograms(options.programs);
+  const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns);
+  const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
+  const tools = await loadTools(options.tools);
+  using cancelling = cancelOnSignal();
+  await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
+  const report = await runtime.agent({
+    model,
+    task,
+    signal: cancelling.signal,
+    ...(programs === undefined ? {} : { programs }),
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(json ? {} : { onEvent: showConversation() }),
+  });
+  if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
+  else conclude(report);
+  return report.ending.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report.ending);
+}
+
+function parsePrograms(text: string | undefined): ProgramsOption | undefined {
+  const found = PROGRAMS_OPTIONS.find((option) => option === text);
+  if (text !== undefined && found === undefined) throw optionError("--programs", PROGRAMS_OPTIONS.join(", "), text);
+  return found;
+}
+
+function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): object {
+  return { ending, answer: answer ?? null, turns: transcript.turns, calls, usage };
+}
+
+/**
+ * Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal, or look like what
+ * is told here: names are kept to their line, and programs are set in.
+ */
+function showConversation(): (event: AgentEvent) => void {
+  let conversation: string | undefined;
+  let inLine = false;
+  return (event) => {
+    conversation ??= event.execution;
+    // What agents that are tools say is not the model's answer, and several may speak at once.
+    if (event.type === "text" && event.execution !== conversation) return;
+    if (event.type === "text" && event.text !== "") {
+      process.stdout.write(cleanText(event.text));
+      inLine = !event.text.endsWith("\n");
+    } else if ((event.type === "turn_ended" || event.type === "conversation_ended") && inLine) {
+      process.stdout.write("\n");
+      inLine = false;
+    } else showWork(event);
+  };
+}
+
+function showWork(event: AgentEvent): void {
+  const note = (text: string) => process.stderr.write(`${text}\n`);
+  switch (event.type) {
+    case "program_started":
+      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
+      break;
+    case "program_ended":
+      note(`program ${event.isError ? "failed" : "done"}`);
+      break;
+    case "call_ended": {
+      const { tool, caller, result, ms } = event.line;
+      note(
+        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(result)}, ${Math.round(ms)} ms`,
+      );
+      break;
+    }
+    default:
+  }
+}
+
+function conclude({ ending, transcript, usage }: AgentReport): void {
+  if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
+  const row = (
+    name: string,
+    tokens: { readonly inputTokens: number; readonly outputTokens: number },
+    calls: number,
+  ) => [name, `${tokens.inputTokens}`, `${tokens.outputTokens}`, `${calls}`];
+  const rows = transcript.turns.map(({ turn }, index) => row(`turn ${index + 1}`, turn.usage, turn.calls.length));
+  const head = ["", "tokens in", "tokens out", "calls"];
+  process.stderr.write(`${table(head, [...rows, row("all", usage, usage.calls)], head.slice(1))}\n`);
+}
+
+function exitCodeOf(ending: Exclude<AgentEnding, { type: "cancelled" }>): number {
+  switch (ending.type) {
+    case "answered":
+      return EXIT.completed;
+    case "refused":
+      return EXIT.refused;
+    case "turns_spent":
+    case "tokens_spent":
+    case "cut_off":
+      return EXIT.stopped;
+    case "provider_failed":
+      return EXIT.environment;
+  }
+}

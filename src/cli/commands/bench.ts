@@ -1,0 +1,167 @@
+import { readFileSync } from "node:fs";
+import { styleText } from "node:util";
+import {
+  type CompareOptions,
+  DEFAULT_AT_ONCE,
+  DEFAULT_CUT_TOKENS,
+  DEFAULT_WINDOW_TOKENS,
+} from "../../comparison/compare-options.ts";
+import { compare } from "../../comparison/compare.ts";
+import type { Comparison } from "../../comparison/comparison.ts";
+import { ENVELOPE_TOKENS } from "../../comparison/accounting/exchange.ts";
+import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../../comparison/accounting/prices.ts";
+import {
+  type BenchReport,
+  type BenchSettings,
+  reportFrom,
+  type Sweep,
+  sweepFrom,
+} from "../../comparison/report/report.ts";
+import { reportMarkdown } from "../../comparison/report/report-markdown.ts";
+import { reportNotes, reportTables } from "../../comparison/report/report-tables.ts";
+import { createRuntime } from "../../runtime.ts";
+import { showBar } from "../terminal/bar.ts";
+import { dataOf, jobsOf } from "../input/bench-jobs.ts";
+import { benchLive, type LiveOptions } from "./bench-live.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { printJson, printTable } from "../terminal/print.ts";
+import type { LoadedTask } from "../input/task-file.ts";
+import { version } from "../package-json.ts";
+import { openOut, today, writeOut } from "../write-out.ts";
+import { oneLine } from "../terminal/one-line.ts";
+
+export interface BenchOptions extends LiveOptions {
+  readonly live?: boolean;
+  readonly tools?: string;
+  readonly task?: string;
+  readonly prices?: string;
+  readonly pricedAs?: string;
+  readonly window?: string;
+  readonly atOnce?: string;
+  readonly cut?: string;
+}
+
+/** Steps that a comparison reports: four conversations, one more where there is a best tool, and four providers. */
+function stepsOf({ task, sweep }: LoadedTask): number {
+  return 8 + (task.best === undefined ? 0 : 1) + sweep.length;
+}
+
+/**
+ * `portcullis bench`: what programs save against direct calls, with no provider asked. Of the open tasks, or of a task
+ * of one's own. Resolves with the exit code: 1 where an answer that should be right is not.
+ */
+export async function bench(names: readonly string[], options: BenchOptions): Promise<number> {
+  const sandbox = parseSandbox(options.sandbox);
+  const settings = settingsOf(options);
+  const jobs = await jobsOf(names, options);
+  if (options.live) return benchLive(jobs, settings.compare.prices, options);
+  if (options.out !== undefined) openOut(options.out);
+  using cancelling = cancelOnSignal();
+  const steps = jobs.reduce((sum, { loaded }) => sum + stepsOf(loaded), 0);
+  const bar = showBar(process.stderr, steps);
+  const comparisons: Comparison[] = [];
+  const sweeps: Sweep[] = [];
+  try {
+    for (const { loaded, tools } of jobs) {
+      const { task, sweep } = loaded;
+      await using runtime = await createRuntime({ tools: await tools(), sandbox });
+      const compareOptions = { ...settings.compare, signal: cancelling.signal };
+      const onProgress = (done: string) => bar.step(`${task.name}: ${done}`);
+      comparisons.push(await compare(runtime, task, { ...compareOptions, onProgress }));
+      const runs: { rows: number; comparison: Comparison }[] = [];
+      for (const one of sweep) {
+        runs.push({
+          rows: one.rows,
+          comparison: await compare(runtime, one.task, { ...compareOptions, wires: ["openai"] }),
+        });
+        bar.step(`${task.name}: ${one.rows} rows`);
+      }
+      if (runs.length > 0) sweeps.push(sweepFrom(task.name, runs));
+    }
+  } catch (error) {
+    if (cancelling.signal.aborted) return cancelling.exitCode;
+    throw error;
+  } finally {
+    bar.end();
+  }
+  const report = reportFrom(today(), { ...settings.report, data: dataOf(jobs) }, comparisons, sweeps);
+  print(report, options);
+  return isRight(report) ? EXIT.completed : EXIT.failed;
+}
+
+interface Settings {
+  readonly compare: CompareOptions & { readonly prices: PriceTable };
+  readonly report: Omit<BenchSettings, "data">;
+}
+
+function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions): Settings {
+  const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
+  const windowTokens = parseCount("--window", window) ?? DEFAULT_WINDOW_TOKENS;
+  const callsAtOnce = parseCount("--at-once", atOnce) ?? DEFAULT_AT_ONCE;
+  const cutTokens = parseCount("--cut", cut) ?? DEFAULT_CUT_TOKENS;
+  return {
+    compare: { windowTokens, atOnce: callsAtOnce, cutTokens, prices: priceTable, pricedAs },
+    report: {
+      portcullis: version,
+      node: process.versions.node,
+      encoding: "o200k_base",
+      otherEncoding: "cl100k_base",
+      envelopeTokens: ENVELOPE_TOKENS,
+      atOnce: callsAtOnce,
+      cutTokens,
+      windowTokens,
+      pricesOf: priceTable.date,
+      pricedAs,
+    },
+  };
+}
+
+function readPriceFile(path: string): PriceTable {
+  try {
+    return readPrices(JSON.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    throw new Failure(EXIT.usage, `--prices: ${path} cannot be used: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function parseCount(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseWhole(option, text);
+}
+
+function print(report: BenchReport, { out, json }: BenchOptions): void {
+  if (out !== undefined) {
+    writeOut(out, "report.json", `${JSON.stringify(report)}\n`);
+    writeOut(out, "report.md", reportMarkdown(report));
+  }
+  if (json) {
+    printJson(report);
+    return;
+  }
+  for (const { title, head, rows } of reportTables(report)) {
+    process.stdout.write(`\n${styleText("bold", oneLine(title))}\n`);
+    printTable(
+      head,
+      rows,
+      head.filter((_, column) => isNumeric(rows, column)),
+    );
+  }
+  for (const note of reportNotes(report)) process.stdout.write(`\n${oneLine(note)}\n`);
+}
+
+/** Numeric columns are aligned at the right. */
+function isNumeric(rows: readonly (readonly string[])[], column: number): boolean {
+  return rows.every((row) => /^[\d–]/.test(row[column] ?? ""));
+}
+
+/** Answers from cut results may be wrong: that mode is there to show it. */
+function isRight({ comparisons, sweeps }: BenchReport): boolean {
+  const measures = comparisons.flatMap(({ wires }) => wires.flatMap(({ modes }) => modes));
+  return (
+    measures.every(({ mode, answer }) => mode === "direct-truncated" || answer !== "wrong") &&
+    sweeps.every(({ points }) => points.every(({ right }) => right))
+  );
+}

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from "node:fs";
+import { styleText } from "node:util";
+import { type Language, splitFrame } from "../../../bridge/frames.ts";
+import { verdictOf } from "../../comparison/conversations/answer-from.ts";
+import { byteText } from "../../output/sentences.ts";
+import type { Report } from "../../output/report.ts";
+import type { ExecutionEvent } from "../../programs/execute.ts";
+import { createRuntime, type Runtime } from "../../runtime.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { exampleFile, type ExampleName, exampleTools, parseExamples } from "../input/examples.ts";
+import { EXIT } from "../exit-code.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { showProgress } from "../terminal/progress.ts";
+import { table } from "../terminal/table.ts";
+import { loadTask } from "../input/task-file.ts";
+
+const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
+
+const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
+
+/** `portcullis demo`: runs the examples on real data, checks their answers, and shows what stayed out of the context. Resolves with the exit code. */
+export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
+  const sandbox = parseSandbox(options.sandbox);
+  const chosen = names.length > 0 ? parseExamples("demo", names) : DEFAULT;
+  using cancelling = cancelOnSignal();
+  let wrong = 0;
+  for (const name of chosen) {
+    wrong += (await runExample(name, sandbox, cancelling.signal)) ? 0 : 1;
+    if (cancelling.signal.aborted) return cancelling.exitCode;
+  }
+  return wrong === 0 ? EXIT.completed : EXIT.failed;
+}
+
+/** Asks an example's question in every language that the sandbox runs and that the example has a program in. Resolves with whether all answers were right. */
+async function runExample(
+  name: ExampleName,
+  sandbox: ReturnType<typeof parseSandbox>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  heading(`${name}: the question`);
+  const { task } = await loadTask(exampleFile(name, "task.json"));
+  process.stdout.write(`${task.question}\n`);
+  const tools = await exampleTools(name);
+  let listen: (event: ExecutionEvent) => void = () => {};
+  await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
+  let right = true;
+  for (const language of runtime.sandbox.languages) {
+    const program = language === "javascript" ? task.program : pythonProgram(name);
+    if (program === undefined) continue;
+    heading(`the program, as a model might write it in ${NAMES[language]}`);
+    process.stdout.write(program);
+    const progress = showProgress(process.stderr);
+    listen = progress.onEvent;
+    const report = await runtime.execute(program, { language, signal }).finally(() => progress.end());
+    if (signal.aborted) return false;
+    heading("the answer");
+    process.stdout.write(`${report.output.text}\n`);
+    right = judge(report, task.answer) && right;
+    heading("what went where");
+    process.stdout.write(`${await funnel(runtime, report)}\n`);
+  }
+  return right;
+}
+
+function pythonProgram(name: ExampleName): string | undefined {
+  const file = exampleFile(name, "program.py");
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
+
+function judge({ outcome }: Report, expected: unknown): boolean {
+  const right = verdictOf(outcome, expected) === "right";
+  process.stdout.write(
+    right
+      ? styleText("green", "✓ right: the same as computed by other code on the raw data\n")
+      : styleText("red", `✗ wrong: expected ${JSON.stringify(expected)}\n`),
+  );
+  return right;
+}
+
+/** Bytes and tokens that the tools returned, against those that reach the model. */
+async function funnel(runtime: Runtime, report: Report): Promise<string> {
+  const results = await resultTexts(runtime, report.execution);
+  const tokens = results.reduce((sum, text) => sum + countTokens(text), 0);
+  const seconds = ((report.usage.runningMs + report.usage.waitingMs) / 1000).toFixed(2);
+  const row = (what: string, bytes: number, count: number) => [what, byteText(bytes), count.toLocaleString("en-US")];
+  return `${table(
+    ["", "bytes", "tokens (o200k)"],
+    [
+      row(`${report.usage.calls} calls returned`, report.usage.bytesIn, tokens),
+      row("reached the model", report.usage.bytesOut, countTokens(report.output.text)),
+    ],
+    ["bytes", "tokens (o200k)"],
+  )}\nin ${seconds} s, of which the program ran ${(report.usage.runningMs / 1000).toFixed(2)} s`;
+}
+
+async function resultTexts(runtime: Runtime, execution: string): Promise<string[]> {
+  const records = await runtime.journal.read(execution);
+  return records.flatMap((record) => {
+    const { header, body = "" } = record.type === "turn" ? splitFrame(record.event) : { header: "" };
+    return header.startsWith('{"kind":"answer"') ? [body] : [];
+  });
+}

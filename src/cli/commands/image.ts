@@ -1,0 +1,45 @@
+import { optionError, PortcullisError } from "../../errors.ts";
+import { buildImage } from "../../sandboxes/docker/build-image.ts";
+import { Daemon } from "../../sandboxes/docker/daemon.ts";
+import { checkImage, IMAGE } from "../../sandboxes/docker/image.ts";
+import { EXIT } from "../exit-code.ts";
+import { oneLine } from "../terminal/one-line.ts";
+
+/** `portcullis image build|check`: resolves with the exit code. Rejects with a sentence where there is no engine, or the image will not do. */
+export async function image(
+  what: string,
+  options: { readonly network?: string; readonly base?: string },
+): Promise<number> {
+  if (what !== "build" && what !== "check") throw optionError("image", "build or check", what);
+  const daemon = new Daemon();
+  try {
+    if (what === "build") await buildImage(daemon, { image: IMAGE, ...options, onProgress: print });
+    await checkImage(daemon, IMAGE);
+  } catch (error) {
+    throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
+  }
+  process.stdout.write(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
+  return EXIT.completed;
+}
+
+function print(line: string): void {
+  process.stderr.write(`${oneLine(line)}\n`);
+}
+
+/** A step that fails is told by the engine; a build without a network fails at the packages. */
+function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (message.trim().endsWith("code: 42"))
+    return new PortcullisError(
+      "sandbox_unavailable",
+      "The image cannot be built: its base offers another Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim",
+      { cause },
+    );
+  return /apt-get/.test(message)
+    ? new PortcullisError(
+        "sandbox_unavailable",
+        "The image cannot be built: Debian's packages could not be installed in it. Where the engine gives builds no network: portcullis image build --network host",
+        { cause },
+      )
+    : daemon.unavailable(cause);
+}

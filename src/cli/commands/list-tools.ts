@@ -1,0 +1,61 @@
+import { cleanText } from "../../output/clean-text.ts";
+import { declareTools } from "../../tools/declarations.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { jsonSchemaOf } from "../../tools/define-tool.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { ToolSet } from "../../tools/tool-set.ts";
+import { advise } from "./advise.ts";
+import { EXIT } from "../exit-code.ts";
+import { loadTools } from "../input/load-tools.ts";
+import { table } from "../terminal/table.ts";
+
+/** `portcullis tools`: resolves with the exit code. */
+export async function listTools(options: {
+  readonly tools: string;
+  readonly json?: boolean;
+  readonly stubs?: boolean;
+  readonly advise?: string | true;
+}): Promise<number> {
+  const tools = new ToolSet(await loadTools(options.tools));
+  if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
+  if (options.stubs) {
+    process.stdout.write(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);
+    return EXIT.completed;
+  }
+  const rows = tools.all.map((tool) => ({
+    name: tool.name,
+    callers: tool.allowedCallers,
+    effect: tool.effect,
+    jsonTokens: tool.allowedCallers.includes("direct") ? countTokens(jsonTool(tool)) : undefined,
+    stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
+  }));
+  if (options.json) {
+    process.stdout.write(`${cleanText(JSON.stringify(rows))}\n`);
+    return EXIT.completed;
+  }
+  const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
+  const cells = rows.map((row) => [
+    row.name,
+    row.callers.join(", "),
+    row.effect,
+    `${row.jsonTokens ?? "–"}`,
+    `${row.stubTokens ?? "–"}`,
+  ]);
+  const total = [
+    `${rows.length} tools`,
+    "",
+    "",
+    `${sum(rows.map((row) => row.jsonTokens))}`,
+    `${sum(rows.map((row) => row.stubTokens))}`,
+  ];
+  process.stdout.write(
+    `${table(["tool", "callers", "effect", "tokens as JSON", "tokens as stub"], [...cells, total], ["tokens as JSON", "tokens as stub"])}\n`,
+  );
+  return EXIT.completed;
+}
+
+/** A tool in the form that providers take for direct calls. */
+function jsonTool(tool: Tool): string {
+  const { $schema: _, ...schema } = jsonSchemaOf(tool.name, "input", tool.input);
+  return JSON.stringify({ name: tool.name, description: tool.description, input_schema: schema });
+}

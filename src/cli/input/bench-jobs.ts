@@ -1,0 +1,46 @@
+import type { Tool } from "../../tools/tool.ts";
+import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { loadTools } from "./load-tools.ts";
+import { type LoadedTask, loadTask } from "./task-file.ts";
+
+/** A task to be measured, and its tools. */
+export interface Job {
+  readonly loaded: LoadedTask;
+  readonly tools: () => Promise<readonly Tool[]>;
+  /** Packages that its tools read, of an open task. */
+  readonly data: readonly string[];
+}
+
+export interface JobOptions {
+  /** A file, or names of open tasks with commas between. */
+  readonly task?: string;
+  readonly tools?: string;
+}
+
+/** The tasks to measure: open tasks by their names, all of them where none is named, or a task of the user's own. */
+export async function jobsOf(names: readonly string[], { tools, task }: JobOptions): Promise<readonly Job[]> {
+  if (task !== undefined && names.length > 0)
+    throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
+  const named = task?.split(",") ?? names;
+  const areOpen = named.length > 0 && named.every((name) => EXAMPLES.some((one) => one === name));
+  if (task !== undefined && tools !== undefined)
+    return [{ loaded: await loadTask(task), tools: () => loadTools(tools), data: [] }];
+  if (task !== undefined && !areOpen)
+    throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
+  if (tools !== undefined) throw new Failure(EXIT.usage, "--tools needs --task: the open tasks have their own tools.");
+  const chosen = named.length > 0 ? parseExamples("bench", named) : EXAMPLES;
+  return Promise.all(
+    chosen.map(async (name) => ({
+      loaded: await loadTask(exampleFile(name, "task.json")),
+      tools: () => exampleTools(name),
+      data: packagesOf(name),
+    })),
+  );
+}
+
+/** Packages that the tasks read: the figures are of these versions of the data. */
+export function dataOf(jobs: readonly Job[]): readonly string[] {
+  return [...new Set(jobs.flatMap(({ data }) => data))];
+}

@@ -1,0 +1,45 @@
+import { isUtf8 } from "node:buffer";
+import { createReadStream, fstatSync, statSync, type Stats } from "node:fs";
+import { PROGRAM_BYTES } from "../../programs/prepare/refuse-text.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+
+/** The source in a file, or on standard input for `-`. Of what is too large to be a program no more is read than tells that. */
+export async function readProgram(file: string): Promise<string> {
+  const what = file === "-" ? "on standard input" : file;
+  const bytes = await readBytes(file).catch((cause: Error) => {
+    throw new Failure(EXIT.usage, `The program ${what} cannot be read: ${cause.message}`, { cause });
+  });
+  if (typeof bytes === "string")
+    throw new Failure(EXIT.refused, `The program ${what} has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed.`);
+  if (!isUtf8(bytes)) {
+    const offset = firstInvalid(bytes);
+    throw new Failure(
+      EXIT.refused,
+      `The program ${what} is not UTF-8: its byte ${offset + 1}, 0x${bytes.toString("hex", offset, offset + 1)}, belongs to no character. Save it as UTF-8.`,
+    );
+  }
+  return bytes.toString();
+}
+
+/** What a program may have of bytes, or in words how many there are where there are more. */
+async function readBytes(file: string): Promise<Buffer | string> {
+  const stats: Stats = file === "-" ? fstatSync(process.stdin.fd) : statSync(file);
+  if (stats.isFile() && stats.size > PROGRAM_BYTES) return `${stats.size}`;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of file === "-" ? process.stdin : createReadStream(file)) {
+    length += chunks[chunks.push(chunk as Buffer) - 1]?.length ?? 0;
+    if (length > PROGRAM_BYTES) return `more than ${PROGRAM_BYTES}`;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Offset of the first byte that is not UTF-8. */
+function firstInvalid(bytes: Buffer): number {
+  // Decoding puts U+FFFD for it, three bytes of which the first may be the same.
+  const decoded = Buffer.from(bytes.toString());
+  let offset = decoded.findIndex((byte, index) => byte !== bytes[index]);
+  while (((decoded[offset] ?? 0) & 0xc0) === 0x80) offset -= 1;
+  return offset;
+}

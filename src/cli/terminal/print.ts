@@ -1,0 +1,16 @@
+import { cleanText } from "../../output/clean-text.ts";
+import { table } from "./table.ts";
+
+/** Prints a value as one line of JSON on standard output. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${cleanText(JSON.stringify(value))}\n`);
+}
+
+/** Prints a table on standard output, with the columns named in `right` at their right edge. */
+export function printTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly string[] = [],
+): void {
+  process.stdout.write(`${cleanText(table(head, rows, right))}\n`);
+}

@@ -1,0 +1,41 @@
+import { byteText } from "../../output/sentences.ts";
+import type { ExecutionEvent } from "../../programs/execute.ts";
+
+const TERMINAL_MS = 100;
+const PLAIN_MS = 2000;
+
+export interface Progress {
+  readonly onEvent: (event: ExecutionEvent) => void;
+  /** Takes the line away, and says nothing any more. */
+  readonly end: () => void;
+}
+
+/**
+ * Tells while a program runs how many calls are done and open, what came in and how long it has taken: on a
+ * terminal in one line that changes, elsewhere in a plain line every two seconds.
+ */
+export function showProgress(stream: NodeJS.WriteStream): Progress {
+  const since = performance.now();
+  const open = new Set<string>();
+  let done = 0;
+  let bytes = 0;
+  const line = () =>
+    `${done} calls done, ${open.size} open, ${byteText(bytes)} in, ${((performance.now() - since) / 1000).toFixed(1)} s`;
+  const show = () => stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
+  const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
+  return {
+    onEvent(event) {
+      if (event.type === "call_started") {
+        open.add(event.callId);
+      } else if (event.type === "call_ended") {
+        open.delete(event.line.callId);
+        done += 1;
+        bytes += event.line.bytes;
+      }
+    },
+    end() {
+      clearInterval(timer);
+      if (stream.isTTY) stream.write("\r\u001b[2K");
+    },
+  };
+}

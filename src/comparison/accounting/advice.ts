@@ -1,0 +1,44 @@
+import { costOf, type Factors, spentBy } from "./accounting.ts";
+import type { Exchange, ExchangeCall } from "./exchange.ts";
+
+/** Largest number of calls that is tried. */
+const MAX_CALLS = 10_000;
+
+/**
+ * The number of calls like this one, all made in one turn, from which on a program costs less than calling directly;
+ * undefined where it does not within 10,000.
+ */
+export function programsFrom(
+  call: ExchangeCall,
+  direct: Exchange,
+  programs: Exchange,
+  factors: Factors,
+): number | undefined {
+  const limit = costOf(spentBy(programs), factors).cached;
+  const answer = direct.turns.at(-1) ?? { words: 0, calls: [] };
+  const isDearer = (count: number) => {
+    const calls = Array.from({ length: count }, () => call);
+    return costOf(spentBy({ ...direct, turns: [{ words: 0, calls }, answer] }), factors).cached > limit;
+  };
+  if (!isDearer(MAX_CALLS)) return undefined;
+  let cheaper = 0;
+  let dearer = MAX_CALLS;
+  while (dearer - cheaper > 1) {
+    const middle = (cheaper + dearer) >>> 1;
+    if (isDearer(middle)) dearer = middle;
+    else cheaper = middle;
+  }
+  return dearer;
+}
+
+/** A tool of which a task makes no more calls than this is better called directly, where programs are not cheaper from there on. */
+const FEW_CALLS = 3;
+
+/** Advice on one tool, as a sentence for the report. */
+export function adviceText(tool: string, resultTokens: number, from: number | undefined): string {
+  const size = `One result of ${tool} has about ${resultTokens.toLocaleString("en-US")} tokens`;
+  if (from === undefined) return `${size}: call it directly.`;
+  if (from > FEW_CALLS)
+    return `${size}: for up to ${from - 1} calls it is better called directly, from ${from} on by a program.`;
+  return from <= 1 ? `${size}: leave it to programs.` : `${size}: leave it to programs from ${from} calls on.`;
+}

@@ -1,0 +1,189 @@
+import { costOf, type Factors, spentBy } from "./accounting/accounting.ts";
+import { programsFrom } from "./accounting/advice.ts";
+import {
+  BASELINE,
+  type Comparison,
+  HEADLINE,
+  leading,
+  type Mode,
+  type ModeMeasure,
+  modeOf,
+  type ToolMeasure,
+  type Verdict,
+  type WireMeasure,
+} from "./comparison.ts";
+import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./accounting/exchange.ts";
+import { recordLastRequest } from "./wires/record-requests.ts";
+import type { RequestParts, Wire } from "./wires/wire.ts";
+import { isVisible, type ToolSet } from "../tools/tool-set.ts";
+import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./compare-options.ts";
+import type { ComparisonRequest } from "./comparison-request.ts";
+import { checkTask, type ComparisonTask } from "./comparison-task.ts";
+import type { ConversationRun, TaskRun } from "./conversations/task-run.ts";
+import { runTask } from "./conversations/run-task.ts";
+import { checkOptions, checkSignal, type Runtime } from "../runtime.ts";
+
+/**
+ * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with what each passes
+ * through a model on each provider's wire. No provider is asked. Every call is made several times, except calls of tools
+ * that change something or are agents. Rejects with a `PortcullisError` where an option or the task is wrong, the runtime
+ * is closed, the sandbox cannot run or the journal cannot be written, and with the signal's reason where that aborts.
+ */
+export async function compare(
+  runtime: Runtime,
+  task: ComparisonTask,
+  options: CompareOptions = {},
+): Promise<Comparison> {
+  checkOptions("compare", options, COMPARE_OPTIONS);
+  checkTask(task);
+  checkSignal(options.signal);
+  const request = comparisonRequest(task, options);
+  const { count, factors } = request;
+  const { tenant, signal } = options;
+  const scope = {
+    ...(tenant === undefined ? {} : { tenant }),
+    signal: signal ? AbortSignal.any([signal, runtime.closing]) : runtime.closing,
+  };
+  const ran = await runTask({ runtime, scope }, request);
+  const wires: WireMeasure[] = [];
+  // The advice uses the same tokens as the figures that are shown.
+  const shown = leading(request.wires);
+  let measured: ReadonlyMap<Mode, Exchange> = new Map();
+  for (const wire of request.wires) {
+    const requests = await requestsOn(wire, ran, request);
+    const exchanges = exchangesOf(requests, request, count);
+    const others = exchangesOf(requests, request, request.countOther);
+    const modes = [...exchanges].map(([mode, exchange]) =>
+      measureOf(mode, exchange, others.get(mode) ?? exchange, ran.verdicts.get(mode) ?? "unchecked", request),
+    );
+    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors) });
+    if (wire === shown) measured = exchanges;
+    request.onProgress(wire.provider);
+  }
+  const { plan, direct, programmatic, notes } = ran;
+  return {
+    task: task.name,
+    question: task.question,
+    answer: task.answer,
+    calls: plan.flat().length,
+    layers: plan.length,
+    resultBytes: (direct ?? programmatic).resultBytes,
+    outputBytes: sum(programmatic.turns.flatMap(({ results }) => results.map(({ provenance }) => provenance.bytes))),
+    wires,
+    tools: toolMeasures(ran, measured, runtime.tools, factors),
+    notes,
+  };
+}
+
+/** The request of each mode, as the model reads it on this wire. */
+async function requestsOn(
+  wire: Wire,
+  { direct, truncated, best, programmatic, probed, retried }: TaskRun,
+  { task }: ComparisonRequest,
+): Promise<ReadonlyMap<Mode, RequestParts>> {
+  const conversations: readonly (readonly [Mode, ConversationRun | undefined])[] = [
+    ["direct-unlimited", direct],
+    ["direct-truncated", truncated],
+    ["direct-best-tool", best],
+    ["programmatic", programmatic],
+    ["programmatic+probe", probed],
+    ["programmatic+retry", retried],
+  ];
+  const requests = new Map<Mode, RequestParts>();
+  for (const [mode, conversation] of conversations) {
+    if (!conversation) continue;
+    const { opening, turns } = conversation;
+    requests.set(mode, await recordLastRequest(wire, opening, task.question, turns));
+  }
+  return requests;
+}
+
+/** Every mode in tokens. Modes that differ only in the number of calls per turn come from one conversation, regrouped. */
+function exchangesOf(
+  requests: ReadonlyMap<Mode, RequestParts>,
+  { task, atOnce }: ComparisonRequest,
+  count: TokenCounter,
+): ReadonlyMap<Mode, Exchange> {
+  const answer = JSON.stringify(task.answer);
+  const exchanges = new Map<Mode, Exchange>();
+  for (const [mode, parts] of requests) {
+    const exchange = exchangeOf(parts, answer, count);
+    if (mode === "direct-unlimited") {
+      exchanges.set("direct-seq", regroup(exchange, 1));
+      exchanges.set("direct-parallel", regroup(exchange, atOnce));
+    }
+    exchanges.set(
+      mode,
+      mode === "direct-truncated" || mode === "direct-best-tool" ? regroup(exchange, atOnce) : exchange,
+    );
+  }
+  return exchanges;
+}
+
+function measureOf(
+  mode: Mode,
+  exchange: Exchange,
+  other: Exchange,
+  answer: Verdict,
+  { factors, windowTokens }: ComparisonRequest,
+): ModeMeasure {
+  const spent = spentBy(exchange);
+  return {
+    mode,
+    spent,
+    spentOther: spentBy(other),
+    cost: costOf(spent, factors),
+    answer,
+    fits: spent.peak <= windowTokens,
+  };
+}
+
+/** The ratio of the two headline modes where both did the task, else the reason why there is none. */
+function ratioOf(
+  modes: readonly ModeMeasure[],
+  factors: Factors,
+): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
+  const baseline = modeOf(modes, BASELINE);
+  const headline = modeOf(modes, HEADLINE);
+  if (!baseline) return { noRatio: "not to be done by direct calls" };
+  if (!headline) return { noRatio: "not to be done by programs" };
+  // A fault of the program is reported first, even where the direct calls do not fit either.
+  for (const { mode, fits, answer } of [headline, baseline]) {
+    if (!fits) return { noRatio: `${mode} does not fit` };
+    if (answer !== "right") return { noRatio: `${mode} has ${answer === "wrong" ? "a wrong" : "an unchecked"} answer` };
+  }
+  const other = ({ spentOther }: ModeMeasure) => costOf(spentOther, factors).cached;
+  return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
+}
+
+/** What each tool returned, and from how many such calls on a program costs less. */
+function toolMeasures(
+  { direct, verdicts }: TaskRun,
+  exchanges: ReadonlyMap<Mode, Exchange>,
+  tools: ToolSet,
+  factors: Factors,
+): readonly ToolMeasure[] {
+  const unlimited = exchanges.get("direct-unlimited");
+  if (!direct || !unlimited) return [];
+  const measured = direct.turns.flatMap(({ turn }, place) =>
+    turn.calls.map((call, index) => ({
+      tool: call.type === "tool_call" ? call.tool : "",
+      ...(unlimited.turns[place]?.calls[index] ?? { written: 0, read: 0 }),
+    })),
+  );
+  const byTool = Map.groupBy(measured, ({ tool }) => tool);
+  return [...byTool].flatMap(([name, calls]) => {
+    const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
+    const tool = tools.get(name);
+    // The cost of a program that does not do the task says nothing about its tools.
+    if (!tool || verdicts.get(HEADLINE) !== "right") return [];
+    const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(HEADLINE) : undefined;
+    const from = programs && programsFrom(call, unlimited, programs, factors);
+    return {
+      tool: name,
+      calls: calls.length,
+      resultTokens: call.read,
+      ...(from === undefined ? {} : { programsFrom: from }),
+    };
+  });
+}

@@ -1,0 +1,29 @@
+import type { Factors } from "./accounting/accounting.ts";
+import type { TokenCounter } from "./accounting/exchange.ts";
+import type { Wire } from "./wires/wire.ts";
+import type { Runtime } from "../runtime.ts";
+import type { ComparisonTask } from "./comparison-task.ts";
+
+/** Where a comparison takes place. */
+export interface ComparisonContext {
+  readonly runtime: Runtime;
+  /** Options of every program and conversation that it runs there. The signal also aborts when the runtime closes. */
+  readonly scope: { readonly tenant?: string; readonly signal: AbortSignal };
+}
+
+/** The options of a comparison, checked and with their defaults. */
+export interface ComparisonRequest {
+  readonly task: ComparisonTask;
+  readonly wires: readonly Wire[];
+  /** Calls in one turn of the mode `direct-parallel`. */
+  readonly atOnce: number;
+  /** Tokens to which each result is cut in the mode `direct-truncated`. */
+  readonly cutTokens: number;
+  /** Size of the context window, in tokens. */
+  readonly windowTokens: number;
+  readonly factors: Factors;
+  /** Counters in the reported encoding and in a second one, which shows how much the choice of encoding matters. */
+  readonly count: TokenCounter;
+  readonly countOther: TokenCounter;
+  readonly onProgress: (done: string) => void;
+}

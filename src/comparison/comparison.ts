@@ -1,0 +1,86 @@
+import type { Cost, Spent } from "./accounting/accounting.ts";
+import type { WireName } from "./wires/wire.ts";
+
+/** The compared ways to do a task, all with the same tools, question and answer. */
+export type Mode = keyof typeof MODES;
+export const MODES = {
+  "direct-seq": "one call a turn: only to show what it would be",
+  "direct-parallel": "up to `atOnce` calls a turn: what programs are compared with",
+  "direct-unlimited": "all calls that need no answer of each other in one turn",
+  "direct-truncated": "the same, each result cut at `cutTokens`, as many clients do",
+  "direct-best-tool": "one tool made for such questions, called directly",
+  programmatic: "one program, right at once: the best case",
+  "programmatic+probe":
+    "the same after a program that looks at samples, and knows what to ask for: what is compared with direct calls",
+  "programmatic+retry": "the same after a program that failed",
+} as const;
+
+/** The two modes whose ratio is reported: the best case of direct calls with the same tools, and a careful program. */
+export const BASELINE = "direct-parallel" satisfies Mode;
+export const HEADLINE = "programmatic+probe" satisfies Mode;
+
+export interface ModeMeasure {
+  readonly mode: Mode;
+  readonly spent: Spent;
+  /** The same in the report's second encoding. */
+  readonly spentOther: Spent;
+  readonly cost: Cost;
+  /** Whether the answer that follows from what was returned is the expected one. */
+  readonly answer: Verdict;
+  /** Whether its largest context fits the window. */
+  readonly fits: boolean;
+}
+
+/** `unchecked` where the answer cannot be worked out from the results offline. */
+export type Verdict = "right" | "wrong" | "unchecked";
+
+/** One task on one provider's wire. */
+export interface WireMeasure {
+  readonly wire: WireName;
+  /** False where the provider's encoding is not public, so that all counts are estimates. */
+  readonly exact: boolean;
+  readonly modes: readonly ModeMeasure[];
+  /** Cached cost of `BASELINE` divided by that of `HEADLINE`; undefined where either does not fit or is not right. */
+  readonly ratio?: number;
+  /** The same in the report's second encoding, to show how much the choice matters. */
+  readonly ratioOther?: number;
+  /** Why there is no ratio. */
+  readonly noRatio?: string;
+}
+
+/** One task, measured. */
+export interface Comparison {
+  readonly task: string;
+  readonly question: string;
+  readonly answer: unknown;
+  readonly calls: number;
+  /** Layers of direct calls. A layer needs the results of the layers before it. */
+  readonly layers: number;
+  /** UTF-8 bytes of all results of direct calls. */
+  readonly resultBytes: number;
+  /** UTF-8 bytes that reached the model from the program. */
+  readonly outputBytes: number;
+  readonly wires: readonly WireMeasure[];
+  readonly tools: readonly ToolMeasure[];
+  /** Warnings that belong to the figures. */
+  readonly notes: readonly string[];
+}
+
+/** What one tool returned in a task. */
+export interface ToolMeasure {
+  readonly tool: string;
+  readonly calls: number;
+  /** Tokens of one result as the model would read it, the median. */
+  readonly resultTokens: number;
+  /** Calls in one turn from which on a program costs less than direct calls; undefined where it never does. */
+  readonly programsFrom?: number;
+}
+
+/** The wire to show where only one is shown: the first whose tokens are not estimates. */
+export function leading<One extends { readonly exact: boolean }>(wires: readonly One[]): One | undefined {
+  return wires.find(({ exact }) => exact) ?? wires[0];
+}
+
+export function modeOf(modes: readonly ModeMeasure[] | undefined, mode: Mode): ModeMeasure | undefined {
+  return modes?.find((one) => one.mode === mode);
+}

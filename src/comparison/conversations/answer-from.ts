@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from "node:util";
+import { PortcullisError } from "../../errors.ts";
+import { createMemoryJournal } from "../../journal/memory-journal.ts";
+import type { Verdict } from "../comparison.ts";
+import type { CallResult } from "../../models/model.ts";
+import type { Outcome } from "../../output/report.ts";
+import { jsonSchema } from "../../tools/schema.ts";
+import type { ComparisonTask } from "../comparison-task.ts";
+import type { ComparisonContext } from "../comparison-request.ts";
+import type { TranscriptTurn } from "../../agent/transcript.ts";
+
+/**
+ * Whether the right answer follows from the results of direct calls: runs the task's program with these results in place
+ * of the tools. No model is asked, so this is what a reader without mistakes could answer. `unchecked` where the program
+ * makes a call that is not among the direct ones.
+ */
+export async function answerFrom(
+  { runtime, scope }: ComparisonContext,
+  task: ComparisonTask,
+  turns: readonly TranscriptTurn[],
+  valueOf: (result: CallResult) => unknown,
+): Promise<Verdict> {
+  const results = new Map<string, CallResult>();
+  for (const { turn, results: answers } of turns) {
+    for (const [place, call] of turn.calls.entries()) {
+      const result = answers[place];
+      if (call.type === "tool_call" && result) results.set(keyOf(call.tool, JSON.parse(call.inputText)), result);
+    }
+  }
+  let isCovered = true;
+  const tools = runtime.tools.visibleTo(["programmatic"]).map((tool) => ({
+    ...tool,
+    input: jsonSchema({ type: "object" }),
+    output: undefined,
+    approvable: false,
+    needsApproval: () => false,
+    handler: (input: unknown) => {
+      const result = results.get(keyOf(tool.name, input));
+      isCovered &&= result !== undefined;
+      if (!result || result.isError)
+        throw new PortcullisError("tool_failed", result?.text ?? "This call was not made directly.");
+      return valueOf(result);
+    },
+  }));
+  await using own = runtime.derive({ tools, journal: createMemoryJournal({ keepLength: 0 }), onEvent: () => {} });
+  const { outcome } = await own.execute(task.program, scope);
+  scope.signal.throwIfAborted();
+  if (!isCovered) return "unchecked";
+  return verdictOf(outcome, task.answer);
+}
+
+export function verdictOf(outcome: Outcome | undefined, answer: unknown): Verdict {
+  return outcome?.type === "completed" && isDeepStrictEqual(outcome.value, answer) ? "right" : "wrong";
+}
+
+/** Key of a call. Inputs that differ only in the order of their fields have the same key. */
+function keyOf(tool: string, input: unknown): string {
+  const inOrder = (_: string, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return `${tool} ${JSON.stringify(input, inOrder)}`;
+}

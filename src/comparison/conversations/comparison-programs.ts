@@ -1,0 +1,20 @@
+import type { MadeCall } from "../../programs/calls-of.ts";
+
+/** UTF-16 code units of each sample that a probing program looks at. */
+const SAMPLE_LENGTH = 600;
+
+/** A program that returns a sample of one result of each tool, as a model writes it before it knows the results. */
+export function probingProgram(calls: readonly MadeCall[]): string {
+  const first = new Map<string, string>();
+  for (const { tool, inputText } of calls) if (!first.has(tool)) first.set(tool, inputText);
+  const samples = [...first].map(
+    ([tool, inputText]) =>
+      `  ${JSON.stringify(tool)}: JSON.stringify(await tools.${tool}(${inputText})).slice(0, ${SAMPLE_LENGTH}),\n`,
+  );
+  return `return {\n${samples.join("")}};\n`;
+}
+
+/** The program with a usual mistake of models in front: it reads a field that the result does not have. */
+export function failingProgram(source: string): string {
+  return `{ const { length } = (await Promise.resolve([])).rows; }\n${source}`;
+}

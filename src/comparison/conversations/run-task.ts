@@ -1,0 +1,185 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Mode, Verdict } from "../comparison.ts";
+import { sum } from "../accounting/exchange.ts";
+import { cutText, cutValue } from "./cut-result.ts";
+import type { CallResult } from "../../models/model.ts";
+import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
+import { createMemoryJournal } from "../../journal/memory-journal.ts";
+import type { Outcome } from "../../output/report.ts";
+import { callsOf, type MadeCall } from "../../programs/calls-of.ts";
+import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
+import { answerFrom, verdictOf } from "./answer-from.ts";
+import { notesOf } from "./comparison-notes.ts";
+import type { ComparisonContext, ComparisonRequest } from "../comparison-request.ts";
+import { failingProgram, probingProgram } from "./comparison-programs.ts";
+import type { PlannedCall } from "../comparison-task.ts";
+import { withoutSideEffects } from "../without-side-effects.ts";
+import { optionError } from "../../errors.ts";
+import { MAX_TURNS } from "../../agent/agent-options.ts";
+import { recordOpening } from "../record-opening.ts";
+import type { ConversationRun, TaskRun } from "./task-run.ts";
+import type { ProgramsOption } from "../../agent/transcript.ts";
+
+/** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */
+export async function runTask(context: ComparisonContext, request: ComparisonRequest): Promise<TaskRun> {
+  const { runtime } = context;
+  const { task, onProgress } = request;
+  const converse = (programs: ProgramsOption, script: readonly ScriptedTurn[], further?: readonly Tool[]) =>
+    haveConversation(context, task.question, programs, script, further);
+  const answerTurn: ScriptedTurn = { text: JSON.stringify(task.answer) };
+  const program: ScriptedTurn = { programs: [task.program] };
+
+  const programmatic = await converse("local", [program, answerTurn]);
+  const { layers } = programmatic;
+  onProgress("programmatic");
+  const reads = layers.flat().filter(({ tool }) => runtime.tools.get(tool)?.effect === "read");
+  const probe = { programs: [probingProgram(reads)] };
+  const probed = await converse("local", [probe, program, answerTurn]);
+  onProgress("programmatic+probe");
+  const failing = { programs: [failingProgram(task.program)] };
+  const retried = await converse("local", [failing, program, answerTurn]);
+  onProgress("programmatic+retry");
+
+  const plan = task.direct?.map((layer) => layer.map(toCall)) ?? layers;
+  checkLayers(plan, task.best?.calls ?? []);
+  const barred = notForDirectCalls(runtime.tools, plan.flat());
+  const direct = barred.length > 0 ? undefined : await converse("none", [...plan.map(turnOf), answerTurn]);
+  onProgress("direct-unlimited");
+  const bestTurns = task.best?.calls.map((layer) => turnOf(layer.map(toCall)));
+  const best = bestTurns && (await converse("none", [...bestTurns, answerTurn], task.best?.tools));
+  if (best) onProgress("direct-best-tool");
+
+  const verdicts = new Map<Mode, Verdict>([
+    ["programmatic", verdictOf(programmatic.outcomes.at(-1), task.answer)],
+    ["programmatic+probe", verdictOf(probed.outcomes.at(-1), task.answer)],
+    ["programmatic+retry", verdictOf(retried.outcomes.at(-1), task.answer)],
+  ]);
+  const truncated = direct && cutResults(direct, request);
+  if (direct && truncated) {
+    const whole = await answerFrom(context, task, direct.turns, valueOf);
+    for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) verdicts.set(mode, whole);
+    const left = truncated === direct ? whole : await answerFrom(context, task, direct.turns, leftBy(truncated));
+    // The whole results lead to the answer and the cut ones lack the input of a later call: the cut has lost it.
+    verdicts.set("direct-truncated", whole === "right" && left === "unchecked" ? "wrong" : left);
+  }
+  if (best) verdicts.set("direct-best-tool", bestVerdict(best, task.answer));
+  return {
+    direct,
+    truncated,
+    best,
+    programmatic,
+    probed,
+    retried,
+    verdicts,
+    plan,
+    notes: notesOf(request, programmatic, probed, verdicts, barred),
+  };
+}
+
+/** Each layer is one turn of a conversation, and the answer needs one more. */
+function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void {
+  if (direct.length >= MAX_TURNS)
+    throw optionError("task.direct", `fewer than ${MAX_TURNS} layers of calls`, direct.length);
+  if (best.length >= MAX_TURNS)
+    throw optionError("task.best.calls", `fewer than ${MAX_TURNS} layers of calls`, best.length);
+}
+
+/** A conversation in a derived runtime, with a journal of its own: a measurement does not belong in the runtime's journal. */
+async function haveConversation(
+  { runtime, scope }: ComparisonContext,
+  question: string,
+  programs: ProgramsOption,
+  script: readonly ScriptedTurn[],
+  further: readonly Tool[] = [],
+): Promise<ConversationRun> {
+  const tools = [...runtime.tools.all, ...further]
+    .map(withoutSideEffects)
+    .map((tool) => (programs === "local" ? leftToPrograms(tool) : tool));
+  const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
+  await using own = runtime.derive({ tools, journal });
+  const { model, opening } = recordOpening(scriptedModel(script));
+  const outcomes: Outcome[] = [];
+  let lastProgram: string | undefined;
+  const { transcript, calls } = await own.agent({
+    ...scope,
+    model,
+    task: question,
+    programs,
+    maxTurns: script.length,
+    maxTokens: Number.MAX_SAFE_INTEGER,
+    limits: programs === "none" ? DIRECT_LIMITS : {},
+    onEvent(event) {
+      if (event.type === "execution_started") lastProgram = event.execution;
+      if (event.type === "program_ended" && event.outcome) outcomes.push(event.outcome);
+    },
+  });
+  scope.signal.throwIfAborted();
+  return {
+    opening: opening(),
+    turns: transcript.turns,
+    outcomes,
+    layers: lastProgram === undefined ? [] : callsOf(await journal.read(lastProgram)),
+    resultBytes: sum(calls.map(({ bytes }) => bytes)),
+  };
+}
+
+function notForDirectCalls(tools: ToolSet, calls: readonly MadeCall[]): readonly string[] {
+  const names = new Set(calls.map(({ tool }) => tool));
+  return tools.all.filter((tool) => names.has(tool.name) && !isVisible(tool, ["direct"])).map(({ name }) => name);
+}
+
+/** Direct calls are measured with their results whole, so their limits are as high as the rules allow. */
+const DIRECT_LIMITS: Partial<Limits> = {
+  outputBytes: LIMIT_RULES.outputBytes.most,
+  totalBytes: LIMIT_RULES.totalBytes.most,
+  calls: LIMIT_RULES.calls.most,
+  wallMs: LIMIT_RULES.wallMs.most,
+};
+
+/** A tool that may be called both ways is declared for programs only, because programs are what is measured. */
+function leftToPrograms(tool: Tool): Tool {
+  return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
+}
+
+function toCall({ tool, input }: PlannedCall): MadeCall {
+  return { tool, inputText: JSON.stringify(input) };
+}
+
+function turnOf(calls: readonly MadeCall[]): ScriptedTurn {
+  return { calls: calls.map(({ tool, inputText }) => ({ tool, inputText })) };
+}
+
+function valueOf({ text }: CallResult): unknown {
+  return JSON.parse(text);
+}
+
+/** The conversation with each result cut, or the conversation itself where no result is long enough. */
+function cutResults(direct: ConversationRun, { cutTokens, count }: ComparisonRequest): ConversationRun {
+  let anyCut = false;
+  const cut = (result: CallResult): CallResult => {
+    const text = cutText(result.text, cutTokens, count);
+    if (text === result.text) return result;
+    anyCut = true;
+    return { ...result, text, isJson: false };
+  };
+  const turns = direct.turns.map(({ turn, results }) => ({ turn, results: results.map(cut) }));
+  return anyCut ? { ...direct, turns } : direct;
+}
+
+/** Maps a result to the value that can still be read from it in this conversation. */
+function leftBy({ turns }: ConversationRun): (result: CallResult) => unknown {
+  const left = new Map(turns.flatMap(({ results }) => results.map((result) => [result.callId, result])));
+  return (result) => {
+    const { text } = left.get(result.callId) ?? result;
+    const value = valueOf(result);
+    return text === result.text ? value : cutValue(value, text.length);
+  };
+}
+
+/** The last call of a tool made for the question must return the answer itself. */
+function bestVerdict({ turns }: ConversationRun, answer: unknown): Verdict {
+  const last = turns.flatMap(({ results }) => results).at(-1);
+  return last && !last.isError && isDeepStrictEqual(valueOf(last), answer) ? "right" : "wrong";
+}

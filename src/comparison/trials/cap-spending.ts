@@ -1,0 +1,73 @@
+import { dollarsOf, type Price } from "../accounting/prices.ts";
+import type { CallResult, Model, ModelUsage, TurnReply } from "../../models/model.ts";
+
+/** A model whose turns stay within an amount of dollars. */
+export interface PaidModel {
+  readonly model: Model;
+  /** Upper bound of the dollars spent so far. */
+  readonly usd: () => number;
+  /** Whether a turn was not begun, or was cut off, because the dollars did not suffice. */
+  readonly isSpent: () => boolean;
+}
+
+/** Tokens that a turn may write. A turn whose provider reports no usage is priced as if it wrote as many. */
+const MAX_TOKENS = 16_000;
+/** Tokens that a turn must be allowed to write: with fewer it would only be cut off. */
+const MIN_TOKENS = 1000;
+/** Tokens that a provider adds: before a conversation, to explain the use of tools, and round each result. */
+const PREAMBLE_TOKENS = 1000;
+const RESULT_TOKENS = 200;
+
+/** Begins no turn whose dearest outcome would exceed the dollars, and lets each write no more than the rest pays for. */
+export function capSpending(model: Model, price: Price, maxUsd: number): PaidModel {
+  let usd = 0;
+  let spent = false;
+  return {
+    model: {
+      name: model.name,
+      hostsPrograms: model.hostsPrograms,
+      async converse(opening) {
+        const conversation = await model.converse(opening);
+        // A text has at most as many tokens as bytes, in every encoding.
+        let readTokens = PREAMBLE_TOKENS + Buffer.byteLength(JSON.stringify(opening));
+        return {
+          say(text) {
+            readTokens += Buffer.byteLength(text);
+            conversation.say(text);
+          },
+          async turn(request) {
+            const left = maxUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
+            const maxTokens = Math.min(request.mostTokens, MAX_TOKENS, Math.floor((left * 1_000_000) / price.output));
+            // Where output is free and nothing is left, the division gives NaN.
+            if (!(maxTokens >= MIN_TOKENS)) {
+              spent = true;
+              return { type: "aborted" };
+            }
+            const reply = await conversation.turn({ ...request, mostTokens: maxTokens });
+            const used = usageOf(reply, { ...NOTHING, inputTokens: readTokens, outputTokens: maxTokens });
+            usd += dollarsOf(used, price);
+            readTokens = used.inputTokens + used.outputTokens;
+            if (reply.type === "turn" && reply.end.type === "cut_off") spent ||= used.outputTokens >= maxTokens;
+            return reply;
+          },
+          answer(results: readonly CallResult[]) {
+            for (const { text } of results) readTokens += RESULT_TOKENS + Buffer.byteLength(text);
+            conversation.answer(results);
+          },
+        };
+      },
+    },
+    usd: () => usd,
+    isSpent: () => spent,
+  };
+}
+
+const NOTHING: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+/** A turn without reported usage is priced at its maximum. A request that was refused or did not arrive cost nothing. */
+function usageOf(reply: TurnReply, max: ModelUsage): ModelUsage {
+  if (reply.type === "aborted") return max;
+  if (reply.usage !== undefined && reply.usage.inputTokens > 0) return reply.usage;
+  const isFree = reply.type === "failed" && (reply.failure.status ?? 0) >= 400;
+  return isFree || (reply.type === "failed" && reply.failure.code === "unreachable") ? NOTHING : max;
+}

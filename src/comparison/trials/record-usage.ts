@@ -1,0 +1,36 @@
+import { boundedFetch } from "../../models/bounded-fetch.ts";
+
+/** A `fetch` that keeps the usage of every reply, in the provider's own form. */
+export interface UsageRecorder {
+  readonly fetch: typeof globalThis.fetch;
+  /** One entry a reply, in order. */
+  readonly said: readonly unknown[];
+}
+
+/** Time of one turn, in milliseconds. */
+const REPLY_MS = 600_000;
+
+export function recordUsage(): UsageRecorder {
+  const said: unknown[] = [];
+  const bounded = boundedFetch({ timeoutMs: REPLY_MS, stream: false, fetch: globalThis.fetch });
+  return {
+    said,
+    async fetch(...request) {
+      const response = await bounded(...request);
+      if (!response.ok) return response;
+      const text = await response.text();
+      said.push(usageIn(text));
+      const { status, statusText, headers } = response;
+      return new Response(text, { status, statusText, headers });
+    },
+  };
+}
+
+function usageIn(text: string): unknown {
+  try {
+    const { usage, usageMetadata } = JSON.parse(text) as { readonly usage?: unknown; readonly usageMetadata?: unknown };
+    return usage ?? usageMetadata ?? null;
+  } catch {
+    return null;
+  }
+}

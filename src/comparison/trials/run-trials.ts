@@ -1,0 +1,67 @@
+import { createRuntime, type RuntimeOptions } from "../../runtime.ts";
+import type { Model } from "../../models/model.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { countOnce } from "../accounting/count-once.ts";
+import type { Price } from "../accounting/prices.ts";
+import type { ComparisonTask } from "../comparison-task.ts";
+import type { Wire } from "../wires/wire.ts";
+import { withoutSideEffects } from "../without-side-effects.ts";
+import { recordUsage } from "./record-usage.ts";
+import { DOLLARS_SPENT, type EndedTrial, runTrial, type TrialMode } from "./trial.ts";
+
+export interface TrialsRequest {
+  readonly tasks: readonly { readonly task: ComparisonTask; readonly tools: () => Promise<readonly Tool[]> }[];
+  readonly modes: readonly TrialMode[];
+  /** Trials of each task in each mode. */
+  readonly repeat: number;
+  /** The model, which sends its requests by this `fetch`. */
+  readonly connect: (fetch: typeof globalThis.fetch) => Model;
+  /** The same provider's protocol, for the offline accounting. */
+  readonly wire: Wire;
+  readonly price: Price;
+  /** Dollars that all trials together may cost. */
+  readonly maxUsd: number;
+  readonly sandbox: NonNullable<RuntimeOptions["sandbox"]>;
+  readonly signal: AbortSignal;
+}
+
+/** Turns that one trial may take. */
+const MAX_TURNS = 200;
+
+/**
+ * Gives a real model each task in each mode, several times, and yields each trial when it has ended. Tools that change
+ * something, and agents, are declared and not run. It ends early where the dollars that are left would not pay for another
+ * turn. Rejects as `Runtime.agent` does, and with the signal's reason where that aborts.
+ */
+export async function* runTrials(
+  request: TrialsRequest,
+): AsyncGenerator<EndedTrial & { readonly round: number }, void, undefined> {
+  const { tasks, modes, repeat, connect, wire, price, maxUsd, sandbox, signal } = request;
+  const count = countOnce((text) => countTokens(text));
+  let leftUsd = maxUsd;
+  for (const { task, tools } of tasks) {
+    await using runtime = await createRuntime({ tools: (await tools()).map(withoutSideEffects), sandbox });
+    for (let round = 1; round <= repeat; round += 1) {
+      for (const mode of modes) {
+        const usage = recordUsage();
+        const ended = await runTrial({
+          task,
+          mode,
+          model: connect(usage.fetch),
+          wire,
+          price,
+          maxUsd: leftUsd,
+          maxTurns: MAX_TURNS,
+          runtime,
+          rawUsage: usage.said,
+          count,
+          signal,
+        });
+        leftUsd = ended.trial.void === DOLLARS_SPENT ? 0 : leftUsd - ended.trial.usd;
+        yield { ...ended, round };
+        if (leftUsd <= 0) return;
+      }
+    }
+  }
+}

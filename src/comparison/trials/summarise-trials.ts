@@ -1,0 +1,58 @@
+import { sum } from "../accounting/exchange.ts";
+import { median } from "../report/report.ts";
+import type { Trial, TrialMode } from "./trial.ts";
+
+/** Trials of one task in one mode. */
+export interface TrialSummary {
+  readonly task: string;
+  readonly mode: TrialMode;
+  readonly trials: number;
+  readonly void: number;
+  readonly right: number;
+  /** Tokens read and written by all trials that are not void, per right answer. Undefined where no answer was right. */
+  readonly tokensPerRightAnswer?: number;
+  readonly tokens: Spread;
+  readonly turns: Spread;
+  readonly ms: Spread;
+  readonly usd: number;
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export function summariseTrials(trials: readonly Trial[]): readonly TrialSummary[] {
+  const groups = Map.groupBy(trials, ({ task, mode }) => `${task} ${mode}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first) return [];
+    const valid = group.filter((trial) => trial.void === undefined);
+    const right = valid.filter((trial) => trial.right).length;
+    const all = sum(valid.map(tokensOf));
+    return [
+      {
+        task: first.task,
+        mode: first.mode,
+        trials: group.length,
+        void: group.length - valid.length,
+        right,
+        ...(right === 0 ? {} : { tokensPerRightAnswer: all / right }),
+        tokens: spread(valid.map(tokensOf)),
+        turns: spread(valid.map(({ turns }) => turns)),
+        ms: spread(valid.map(({ ms }) => ms)),
+        usd: sum(group.map(({ usd }) => usd)),
+      },
+    ];
+  });
+}
+
+function tokensOf({ usage }: Trial): number {
+  return usage.inputTokens + usage.outputTokens;
+}
+
+function spread(numbers: readonly number[]): Spread {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  return { median: median(sorted), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
+}

@@ -1,0 +1,62 @@
+import { anthropic } from "../../models/anthropic-messages.ts";
+import { fieldOf, isFields, listOf, textOf } from "../../models/fields.ts";
+import {
+  argumentsObject,
+  definitionsOf,
+  givenName,
+  notSent,
+  offline,
+  type RequestPart,
+  textPart,
+  type Wire,
+} from "./wire.ts";
+
+/** Anthropic's Messages API. */
+export const anthropicWire: Wire = {
+  provider: "anthropic",
+  exact: false,
+  connect: (fetch) => anthropic(offline(fetch)),
+  replyOf: ({ text, calls, end }, opening) => ({
+    id: "msg_offline",
+    type: "message",
+    role: "assistant",
+    model: "offline",
+    content: [
+      ...(text === "" ? [] : [{ type: "text", text }]),
+      ...calls.map((call) => ({
+        type: "tool_use",
+        id: call.id,
+        name: givenName(call, opening),
+        input: argumentsObject(call),
+      })),
+    ],
+    stop_reason: end.type === "called" ? "tool_use" : "end_turn",
+    stop_sequence: null,
+    usage: { input_tokens: 0, output_tokens: 0 },
+  }),
+  partsOf(request) {
+    const instructions = textOf(request, "system");
+    const messages = fieldOf(request, "messages");
+    if (instructions === undefined || !Array.isArray(messages)) throw notSent("anthropic", "body", request);
+    return {
+      instructions,
+      definitions: definitionsOf(listOf(request, "tools")),
+      parts: messages.flatMap((message) => listOf(message, "content").flatMap((block) => partOf(message, block))),
+    };
+  },
+};
+
+function partOf(message: unknown, block: unknown): RequestPart[] {
+  const type = textOf(block, "type");
+  const text = textOf(block, "text");
+  if (type === "text" && text !== undefined)
+    return textPart(textOf(message, "role") === "user" ? "said" : "words", text);
+  const input = fieldOf(block, "input");
+  const [id, name] = [textOf(block, "id"), textOf(block, "name")];
+  if (type === "tool_use" && id !== undefined && name !== undefined && isFields(input))
+    return [{ type: "call", callId: id, name, text: JSON.stringify(input) }];
+  const [callId, content] = [textOf(block, "tool_use_id"), textOf(block, "content")];
+  if (type === "tool_result" && callId !== undefined && content !== undefined)
+    return [{ type: "result", callId, text: content }];
+  throw notSent("anthropic", "content block", block);
+}

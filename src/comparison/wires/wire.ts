@@ -1,0 +1,92 @@
+import { describe, PortcullisError } from "../../errors.ts";
+import { type Fields, isFields } from "../../models/fields.ts";
+import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../../models/model.ts";
+import type { ProviderOptions } from "../../models/provider-options.ts";
+import { ToolNames } from "../../models/tool-names.ts";
+
+export type WireName = "anthropic" | "openai" | "openai-chat" | "gemini";
+
+/**
+ * A provider's protocol from the provider's side: the form of its replies, and the parts of a request that its model
+ * reads. It serves to measure without the provider. It covers conversations whose programs run here, or that have none.
+ */
+export interface Wire {
+  readonly provider: WireName;
+  /** Whether o200k_base is this provider's own encoding; else counts are estimates. */
+  readonly exact: boolean;
+  /** The adapter, with a provider at the other end of `fetch`. */
+  connect(fetch: typeof globalThis.fetch): Model;
+  /** JSON value of the reply with this turn of the model, in a conversation with this opening. */
+  replyOf(turn: GivenTurn["turn"], opening: Opening): unknown;
+  /** The parts of a request's body that the model reads, in order. Throws `option_invalid` for any other body. */
+  partsOf(request: unknown): RequestParts;
+}
+
+/** One turn of a given conversation, and the results of its calls. A transcript's turn is one. */
+export interface GivenTurn {
+  readonly turn: Pick<ModelTurn, "text" | "calls" | "end">;
+  readonly results: readonly CallResult[];
+}
+
+/** What a model reads of a request, without the envelope round its parts, which differs by provider. */
+export interface RequestParts {
+  readonly instructions: string;
+  /** JSON text of the declarations as they were sent; empty where there are none. */
+  readonly definitions: string;
+  readonly parts: readonly RequestPart[];
+}
+
+export type RequestPart =
+  /** `said` by the user; `words` of the model itself. */
+  | { readonly type: "said" | "words"; readonly text: string }
+  /** `text` is what the model wrote as input: JSON arguments, or a program's source where that is no JSON. */
+  | { readonly type: "call"; readonly callId: string; readonly name: string; readonly text: string }
+  | { readonly type: "result"; readonly callId: string; readonly text: string };
+
+/** Options of an adapter with no provider at the other end of `fetch`. */
+export function offline(fetch: typeof globalThis.fetch): ProviderOptions {
+  return { model: "offline", apiKey: "offline", stream: false, retries: 0, fetch };
+}
+
+/** The error for a body, or a place in it, that this provider's adapter does not send. */
+export function notSent(provider: WireName, place: string, got: unknown): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `This is no request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made, and teach partsOf what the adapter has learned to send.`,
+  );
+}
+
+/** Declarations as they were sent. */
+export function definitionsOf(tools: readonly unknown[]): string {
+  return tools.length === 0 ? "" : JSON.stringify(tools);
+}
+
+/** A text as a part; no part where it is empty. */
+export function textPart(type: "said" | "words", text: string): RequestPart[] {
+  return text === "" ? [] : [{ type, text }];
+}
+
+/** The provider's name of what is called: adapters map names that the provider would not accept. */
+export function givenName(call: ModelCall, { tools, runProgram }: Opening): string {
+  const program = runProgram?.name ?? "";
+  if (call.type === "program_call") return program;
+  return new ToolNames(
+    tools.map(({ name }) => name),
+    runProgram ? [program] : [],
+  ).given(call.tool);
+}
+
+/** A call's input as JSON text, where programs are JSON too. */
+export function argumentsText(call: ModelCall): string {
+  return call.type === "tool_call" ? call.inputText : JSON.stringify({ code: call.source });
+}
+
+/** A call's input for a protocol that takes objects only: `{}` where the input is not an object. */
+export function argumentsObject(call: ModelCall): Fields {
+  try {
+    const value: unknown = JSON.parse(argumentsText(call));
+    return isFields(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

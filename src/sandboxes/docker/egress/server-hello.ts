@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+
+const RECORD_HEADER_BYTES = 5;
+const CHANGE_CIPHER_SPEC = 20;
+const ALERT = 21;
+const HANDSHAKE = 22;
+const SERVER_HELLO = 2;
+/** Of type, length and version, before the random number. */
+const BEFORE_RANDOM_BYTES = 6;
+const RANDOM_BYTES = 32;
+/** The random number by which a ServerHello asks for another ClientHello (RFC 8446, 4.1.3). */
+const RETRY = createHash("sha256").update("HelloRetryRequest").digest();
+
+/** What a server answers to a ClientHello. */
+export type ReplySeen =
+  | { readonly type: "incomplete" }
+  /** It goes on with the ClientHello that it has: no other one will be read. */
+  | { readonly type: "accepted" }
+  /** It asks for another ClientHello, in the records before `endsAt`. */
+  | { readonly type: "retry"; readonly endsAt: number }
+  /** It does not speak TLS. */
+  | { readonly type: "strange" };
+
+/** Reads whether a server asks for a second ClientHello. Its message may be spread over several records. */
+export function readServerReply(bytes: Buffer): ReplySeen {
+  let message = Buffer.alloc(0);
+  for (let offset = 0; bytes.length > offset;) {
+    const type = bytes[offset];
+    // A warning may come before, and after a first reply what makes it look like older versions.
+    if (type !== HANDSHAKE && type !== CHANGE_CIPHER_SPEC && type !== ALERT) return { type: "strange" };
+    if (bytes.length < offset + RECORD_HEADER_BYTES) break;
+    const start = offset + RECORD_HEADER_BYTES;
+    offset = start + bytes.readUInt16BE(offset + 3);
+    if (type !== HANDSHAKE) continue;
+    if (offset === start) return { type: "strange" };
+    message = Buffer.concat([message, bytes.subarray(start, offset)]).subarray(0, BEFORE_RANDOM_BYTES + RANDOM_BYTES);
+    if (message.length > 0 && message[0] !== SERVER_HELLO) return { type: "strange" };
+    if (message.length < BEFORE_RANDOM_BYTES + RANDOM_BYTES) continue;
+    if (!message.subarray(BEFORE_RANDOM_BYTES).equals(RETRY)) return { type: "accepted" };
+    return bytes.length < offset ? { type: "incomplete" } : { type: "retry", endsAt: offset };
+  }
+  return { type: "incomplete" };
+}

@@ -1,0 +1,86 @@
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+
+/** Size of a page of memory here: this process's own memory, known in bytes and in pages, tells. Sizes are powers of two. */
+const pageBytes = (): number => {
+  const pages = Number(readFileSync("/proc/self/statm", "latin1").split(" ", 2)[1]);
+  return 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages));
+};
+let pageSize: number | undefined;
+
+/** Whether memory of another process can be read here: on Linux, from /proc. */
+export function canWatchMemory(): boolean {
+  const gauge = new MemoryGauge(process.pid);
+  const bytes = gauge.read();
+  gauge.close();
+  return bytes > 0;
+}
+
+/** Reads a file of one process in /proc, often: it stays open in between. */
+class ProcessFile {
+  readonly #buffer = Buffer.allocUnsafe(128);
+  #file: number | undefined;
+
+  constructor(pid: number, name: string) {
+    try {
+      this.#file = openSync(`/proc/${pid}/${name}`, "r");
+    } catch {
+      this.#file = undefined;
+    }
+  }
+
+  /** The numbers in it; undefined where it cannot be read, or the process has ended. */
+  read(): readonly number[] | undefined {
+    if (this.#file === undefined) return undefined;
+    try {
+      const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
+      return this.#buffer.toString("latin1", 0, length).split(" ").map(Number);
+    } catch {
+      return undefined;
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+}
+
+/** Reads the resident memory of one process. */
+export class MemoryGauge {
+  readonly #file: ProcessFile;
+
+  constructor(pid: number) {
+    this.#file = new ProcessFile(pid, "statm");
+  }
+
+  /** Bytes; 0 where it cannot be read, or the process has ended. */
+  read(): number {
+    const pages = this.#file.read()?.[1] ?? 0;
+    if (pages === 0) return 0;
+    pageSize ??= pageBytes();
+    return pages * pageSize;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/** Reads the processor time of the main thread of one process: Linux tells it to the nanosecond. */
+export class ProcessorGauge {
+  readonly #file: ProcessFile;
+
+  constructor(pid: number) {
+    this.#file = new ProcessFile(pid, "schedstat");
+  }
+
+  /** Milliseconds since the thread began; undefined where it cannot be read, or the process has ended. */
+  read(): number | undefined {
+    const nanoseconds = this.#file.read()?.[0];
+    return nanoseconds === undefined || !(nanoseconds > 0) ? undefined : nanoseconds / 1e6;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}

@@ -1,0 +1,90 @@
+import { optionError } from "../errors.ts";
+import { jsonSchema, type Schema } from "../tools/schema.ts";
+import type { Tool } from "../tools/tool.ts";
+import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
+
+/** What the AI SDK's `tool()` makes, as far as it is needed here. */
+export interface AiSdkTool {
+  readonly description?: unknown;
+  readonly inputSchema: unknown;
+  readonly outputSchema?: unknown;
+  readonly needsApproval?: unknown;
+  readonly execute?: unknown;
+  readonly contextSchema?: unknown;
+}
+
+/** How the AI SDK marks a schema of its own. */
+const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
+
+/** Tools of the AI SDK by their names. Tools without `execute` are run by its client, and cannot be taken over. */
+export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: ToolPolicies): readonly Tool[] {
+  if (typeof tools !== "object" || tools === null) throw optionError("fromAiSdk(tools)", "tools by their names", tools);
+  return Object.entries(tools).map(([name, tool]) => {
+    const { description = name, inputSchema, outputSchema, execute, needsApproval, contextSchema } = tool;
+    if (typeof execute !== "function") throw unusable("fromAiSdk", name, "it has no execute");
+    if (contextSchema !== undefined)
+      throw unusable("fromAiSdk", name, "only the AI SDK's own calls give it the context it asks for; close over that");
+    return adopt(
+      {
+        name,
+        description,
+        input: schemaOf(name, inputSchema),
+        ...(outputSchema === undefined ? {} : { output: schemaOf(name, outputSchema) }),
+        ...(needsApproval === undefined ? {} : { needsApproval: approvalOf(needsApproval) }),
+        run: (input, { signal, callId }) =>
+          lastOf((execute as Run)(input, { toolCallId: callId, messages: [], abortSignal: signal })),
+      },
+      policies,
+    );
+  });
+}
+
+type Run = (input: unknown, options: object) => unknown;
+
+function approvalOf(needsApproval: unknown): (input: unknown) => boolean | Promise<boolean> {
+  return typeof needsApproval === "function"
+    ? async (input) => (await (needsApproval as Run)(input, { messages: [] })) !== false
+    : () => needsApproval !== false;
+}
+
+function schemaOf(name: string, schema: unknown): Schema {
+  // A schema may be a function that makes it.
+  const made: unknown = typeof schema === "function" && !("~standard" in schema) ? (schema as () => unknown)() : schema;
+  if (typeof made !== "object" || made === null || !(AI_SDK_SCHEMA in made))
+    return foreignSchema("fromAiSdk", name, made);
+  const { jsonSchema: plain, validate } = made as object as {
+    readonly jsonSchema: unknown;
+    readonly validate?: unknown;
+  };
+  if (typeof plain !== "object" || plain === null || "then" in plain)
+    throw unusable("fromAiSdk", name, "its schema is not there yet; await it, and pass jsonSchema(…) of it");
+  const { $schema: _, ...own } = plain as Record<string, unknown>;
+  const schemaItself = jsonSchema(own);
+  return typeof validate === "function" ? validatedBy(schemaItself, validate as Validate) : schemaItself;
+}
+
+type Validate = (value: unknown) => Validation | PromiseLike<Validation>;
+type Validation =
+  | { readonly success: true; readonly value: unknown }
+  | { readonly success: false; readonly error: { readonly message: string } };
+
+function validatedBy(schema: Schema, validate: Validate): Schema {
+  return {
+    "~standard": {
+      ...schema["~standard"],
+      async validate(value) {
+        const validation = await validate(value);
+        return validation.success ? { value: validation.value } : { issues: [{ message: validation.error.message }] };
+      },
+    },
+  };
+}
+
+/** A tool may yield preliminary results; the last one is the result. */
+async function lastOf(result: unknown): Promise<unknown> {
+  const settled: unknown = await result;
+  if (typeof settled !== "object" || settled === null || !(Symbol.asyncIterator in settled)) return settled;
+  let last: unknown;
+  for await (const part of settled as AsyncIterable<unknown>) last = part;
+  return last;
+}

@@ -1,0 +1,57 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import type { Tool } from "../tools/tool.ts";
+import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
+
+/** What `tool()` of OpenAI Agents makes, as far as it is needed here. */
+export interface OpenAiAgentsTool {
+  readonly type: string;
+  readonly name: string;
+  readonly description?: unknown;
+  readonly parameters?: unknown;
+  readonly needsApproval?: unknown;
+  readonly invoke?: unknown;
+  readonly isEnabled?: unknown;
+  readonly inputGuardrails?: readonly unknown[];
+  readonly outputGuardrails?: readonly unknown[];
+}
+
+type Invoke = (runContext: unknown, input: string, details: object) => Promise<unknown>;
+type NeedsApproval = (runContext: unknown, input: unknown) => Promise<boolean>;
+type IsEnabled = (runContext: unknown) => Promise<boolean>;
+
+/**
+ * Function tools of OpenAI Agents. They are called outside of a run, so tools that read their run context need one, like
+ * `new RunContext({ … })`. A tool that throws returns the text of its `errorFunction`; with `errorFunction: null` the
+ * call fails.
+ */
+export function fromOpenAIAgents(
+  tools: readonly OpenAiAgentsTool[],
+  policies: ToolPolicies,
+  runContext?: object,
+): readonly Tool[] {
+  if (!Array.isArray(tools)) throw optionError("fromOpenAIAgents(tools)", "an array of function tools", tools);
+  return (tools as readonly OpenAiAgentsTool[]).map(
+    ({ type, name, description = name, parameters, invoke, needsApproval, isEnabled, ...guardrails }) => {
+      if (type !== "function" || typeof invoke !== "function")
+        throw unusable("fromOpenAIAgents", name, "it is no function tool");
+      if (guardrails.inputGuardrails?.length || guardrails.outputGuardrails?.length)
+        throw unusable("fromOpenAIAgents", name, "only a run of OpenAI Agents heeds its guardrails; check in execute");
+      return adopt(
+        {
+          name,
+          description,
+          input: foreignSchema("fromOpenAIAgents", name, parameters),
+          ...(typeof needsApproval === "function"
+            ? { needsApproval: (input) => (needsApproval as NeedsApproval)(runContext, input) }
+            : {}),
+          run: async (input, { signal }) => {
+            if (typeof isEnabled === "function" && !(await (isEnabled as IsEnabled)(runContext)))
+              throw new PortcullisError("tool_failed", `${name} is not enabled.`);
+            return await (invoke as Invoke)(runContext, JSON.stringify(input), { signal });
+          },
+        },
+        policies,
+      );
+    },
+  );
+}

@@ -1,0 +1,55 @@
+import { describe, PortcullisError } from "../errors.ts";
+import { defineTool, type ToolOptions } from "../tools/define-tool.ts";
+import { isSchema, jsonSchema, type Schema } from "../tools/schema.ts";
+import type { CallContext, Tool } from "../tools/tool.ts";
+
+/**
+ * What a tool of another library does not declare: which callers may call it, and whether a call changes something.
+ * `name` replaces a name that programs could not write.
+ */
+export type ToolPolicy = Pick<ToolOptions<Schema>, "allowedCallers" | "effect"> &
+  Partial<Pick<ToolOptions<Schema>, "name" | "approval" | "concurrency" | "timeoutMs">>;
+
+/** One policy for all, or one for each by its name. */
+export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);
+
+/** A tool of another library, in the terms of `defineTool`. */
+export interface ForeignTool {
+  readonly name: string;
+  readonly description: unknown;
+  readonly input: Schema;
+  readonly output?: Schema;
+  /** The library's own rule of approval, used where the policy has none. */
+  readonly needsApproval?: (input: unknown) => boolean | Promise<boolean>;
+  readonly run: (input: unknown, context: CallContext) => unknown;
+}
+
+export function adopt(
+  { name, description, input, output, needsApproval, run }: ForeignTool,
+  policies: ToolPolicies,
+): Tool {
+  const policy = typeof policies === "function" ? policies(name) : policies;
+  return defineTool({
+    name,
+    description: description as string,
+    input,
+    ...(output === undefined ? {} : { output }),
+    ...(needsApproval ? { approval: needsApproval } : {}),
+    ...policy,
+    handler: run,
+  });
+}
+
+/** A schema of another library: one that says what it is, or plain JSON Schema. */
+export function foreignSchema(maker: string, tool: string, schema: unknown): Schema {
+  if (isSchema(schema)) return schema;
+  if (typeof schema === "object" && schema !== null && !(schema instanceof Promise)) {
+    const { $schema: _, ...plain } = schema as Record<string, unknown>;
+    return jsonSchema(plain);
+  }
+  throw unusable(maker, tool, `its input schema is ${describe(schema)}`);
+}
+
+export function unusable(maker: string, tool: string, why: string): PortcullisError {
+  return new PortcullisError("tool_invalid", `${maker}: tool ${JSON.stringify(tool)} cannot be taken over: ${why}.`);
+}

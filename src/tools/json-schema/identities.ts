@@ -1,0 +1,44 @@
+import type { Steps } from "./steps.ts";
+
+/** Gives equal JSON values the same number, each part of them read once however often it is asked for. */
+export class Identities {
+  readonly #steps: Steps;
+  readonly #scalars = new Map<unknown, number>();
+  readonly #texts = new Map<string, number>();
+  readonly #containers = new Map<object, number>();
+
+  constructor(steps: Steps) {
+    this.#steps = steps;
+  }
+
+  areEqual(one: unknown, other: unknown): boolean {
+    return one === other || (isContainer(one) && isContainer(other) && this.of(one) === this.of(other));
+  }
+
+  of(value: unknown): number {
+    this.#steps.spend(1);
+    if (!isContainer(value)) return numberOf(this.#scalars, value) * 2;
+    const known = this.#containers.get(value);
+    if (known !== undefined) return known;
+    const identity = numberOf(this.#texts, this.#textOf(value)) * 2 + 1;
+    this.#containers.set(value, identity);
+    return identity;
+  }
+
+  /** Text that two containers share where they are equal: of their elements and fields only the numbers stand there. */
+  #textOf(value: object): string {
+    if (Array.isArray(value)) return `[${value.map((item) => this.of(item)).join()}]`;
+    const fields = Object.entries(value).map(([name, field]) => `${this.of(name)}:${this.of(field)}`);
+    return `{${fields.toSorted().join()}}`;
+  }
+}
+
+function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
+  const number = numbers.get(key) ?? numbers.size;
+  numbers.set(key, number);
+  return number;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

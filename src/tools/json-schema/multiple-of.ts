@@ -1,0 +1,17 @@
+/** Whether a number is a whole multiple of another as both are written: 0.3 is one of 0.1. */
+export function isMultipleOf(value: number, divisor: number): boolean {
+  if (!Number.isFinite(value) || !Number.isFinite(divisor) || divisor <= 0) return false;
+  const [digits, exponent] = decimalOf(value);
+  const [divisorDigits, divisorExponent] = decimalOf(divisor);
+  const shift = exponent - divisorExponent;
+  return shift >= 0
+    ? (digits * 10n ** BigInt(shift)) % divisorDigits === 0n
+    : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n;
+}
+
+/** Digits, and how many places they stand to the left. */
+function decimalOf(number: number): readonly [bigint, number] {
+  const [digits = "", exponent = "0"] = Math.abs(number).toString().split("e");
+  const [whole = "", fraction = ""] = digits.split(".");
+  return [BigInt(whole + fraction), Number(exponent) - fraction.length];
+}

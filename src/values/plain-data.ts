@@ -1,0 +1,85 @@
+/** Levels of nesting that a value from a guest may have. */
+export const PLAIN_DEPTH = 100;
+
+export type PlainData =
+  | { readonly ok: true; readonly value: unknown }
+  /** Why it should not be handed on. */
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Reads JSON that an attacker may have written. How deep it is and how many values it holds is found out before it
+ * is parsed, because both make parsing cost many times what the text's length would; a field called `__proto__`
+ * becomes a prototype when somebody copies the fields, and is found afterwards, when its name can be told.
+ */
+export function readPlainData(
+  text: string,
+  mostValues = Number.POSITIVE_INFINITY,
+  measured = measure(text),
+): PlainData {
+  const { depth, values } = measured;
+  if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
+  if (values > mostValues) return { ok: false, reason: `it holds more than ${mostValues} values` };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false, reason: "it is not JSON" };
+  }
+  return hasProto(value) ? { ok: false, reason: "it has a field called __proto__" } : { ok: true, value };
+}
+
+export const QUOTE = 34;
+export const COMMA = 44;
+const BACKSLASH = 92;
+const OPEN_LIST = 91;
+const CLOSE_LIST = 93;
+const OPEN_RECORD = 123;
+const CLOSE_RECORD = 125;
+
+export const isOpening = (unit: number): boolean => unit === OPEN_LIST || unit === OPEN_RECORD;
+export const isClosing = (unit: number): boolean => unit === CLOSE_LIST || unit === CLOSE_RECORD;
+
+/** What is known of a text before it is parsed. */
+export interface Measured {
+  readonly depth: number;
+  readonly values: number;
+}
+
+/** Levels of nesting, and an upper bound of the values, of a text that may be JSON. */
+export function measure(text: string): Measured {
+  let level = 0;
+  let depth = 0;
+  let values = 1;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit === QUOTE) index = endOfString(text, index);
+    else if (unit === COMMA) values += 1;
+    else if (isOpening(unit)) {
+      level += 1;
+      values += 1;
+      if (level > depth) depth = level;
+    } else if (isClosing(unit)) level -= 1;
+  }
+  return { depth, values };
+}
+
+/** Index of the quotation mark that closes the string opened at `start`; the text's length where none does. */
+export function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = end;
+    while (escapes > start + 1 && text.charCodeAt(escapes - 1) === BACKSLASH) escapes -= 1;
+    if ((end - escapes) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function hasProto(root: unknown): boolean {
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (Object.hasOwn(value, "__proto__")) return true;
+    for (const child of Object.values(value)) if (typeof child === "object" && child !== null) open.push(child);
+  }
+  return false;
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { parseLimit } from "../../../src/cli/input/parse-limit.ts";
+
+test.each([
+  ["memoryBytes=64MiB", 64 * 1024 ** 2],
+  ["memoryBytes=0.125GiB", 128 * 1024 ** 2],
+  ["runningMs=2s", 2000],
+  ["runningMs=1.001s", 1001],
+  ["wallMs=3 min", 180_000],
+  ["calls=10_000", 10_000],
+  ["calls=1e3", 1000],
+  ["inputBytes=512", 512],
+])("%s is understood", (text, value) => {
+  expect(parseLimit(text)).toEqual({ name: text.split("=")[0], value });
+});
+
+test.each([
+  ["runningMs=1MiB", 'There is no unit "MiB" for runningMs: use ms, s, min, or none.'],
+  ["memoryBytes=5s", 'There is no unit "s" for memoryBytes: use B, KiB, MiB, GiB, or none.'],
+  ["calls=5s", 'calls is a number without a unit, got "s" behind it.'],
+  ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got "B" behind it.'],
+])("%s is refused in a sentence", (text, sentence) => {
+  expect(parseLimit(text)).toBe(sentence);
+});
+
+test.each([
+  "calls=_",
+  "calls=",
+  "calls=.",
+  "calls=e",
+  "calls=1_",
+  "calls=1__0",
+  "calls=1.2.3",
+  "calls=0x10",
+  "=5",
+  "calls",
+])("%s is refused as no limit at all", (text) => {
+  expect(parseLimit(text)).toBe(`Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`);
+});

@@ -1,0 +1,45 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { oneLine } from "../../../src/cli/terminal/one-line.ts";
+import { table } from "../../../src/cli/terminal/table.ts";
+
+const hostile = fc
+  .array(
+    fc.constantFrom(
+      "\n",
+      "\r\n",
+      "\r",
+      "\t",
+      "\v",
+      "\f",
+      "\u0085",
+      "\u2028",
+      "\u2029",
+      "\u001b[2K\u001b[1A",
+      "\b",
+      "\u202e",
+      "a",
+      " ",
+    ),
+  )
+  .map((parts) => parts.join(""));
+const BREAKS_OR_STEERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202e]/;
+
+test("whatever a text holds, it is a part of one line and steers nothing", () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      expect(oneLine(text)).not.toMatch(BREAKS_OR_STEERS);
+    }),
+  );
+  expect(oneLine("pay\n✓ call: read → object, 3 ms")).toBe("pay ✓ call: read → object, 3 ms");
+});
+
+test("no cell of a table makes a row of its own", () => {
+  fc.assert(
+    fc.property(hostile, (cell) => {
+      const lines = table(["a", "b"], [[cell, "1"]]).split("\n");
+      expect(lines).toHaveLength(3);
+      expect(lines.filter((line) => BREAKS_OR_STEERS.test(line))).toEqual([]);
+    }),
+  );
+});

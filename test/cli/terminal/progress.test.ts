@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { showProgress } from "../../../src/cli/terminal/progress.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function stream(isTTY: boolean) {
+  const written: string[] = [];
+  return { written, stream: { isTTY, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream };
+}
+
+const started = (callId: string) =>
+  ({ type: "call_started", execution: "e", callId, tool: "t", caller: "programmatic" }) as const;
+const ended = (callId: string, bytes: number) =>
+  ({
+    type: "call_ended",
+    execution: "e",
+    line: { callId, tool: "t", caller: "programmatic", ms: 1, bytes, result: "object", ok: true, started: true },
+  }) as const;
+
+test("on a terminal one line changes, and goes at the end", () => {
+  const { written, stream: terminal } = stream(true);
+  const progress = showProgress(terminal);
+  progress.onEvent(started("1"));
+  progress.onEvent(started("2"));
+  progress.onEvent(ended("1", 2048));
+  vi.advanceTimersByTime(100);
+  progress.end();
+  expect(written).toEqual(["\r\u001b[2K1 calls done, 1 open, 2 KiB in, 0.1 s", "\r\u001b[2K"]);
+});
+
+test("elsewhere there is a plain line every two seconds", () => {
+  const { written, stream: file } = stream(false);
+  const progress = showProgress(file);
+  progress.onEvent(ended("1", 10));
+  vi.advanceTimersByTime(4000);
+  progress.end();
+  vi.advanceTimersByTime(4000);
+  expect(written).toEqual(["1 calls done, 0 open, 10 B in, 2.0 s\n", "1 calls done, 0 open, 10 B in, 4.0 s\n"]);
+});

@@ -1,0 +1,158 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { Gate } from "../../src/gate/gate.ts";
+import type { CallRecord } from "../../src/journal/record.ts";
+import type { Schema } from "../../src/tools/schema.ts";
+import { ToolSet } from "../../src/tools/tool-set.ts";
+import { idle, makeTool, openSession } from "./open-session.ts";
+
+/** The places where a call can wait: for what a schema, a predicate, an approver, the journal or a handler says. */
+type Place = "schema" | "predicate" | "approver" | "journal" | "handler";
+
+/** All that waits, to be let go in any order. */
+class Gates {
+  readonly #waiting: { readonly place: Place; readonly go: () => void }[] = [];
+
+  wait(place: Place): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ place, go: resolve });
+    });
+  }
+
+  /** Lets go what stands at a place of those that wait, if any does. */
+  release(at: number): void {
+    const [one] = this.#waiting.splice(at % Math.max(1, this.#waiting.length), 1);
+    one?.go();
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+}
+
+const TOOLS = ["plain", "narrow", "checked", "asked", "perhaps"] as const;
+
+/** What happens next, and how many steps of promises go by after it. */
+const moves = fc.array(
+  fc.record({
+    does: fc.oneof(
+      { weight: 3, arbitrary: fc.record({ move: fc.constant("call" as const), tool: fc.constantFrom(...TOOLS) }) },
+      { weight: 6, arbitrary: fc.record({ move: fc.constant("release" as const), at: fc.nat(50) }) },
+      { weight: 1, arbitrary: fc.record({ move: fc.constant("giveUp" as const), at: fc.nat(20) }) },
+    ),
+    hops: fc.nat(15),
+  }),
+  { minLength: 1, maxLength: 60 },
+);
+
+async function hops(count: number): Promise<void> {
+  // Work waits for the event loop's next turn once it has had its time in one.
+  if (count > 10) await idle();
+  for (let hop = 0; hop < count; hop += 1) await Promise.resolve();
+}
+
+async function runCase(before: readonly Move[], after: readonly Move[], callsAtOnce: number) {
+  const gates = new Gates();
+  const records: CallRecord[] = [];
+  const started: string[] = [];
+  const waiting = new Set<AbortSignal>();
+  const gone = new Set<string>();
+  const unwanted: string[] = [];
+  let closed = false;
+  const slow: Schema = {
+    "~standard": {
+      ...makeTool().input["~standard"],
+      validate: async (value: unknown) => {
+        await gates.wait("schema");
+        return { value };
+      },
+    },
+  };
+  const handler = async (_: unknown, { callId }: { readonly callId: string }) => {
+    if (closed || gone.has(callId)) unwanted.push(callId);
+    started.push(callId);
+    await gates.wait("handler");
+    return callId;
+  };
+  const predicate = async () => {
+    await gates.wait("predicate");
+    return true;
+  };
+  const tools = [
+    makeTool({ name: "plain", effect: "write", handler }),
+    makeTool({ name: "narrow", effect: "write", concurrency: 1, handler }),
+    makeTool<Schema>({ name: "checked", effect: "write", input: slow, handler }),
+    makeTool({ name: "asked", effect: "write", approval: "always", handler }),
+    makeTool({ name: "perhaps", effect: "write", approval: predicate, handler }),
+  ];
+  const approve = async ({ signal }: { readonly signal: AbortSignal }) => {
+    if (closed) unwanted.push("approval");
+    waiting.add(signal);
+    await gates.wait("approver");
+    waiting.delete(signal);
+    return true;
+  };
+  const { session, call } = openSession({
+    gate: new Gate(new ToolSet(tools), approve),
+    limits: { callsAtOnce },
+    record: async (record) => {
+      records.push(record);
+      await gates.wait("journal");
+    },
+  });
+  const answers: Promise<unknown>[] = [];
+  const ids: string[] = [];
+  const play = async ({ does: move, hops: count }: Move) => {
+    if (move.move === "call") {
+      const callId = `c${ids.length}`;
+      ids.push(callId);
+      const answer = call({}, { tool: move.tool, callId });
+      answers.push(answer);
+    } else if (move.move === "release") gates.release(move.at);
+    else {
+      const callId = ids[move.at % Math.max(1, ids.length)];
+      if (callId !== undefined) {
+        gone.add(callId);
+        void session.giveUp(callId, "given up");
+      }
+    }
+    await hops(count);
+  };
+  for (const move of before) await play(move);
+  const wereOpen = session.usage.open;
+  closed = true;
+  session.close();
+  if ([...waiting].some((signal) => !signal.aborted)) unwanted.push("an approver that is not told");
+  for (const move of after) await play(move);
+  while (gates.size > 0) {
+    gates.release(0);
+    await hops(20);
+  }
+  await Promise.all(answers);
+  return { records, started, unwanted, wereOpen, open: session.usage.open };
+}
+
+type Move = typeof moves extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
+
+test("once a session closes no handler starts and nobody is asked, whatever a call waits for, and each call ends once in the journal", async () => {
+  const seen = { open: 0, started: 0, dropped: 0 };
+  await fc.assert(
+    fc.asyncProperty(moves, moves, fc.constantFrom(1, 2, 50), async (before, after, callsAtOnce) => {
+      const { records, started, unwanted, wereOpen, open } = await runCase(before, after, callsAtOnce);
+      expect(unwanted).toEqual([]);
+      expect(open).toBe(0);
+      expect(new Set(started).size).toBe(started.length);
+      for (const callId of new Set(records.map((record) => record.call))) {
+        const decisions = records.filter((record) => record.call === callId).map(({ decision }) => decision);
+        // What was allowed and is given up before its answer is dropped after that.
+        expect(["allowed", "refused", "dropped", "allowed,dropped"]).toContain(decisions.join());
+        if (started.includes(callId)) expect(decisions[0]).toBe("allowed");
+      }
+      seen.open += wereOpen;
+      seen.started += started.length;
+      seen.dropped += records.filter(({ decision }) => decision === "dropped").length;
+    }),
+    { numRuns: 500 },
+  );
+  expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
+});

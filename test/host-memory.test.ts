@@ -1,0 +1,58 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import type { Outcome } from "../src/index.ts";
+
+const MIB = 1024 * 1024;
+/** What SECURITY.md promises: no program grows the host by more. */
+const GROWN_BYTES = 64 * MIB;
+const HEAP_MIB = 256;
+
+/** Programs by what they make the host hold. They catch what they are refused, and go on. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  "400 inputs of 57 kB for slow handlers": `
+    const rows = Array.from({ length: 19000 }, () => []);
+    const all = await Promise.allSettled(Array.from({ length: 400 }, () => tools.slow({ rows })));
+    return all.filter(({ status }) => status === "fulfilled").length;`,
+  "300 failures with a message of 1 MB": `
+    let caught = 0;
+    for (let n = 0; n < 300; n += 1) await tools.fail({ n }).catch(() => { caught += 1; });
+    return caught;`,
+  "refusals that quote names of 300 kB": `
+    let caught = 0;
+    for (let n = 0; n < 150; n += 1) {
+      await tools.strict({ ["x".repeat(300000) + n]: 1 }).catch(() => { caught += 1; });
+      await tools.tick({});
+    }
+    return caught;`,
+  "results of 1 MB": `
+    const texts = [];
+    for (let n = 0; n < 100; n += 1) texts.push(await tools.text({ wide: false }).catch(() => ""));
+    return texts.length;`,
+  "results of 1 MB that take twice as much in memory": `
+    const texts = [];
+    for (let n = 0; n < 100; n += 1) texts.push(await tools.text({ wide: true }).catch(() => ""));
+    return texts.length;`,
+  "results of 1 MB, all at once": `
+    const all = await Promise.allSettled(Array.from({ length: 100 }, () => tools.text({ wide: true })));
+    return all.length;`,
+};
+
+test.each(Object.entries(PROGRAMS))(
+  `a host with a heap of ${HEAP_MIB} MiB lives on, and grows by no more than is promised: %s`,
+  { timeout: 120_000 },
+  async (_, program) => {
+    const script = fileURLToPath(new URL("hostile-support/host-memory.ts", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--expose-gc",
+      `--max-old-space-size=${HEAP_MIB}`,
+      script,
+      program,
+    ]);
+    const { grownBytes, outcome } = JSON.parse(stdout) as { readonly grownBytes: number; readonly outcome: Outcome };
+    process.stdout.write(`grown by ${(grownBytes / MIB).toFixed(1)} MiB, ${outcome.type}\n`);
+    expect(grownBytes / MIB).toBeLessThanOrEqual(GROWN_BYTES / MIB);
+    if (outcome.type !== "completed") expect(outcome).toMatchObject({ type: "stopped" });
+  },
+);

@@ -1,0 +1,84 @@
+/*
+ * Runs one program against tools that give it much to hold, in a host with a small heap, and prints by how many bytes
+ * the host had grown at most. Started with --expose-gc and --max-old-space-size.
+ */
+import { z } from "zod";
+import { createRuntime, defineTool, PortcullisError } from "../../src/index.ts";
+
+const collectGarbage = globalThis.gc as () => void;
+const heldNow = () => {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+let before = 0;
+let most = 0;
+let sampled = 0;
+/** Called where much is held. Looks at every 16th time only, for looking takes long. */
+const sample = () => {
+  sampled += 1;
+  if (sampled % 16 === 0) most = Math.max(most, heldNow() - before);
+};
+
+const programmatic = { allowedCallers: ["programmatic"], effect: "read" } as const;
+const tools = [
+  defineTool({
+    ...programmatic,
+    name: "slow",
+    description: "Keeps its input for a while",
+    input: z.object({ rows: z.array(z.array(z.number())) }),
+    handler: async ({ rows }) => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+      sample();
+      return rows.length;
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "fail",
+    description: "Fails at length",
+    input: z.object({ n: z.number() }),
+    handler: ({ n }) => {
+      sample();
+      throw new PortcullisError("tool_failed", `${n} ${"x".repeat(1_000_000)}`);
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "strict",
+    description: "Takes no other field",
+    input: z.strictObject({ n: z.number().optional() }),
+    handler: () => null,
+  }),
+  defineTool({
+    ...programmatic,
+    name: "tick",
+    description: "Looks how much is held",
+    input: z.object({}),
+    handler: () => {
+      sample();
+      return null;
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "text",
+    description: "Returns a long text",
+    input: z.object({ wide: z.boolean() }),
+    handler: ({ wide }) => {
+      sample();
+      return "x".repeat(1_000_000) + (wide ? "→" : "");
+    },
+  }),
+];
+
+const runtime = await createRuntime({ tools });
+await runtime.execute("await tools.tick({}); return 1");
+before = heldNow();
+const { outcome } = await runtime.execute(process.argv[2] ?? "");
+most = Math.max(most, heldNow() - before);
+process.stdout.write(`${JSON.stringify({ grownBytes: most, outcome, heldBefore: before })}\n`);
+await runtime[Symbol.asyncDispose]();

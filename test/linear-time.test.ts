@@ -1,0 +1,369 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { tokenizer } from "acorn";
+import { expect, test } from "vitest";
+import { FrameDecoder } from "../bridge/wire.ts";
+import { isRightAnswer } from "../src/comparison/trials/trial.ts";
+import { cutValue } from "../src/comparison/conversations/cut-result.ts";
+import { AnthropicStream } from "../src/models/anthropic-reply.ts";
+import { boundedFetch } from "../src/models/bounded-fetch.ts";
+import { flatSchema } from "../src/models/flat-schema.ts";
+import { hasCycle } from "../src/models/schema-cycle.ts";
+import { failure } from "../src/models/provider-failure.ts";
+import { cleanText } from "../src/output/clean-text.ts";
+import { hintFor } from "../src/output/hint.ts";
+import { cutMiddle } from "../src/values/cut-middle.ts";
+import { stubOf } from "../src/output/stub.ts";
+import { parseProgram } from "../src/programs/prepare/parse-program.ts";
+import { preparePython } from "../src/programs/prepare/prepare-python.ts";
+import { stripFence } from "../src/programs/prepare/strip-fence.ts";
+import { reasonOf } from "../src/cli/failure.ts";
+import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";
+import { canonicalHostName } from "../src/sandboxes/docker/egress/host-name.ts";
+import { LastWords } from "../src/sandboxes/last-words.ts";
+import { countTokens } from "../src/tools/count-tokens.ts";
+import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
+import { nearest } from "../src/tools/nearest.ts";
+import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
+import { ToolSet } from "../src/tools/tool-set.ts";
+import { oneLine, typeText } from "../src/tools/type-text.ts";
+
+/** What an input is made of, and what reads it. Sizes are those at which a square would take half a second or more. */
+interface Case {
+  readonly size: number;
+  readonly make: (size: number) => unknown;
+  readonly run: (input: never) => unknown;
+}
+
+const text = (make: (size: number) => string, run: (text: string) => unknown, size = 30_000): Case => ({
+  size,
+  make,
+  run,
+});
+const checked = (schema: JsonSchema) => {
+  const compiled = jsonSchema(schema);
+  return (value: unknown) => validate(compiled, value);
+};
+const NO_TOOLS = new ToolSet([]);
+const fault = (message: string, excerpt?: string) => ({
+  name: "Error",
+  message,
+  ...(excerpt === undefined ? {} : { excerpt }),
+});
+const hinted = (message: string) => hintFor(fault(message, "tools.a.b"), NO_TOOLS);
+const failed = (detail: string) =>
+  failure("server_failed", { provider: "A", keyVariable: "B", key: "abcdefghij", requests: { attempts: 1 } }, detail);
+const streamed = (events: readonly unknown[]) => {
+  const stream = new AnthropicStream(() => {});
+  for (const event of events) stream.take(event);
+  return stream.reply;
+};
+const times = <Value>(count: number, make: (index: number) => Value) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+async function fetched(chunks: readonly Uint8Array[]): Promise<number> {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const fetch = boundedFetch({ timeoutMs: 60_000, stream: true, fetch: async () => new Response(body) });
+  const response = await fetch("http://localhost");
+  let longest = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) longest = Math.max(longest, chunk.byteLength);
+  return longest;
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  "spaces behind a fence": text(
+    (n) => `\`\`\`${" ".repeat(n)}\`\nreturn 1`,
+    (source) => stripFence(source, "javascript"),
+  ),
+  "spaces behind a fence in prose": text(
+    (n) => `So:\n\`\`\`${" .".repeat(n)}\`\nreturn 1`,
+    (source) => stripFence(source, "javascript"),
+  ),
+  "a long word behind a fence": text(
+    (n) => `\`\`\`${"a".repeat(n)}\``,
+    (source) => stripFence(source, "python"),
+  ),
+  "fences that nothing closes": text(
+    (n) => "````\n```\n".repeat(n),
+    (source) => stripFence(source, "javascript"),
+  ),
+  "fences of Python that nothing closes": text(
+    (n) => '````py\n"""\n'.repeat(n),
+    (source) => stripFence(source, "python"),
+  ),
+  "escaped quotes of Python": text((n) => `${'\\"'.repeat(n)}\\`, preparePython),
+  "triple quotes of Python": text((n) => `${'\\"""'.repeat(n)}\\`, preparePython),
+  "apostrophes of Python": text((n) => `${"\\'".repeat(n)}\\`, preparePython),
+  "comments of Python": text((n) => "#".repeat(n) + "\n#".repeat(n), preparePython),
+  "types that are guessed": {
+    size: 40,
+    make: (n) => `let x: number;${"<T>(".repeat(n)}1${")".repeat(n)}`,
+    run: parseProgram,
+  },
+  "conditions that are guessed": {
+    size: 40,
+    make: (n) => `let x: number;${"a?(b):c=>{return ".repeat(n)}1${"}".repeat(n)}`,
+    run: parseProgram,
+  },
+  "comparisons that may be types": text(
+    (n) => "a<b,".repeat(n),
+    (source) => parseProgram(source),
+    8000,
+  ),
+  "import statements beside types": text(
+    (n) => `let x: number = ;\nimport a${" from".repeat(n)}`,
+    (source) => parseProgram(source),
+    6000,
+  ),
+  "spaces in an import beside types": text(
+    (n) => `let x: number = ;\nimport${" ".repeat(n)}type${" ".repeat(n)}`,
+    (source) => parseProgram(source),
+    15_000,
+  ),
+  "runs of U+FFFD": text(
+    (n) => `${"\ufffd".repeat(n)}a`,
+    (long) => cutMiddle(long, long.length * 2),
+    60_000,
+  ),
+  "runs of what is written out": text((n) => "\u200b".repeat(n), cleanText, 60_000),
+  "line breaks of other systems": text((n) => "\r".repeat(n), cleanText, 60_000),
+  "a value within values": {
+    size: 40,
+    make: (n) => times(n, () => 0).reduce<unknown>((inner) => [inner], "x".repeat(400_000)),
+    run: (value) => stubOf({ value, bytes: 400_000, counts: new Map() }, 8192, "less"),
+  },
+  "a fault that names a field": text(
+    (n) => `Cannot read properties of undefined (reading '${"a".repeat(n)}')`,
+    hinted,
+    200_000,
+  ),
+  "a fault of dots": text((n) => `tools.${"a.".repeat(n)} is not a function`, hinted, 200_000),
+  "a fault of words": text((n) => " is not".repeat(n), hinted, 200_000),
+  "a fault of Python": text((n) => "'coroutine' and ".repeat(n), hinted, 100_000),
+  "a long name that no tool has": text(
+    (n) => "a".repeat(n),
+    (name) => nearest(name, ["aaaa", "b"]),
+    100_000,
+  ),
+  "blocks of an answer": text(
+    (n) => `\`\`\`json${"\n".repeat(n)}`,
+    (words) => isRightAnswer(words, 1),
+    60_000,
+  ),
+  "fences of an answer": text(
+    (n) => "```\n".repeat(n),
+    (words) => isRightAnswer(words, 1),
+    60_000,
+  ),
+  "backslashes that are cut": text(
+    (n) => `${"\\".repeat(n)}a`,
+    (long) => cutValue(long, long.length),
+    60_000,
+  ),
+  "spaces in what was thrown": text(
+    (n) => `a${" ".repeat(n)}b`,
+    (message) => reasonOf(new Error(message)),
+    60_000,
+  ),
+  "a description of commas": text(
+    (n) => `${",".repeat(n)}${"a".repeat(20)}`,
+    (long) => oneLine(long, long.length - 10),
+    60_000,
+  ),
+  "a description of spaces": text(
+    (n) => " \u200b".repeat(n),
+    (long) => oneLine(long, 100),
+    60_000,
+  ),
+  "one letter": text(
+    (n) => "a".repeat(n),
+    (long) => countTokens(long),
+    30_000,
+  ),
+  "a provider's words": text((n) => "sk.".repeat(n), failed, 100_000),
+  "a provider's spaces": text((n) => " ".repeat(n), failed, 100_000),
+  "an absolute target": text((n) => `http://${"a:".repeat(n)}`, parseAbsoluteTarget, 100_000),
+  "an authority": text(
+    (n) => ":".repeat(n),
+    (long) => parseAuthority(long),
+    100_000,
+  ),
+  "a host's name": text((n) => `${"a.".repeat(n)}a`, canonicalHostName, 100_000),
+  "a frame that comes byte by byte": {
+    size: 60_000,
+    make: (n) => times(n, (index) => Buffer.from(index === 0 ? [0, 1 + (n >> 16), (n >> 8) & 255, n & 255] : "a")),
+    run: (chunks: readonly Buffer[]) => {
+      const decoder = new FrameDecoder(1 << 24);
+      for (const chunk of chunks) decoder.push(chunk);
+    },
+  },
+  "last words that come byte by byte": {
+    size: 200_000,
+    make: (n) => n,
+    run: (count: number) => {
+      const words = new LastWords(8192);
+      for (let index = 0; index < count; index += 1) words.add(Buffer.from("a"));
+      return words.text;
+    },
+  },
+  "a stream of citations": {
+    size: 10_000,
+    make: (n) => [
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      ...times(n, (index) => ({
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "citations_delta", citation: index },
+      })),
+    ],
+    run: streamed,
+  },
+  "a stream of other fields": {
+    size: 3000,
+    make: (n) => times(n, (index) => ({ type: "message_delta", delta: { [`a${index}`]: 1 } })),
+    run: streamed,
+  },
+  "a block that is stopped often": {
+    size: 2000,
+    make: (n) => [
+      { type: "content_block_start", index: 0, content_block: { type: "tool_use" } },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "input_json_delta", partial_json: `[${"1,".repeat(n)}1]` },
+      },
+      ...times(n, () => ({ type: "content_block_stop", index: 0 })),
+    ],
+    run: streamed,
+  },
+  "an event that comes byte by byte": { size: 20_000, make: (n) => times(n, () => new Uint8Array([97])), run: fetched },
+  "thousands of events at once": { size: 100_000, make: (n) => [new Uint8Array(n).fill(10)], run: fetched },
+  "references that double": {
+    size: 200,
+    make: (n) => ({
+      $ref: "#/$defs/d0",
+      $defs: Object.fromEntries(
+        times(n, (index) => [
+          `d${index}`,
+          index === n - 1
+            ? { type: "number" }
+            : { anyOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+        ]),
+      ),
+    }),
+    run: (schema: JsonSchema) => [
+      checked(schema)("x"),
+      typeText(schema, { descriptionLength: 9, depth: 9 }),
+      hasCycle(schema),
+      flatSchema(schema),
+    ],
+  },
+  "a tree that is tried twice at each level": {
+    size: 40,
+    make: (n) => times(n, () => 0).reduce<unknown>((inner) => ({ a: inner }), {}),
+    run: checked({
+      anyOf: [
+        { properties: { a: { $ref: "#" } }, required: ["b"] },
+        { properties: { a: { $ref: "#" } }, required: ["c"] },
+      ],
+    }),
+  },
+  "elements that differ": {
+    size: 10_000,
+    make: (n) => times(n, (index) => [index]),
+    run: checked({ uniqueItems: true }),
+  },
+  "a pattern that goes back": text((n) => `${"a".repeat(n)}!`, checked({ pattern: "^(a+)+$" })),
+  "a pattern that looks ahead": text((n) => "a".repeat(n), checked({ pattern: "(?=.*b)(a*)*b" })),
+  "a chain of references": {
+    size: 4000,
+    make: (n) => ({
+      $ref: "#/$defs/d0",
+      $defs: Object.fromEntries(
+        times(n, (index) => [`d${index}`, index === n - 1 ? true : { $ref: `#/$defs/d${index + 1}` }]),
+      ),
+    }),
+    run: (schema: JsonSchema) => [jsonSchema(schema), hasCycle(schema)],
+  },
+  ...Object.fromEntries(
+    [
+      ["url", (n: number) => `http://${"a".repeat(n)}!`],
+      ["url", (n: number) => `http://${"@a".repeat(n)}`],
+      ["uri", (n: number) => `a:${"//".repeat(n)} `],
+      ["uri-reference", (n: number) => `${"a@:".repeat(n)} `],
+      ["uri-template", (n: number) => `${"{a,b}".repeat(n)}{`],
+      ["email", (n: number) => `"${"\\a".repeat(n)}@`],
+      ["hostname", (n: number) => `${"a-".repeat(n)}.`],
+      ["ipv6", (n: number) => "1:".repeat(n)],
+      ["date-time", (n: number) => "t".repeat(n)],
+      ["duration", (n: number) => `P${"1".repeat(n)}`],
+      ["time", (n: number) => `00:00:00.${"1".repeat(n)}`],
+      ["json-pointer", (n: number) => `${"/~0".repeat(n)}~`],
+      ["relative-json-pointer", (n: number) => `1${"/a".repeat(n)}~`],
+      ["json-pointer-uri-fragment", (n: number) => `#${"/%20".repeat(n)}~`],
+      ["regex", (n: number) => "(?:a|".repeat(n / 2)],
+    ].map(([format, make], index) => [
+      `format ${String(format)} ${index}`,
+      text(make as (n: number) => string, checked({ format }), 6000),
+    ]),
+  ),
+};
+
+/** Less processor time than this, in milliseconds, says nothing. */
+const FLOOR_MS = 25;
+/** A square takes four times as long for twice the size; what is linear takes two, and some of the noise. */
+const MOST_RATIO = 3;
+
+async function leastMs({ make, run }: Case, size: number): Promise<number> {
+  const input = make(size) as never;
+  let least = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 3 && least > FLOOR_MS / 5; attempt += 1) {
+    const before = process.threadCpuUsage();
+    await run(input);
+    const { user, system } = process.threadCpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
+
+test.each(Object.entries(CASES))("twice as much takes about twice the processor time: %s", async (_, one) => {
+  await leastMs(one, Math.ceil(one.size / 16));
+  let before = Math.max(FLOOR_MS, await leastMs(one, one.size / 2));
+  for (const size of [one.size, one.size * 2]) {
+    const now = await leastMs(one, size);
+    expect(now / before, `${size}: ${now} ms after ${before} ms`).toBeLessThan(MOST_RATIO);
+    before = Math.max(FLOOR_MS, now);
+  }
+});
+
+// ---- patterns ------------------------------------------------------------------------------------------------------
+
+const amaro = createRequire(import.meta.url)("amaro") as typeof import("amaro");
+
+/** The regular expressions of a file, as they are written. */
+function patternsIn(path: string): readonly string[] {
+  const source = readFileSync(path, "utf8");
+  const code = path.endsWith(".ts") ? amaro.transformSync(source, { mode: "strip-only" }).code : source;
+  return [...tokenizer(code, { ecmaVersion: "latest", sourceType: "module" })]
+    .filter(({ type }) => type.label === "regexp")
+    .map(({ start, end }) => code.slice(start, end));
+}
+
+function sourcesUnder(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(?:ts|js)$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+test("every pattern that repeats without a bound has been looked at", () => {
+  const root = join(import.meta.dirname, "..");
+  const found = [join(root, "src"), join(root, "bridge")].flatMap(sourcesUnder).flatMap(patternsIn);
+  const repeating = found.filter((pattern) => /[*+]|\{\d+,\}/.test(pattern));
+  expect([...new Set(repeating)].toSorted()).toEqual(Object.values(REVIEWED_PATTERNS).flat().toSorted());
+});

@@ -1,0 +1,229 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AgentReport, createMemorySandbox, createRuntime, type Tool } from "../../src/index.ts";
+import { makeTool } from "../gate/open-session.ts";
+import type { ServerEvent } from "./loopback.ts";
+import type { Wire, WireTurn } from "./wire.ts";
+
+const sandbox = createMemorySandbox();
+
+/** Gives the model behind replies that are never looked at before they are sent a task. After them the model answers. */
+async function askHostile(
+  wire: Wire,
+  stream: boolean,
+  replies: readonly string[],
+  tools: readonly Tool[],
+): Promise<AgentReport> {
+  let at = 0;
+  const answer = stream
+    ? eventText(wire.events({ text: "Done." }, 99))
+    : JSON.stringify(wire.json({ text: "Done." }, 99));
+  const model = wire.model({
+    stream,
+    retries: 0,
+    baseUrl: "http://127.0.0.1:9",
+    apiKey: wire.key,
+    fetch: async () => {
+      const body = replies[at] ?? answer;
+      at += 1;
+      return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } });
+    },
+  });
+  await using runtime = await createRuntime({ tools, sandbox });
+  return await runtime.agent({ model, task: "Do it.", maxTurns: 3 });
+}
+
+function eventText(events: readonly ServerEvent[]): string {
+  return events.map(({ event, data }) => `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`).join("");
+}
+
+// ---- replies that were changed ---------------------------------------------------------------------------------
+
+interface Change {
+  readonly place: number;
+  readonly kind: "set" | "delete" | "repeat";
+  readonly value: unknown;
+}
+
+const deep = JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`) as unknown;
+const value = fc.oneof(
+  fc.constantFrom<unknown>(null, [], {}, "", "\ud800", "__proto__", -1, 0.5, 1e308, true, "x".repeat(70_000), deep),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+const change: fc.Arbitrary<Change> = fc.record({
+  place: fc.nat(),
+  kind: fc.constantFrom("set" as const, "delete" as const, "repeat" as const),
+  value,
+});
+
+/** Every place in a JSON value, as its container and key. */
+function placesIn(whole: unknown): { readonly holder: Record<string, unknown>; readonly key: string }[] {
+  if (typeof whole !== "object" || whole === null) return [];
+  const holder = whole as Record<string, unknown>;
+  return Object.keys(holder).flatMap((key) => [{ holder, key }, ...placesIn(holder[key])]);
+}
+
+function changed(whole: unknown, changes: readonly Change[]): unknown {
+  const copy: unknown = structuredClone(whole);
+  for (const { place, kind, value } of changes) {
+    // What was put in may be too deep to be looked through.
+    const places = placesIn(copy).slice(0, 5000);
+    const found = places[place % Math.max(1, places.length)];
+    if (!found) continue;
+    const { holder, key } = found;
+    if (kind === "delete" && !Array.isArray(holder)) delete holder[key];
+    else if (kind === "repeat" && Array.isArray(holder)) holder.splice(Number(key), 0, holder[Number(key)]);
+    else if (kind === "set" && value !== deep) holder[key] = value;
+    else if (place % 7 === 0) holder[key] = value;
+    if (value === deep) break;
+  }
+  return copy;
+}
+
+const TURN: WireTurn = {
+  text: "I call.",
+  calls: [
+    { id: "c1", tool: "read", input: { who: "read" } },
+    { id: "c2", tool: "remove_all", input: { who: "remove_all" } },
+    { id: "c3", program: "return 1" },
+  ],
+};
+
+// ---- parts of several calls by turns ---------------------------------------------------------------------------
+
+/** Parts of each call stay in their order; between calls anything goes. */
+function interleaved<Part>(lists: readonly (readonly Part[])[], picks: readonly number[]): Part[] {
+  const left = lists.map((list) => [...list]);
+  const found: Part[] = [];
+  for (let at = 0; left.some(({ length }) => length > 0); at += 1) {
+    const open = left.filter(({ length }) => length > 0);
+    const part = open[(picks[at % Math.max(1, picks.length)] ?? 0) % open.length]?.shift();
+    if (part !== undefined) found.push(part);
+  }
+  return found;
+}
+
+/** Which call an event of a stream is a part of; undefined for what belongs to none. */
+function callOf({ data }: ServerEvent): number | undefined {
+  if (!data.startsWith("{")) return undefined;
+  const event = JSON.parse(data) as Record<string, never> & { readonly choices?: readonly [Chunk?] };
+  const [choice] = event.choices ?? [];
+  return event.output_index ?? (choice ? choice.delta?.tool_calls?.[0]?.index : event.index);
+}
+
+interface Chunk {
+  readonly delta?: { readonly tool_calls?: readonly [{ readonly index?: number }?] };
+}
+
+const LONG = "x".repeat(40);
+
+/** Two tools, what they were called with, and a third that must not be called at all. */
+function watched() {
+  const made: string[] = [];
+  const tools = ["read", "remove_all"].map((name) =>
+    makeTool({
+      name,
+      allowedCallers: ["direct"],
+      effect: name === "read" ? "read" : "write",
+      handler: (input: unknown) => made.push(`${name} ${JSON.stringify(input)}`),
+    }),
+  );
+  return { tools, made };
+}
+
+const callsOf = (names: readonly string[]) =>
+  names.map((tool, index) => ({ id: `c${index}`, tool, input: { who: tool, at: index, pad: LONG } }));
+
+/** Whatever a provider sends: an ending, and no call with an input that is not its own. */
+export function survivesHostileReplies(name: string, wire: Wire): void {
+  describe.each([
+    ["streamed", true],
+    ["in one piece", false],
+  ])(`${name}, hostile replies, %s`, (_, stream) => {
+    test("whatever is changed in a reply, the conversation has an ending", async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+          const { tools } = watched();
+          const reply = stream
+            ? eventText(changedEvents(wire.events(TURN, 1), changes))
+            : jsonOrRaw(changed(wire.json(TURN, 1), changes));
+          const { ending } = await askHostile(wire, stream, [reply], tools);
+          expect(ending.type).toMatch(/^(answered|refused|cut_off|provider_failed|turns_spent)$/);
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    test("a reply with far more calls than a turn may make is an ending that says so, and none of them is made", async () => {
+      const { tools, made } = watched();
+      const calls = Array.from({ length: 20_000 }, () => ({ tool: "read", input: {} }));
+      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
+      const { ending } = await askHostile(wire, stream, [reply], tools);
+      expect(ending).toMatchObject({
+        type: "provider_failed",
+        failure: {
+          code: "reply_invalid",
+          message:
+            "The reply makes 20000 calls, more than the 1000 that one turn may make, and nothing of it was done.",
+        },
+      });
+      expect(made).toEqual([]);
+    });
+  });
+
+  test(`${name}, hostile replies, in whatever order parts of calls come, no call is made with another's input`, async () => {
+    const names = fc.array(fc.constantFrom("read", "remove_all"), { minLength: 2, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(
+        names,
+        fc.array(fc.nat(5), { minLength: 1, maxLength: 20 }),
+        fc.boolean(),
+        async (called, picks, isNumbered) => {
+          const { tools, made } = watched();
+          const calls = callsOf(called);
+          const events = wire.events({ calls }, 1);
+          const parts = calls.map((_, index) => events.filter((event) => callOf(event) === index));
+          const first = events.findIndex((event) => callOf(event) !== undefined);
+          const around = events.filter((event) => callOf(event) === undefined);
+          const before =
+            first < 0 ? around.length : events.slice(0, first).filter((event) => callOf(event) === undefined).length;
+          const mixed = interleaved(parts, picks).map((event) => (isNumbered ? event : unnumbered(event)));
+          const stream = [...around.slice(0, before), ...mixed, ...around.slice(before)];
+          await askHostile(wire, true, [eventText(stream)], tools);
+          const meant = calls.map(({ tool, input }) => `${tool} ${JSON.stringify(input)}`);
+          expect(made.filter((one) => !meant.includes(one))).toEqual([]);
+          if (isNumbered) expect(made.toSorted()).toEqual(meant.toSorted());
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+}
+
+/** An event that does not say where it belongs. */
+function unnumbered(event: ServerEvent): ServerEvent {
+  return { ...event, data: event.data.replace(/"(output_)?index":\d+,?/g, "").replace(/,\}/g, "}") };
+}
+
+function changedEvents(events: readonly ServerEvent[], changes: readonly Change[]): ServerEvent[] {
+  const list = [...events];
+  for (const one of changes) {
+    const at = one.place % Math.max(1, list.length);
+    const event = list[at];
+    if (!event) continue;
+    if (one.kind === "repeat") list.splice((at * 7) % list.length, 0, event);
+    else if (one.kind === "delete" && one.place % 3 === 0) list.splice(at, 1);
+    else if (event.data.startsWith("{"))
+      list[at] = { ...event, data: jsonOrRaw(changed(JSON.parse(event.data) as unknown, [one])) };
+  }
+  return list;
+}
+
+/** What is too deep for the writer is written by hand. */
+function jsonOrRaw(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    return `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+  }
+}

@@ -1,0 +1,140 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import { createRuntime, type ExecuteOptions } from "../../src/runtime.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+
+const MANY_WRITES = `
+  console.log("before");
+  await Promise.all(Array.from({ length: 40 }, (_, id) => tools.write({ id })));
+  return "done";
+`;
+
+/** Handlers that go on as soon as they are told to stop, so that the places of their calls become free at once. */
+function obedientWrites(concurrency: number) {
+  const started: number[] = [];
+  const first = Promise.withResolvers<void>();
+  const tool = defineTool({
+    name: "write",
+    description: "Changes something",
+    input: z.object({ id: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    concurrency,
+    handler: ({ id }, { signal }) => {
+      started.push(id);
+      if (started.length === Math.min(4, concurrency)) first.resolve();
+      return new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve(null));
+      });
+    },
+  });
+  return { tool, started, first: first.promise };
+}
+
+test.each<[string, number, ExecuteOptions, string]>([
+  ["is cancelled, with calls that wait for the execution's turn", 100, {}, "cancelled"],
+  ["is cancelled, with calls that wait for their tool's turn", 2, {}, "cancelled"],
+  ["reaches wallMs, with calls that wait for the execution's turn", 100, { limits: { wallMs: 300 } }, "stopped"],
+  ["reaches wallMs, with calls that wait for their tool's turn", 2, { limits: { wallMs: 300 } }, "stopped"],
+])("once a program %s, no further handler starts", async (_, concurrency, options, type) => {
+  const { tool, started, first } = obedientWrites(concurrency);
+  const stop = new AbortController();
+  await using runtime = await createRuntime({
+    tools: [tool],
+    sandbox: createMemorySandbox(),
+    limits: { callsAtOnce: 4 },
+  });
+  const running = runtime.execute(MANY_WRITES, { ...options, signal: stop.signal });
+  await first;
+  const before = [...started];
+  if (type === "cancelled") stop.abort();
+  const { outcome, calls, logs, execution } = await running;
+  expect(outcome.type).toBe(type);
+  expect(started).toEqual(before);
+  expect(calls.filter((call) => call.started)).toHaveLength(before.length);
+  // Its last words are heard all the same.
+  expect(logs.text).toContain("before");
+  const records = await runtime.journal.read(execution);
+  expect(records.at(-1)?.type).toBe("outcome");
+  const decided = records.flatMap((record) => (record.type === "call" ? [record] : []));
+  expect(decided.filter(({ decision }) => decision === "allowed")).toHaveLength(before.length);
+  expect(decided.every(({ decision }) => decision === "allowed" || decision === "dropped")).toBe(true);
+  expect(new Set(decided.map(({ call }) => call)).size).toBe(decided.length);
+});
+
+test("an approver is told when a program is cancelled, and what is approved after that does not run", async () => {
+  const asked = Promise.withResolvers<ApprovalRequest>();
+  const decided = Promise.withResolvers<boolean>();
+  let runs = 0;
+  const tool = defineTool({
+    name: "write",
+    description: "Changes something",
+    input: z.object({ id: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: () => {
+      runs += 1;
+    },
+  });
+  const stop = new AbortController();
+  await using runtime = await createRuntime({
+    tools: [tool],
+    sandbox: createMemorySandbox(),
+    approve: (request) => {
+      asked.resolve(request);
+      return decided.promise;
+    },
+  });
+  const running = runtime.execute("await tools.write({ id: 1 })", { signal: stop.signal });
+  const { signal } = await asked.promise;
+  expect(signal.aborted).toBe(false);
+  stop.abort();
+  expect(signal.aborted).toBe(true);
+  decided.resolve(true);
+  expect((await running).outcome.type).toBe("cancelled");
+  expect(runs).toBe(0);
+});
+
+test("a program that settles leaves no handler to start, of calls that it did not await", async () => {
+  const { tool, started, first } = obedientWrites(2);
+  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  const running = runtime.execute(
+    "const all = [1, 2, 3, 4].map((id) => tools.write({ id })); await new Promise((resolve) => setTimeout(resolve, 50)); return all.length;",
+  );
+  await first;
+  expect((await running).outcome).toMatchObject({ type: "failed", fault: { code: "calls_not_awaited" } });
+  expect(started).toEqual([1, 2]);
+});
+
+test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {
+  const write = defineTool({
+    name: "write",
+    description: "Changes something",
+    input: z.object({ id: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    handler: () => {
+      throw new Error("no");
+    },
+  });
+  const read = defineTool({
+    name: "read",
+    description: "Reads something",
+    input: z.object({ id: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => "row",
+  });
+  await using runtime = await createRuntime({ tools: [write, read], sandbox: createMemorySandbox() });
+  const source =
+    "tools.write({ id: 1 }); tools.write({ id: 2 }); await new Promise((resolve) => setTimeout(resolve, 50)); return await tools.read({ id: 1 });";
+  const { outcome, notes, output } = await runtime.execute(source);
+  expect(outcome).toEqual({ type: "completed", value: "row" });
+  expect(notes).toEqual([
+    "2 calls of write (handler_failed) failed, and the program completed all the same: it did not await them, or caught the error.",
+  ]);
+  expect(output.text).toContain("write (handler_failed)");
+});

@@ -1,0 +1,33 @@
+import { availableParallelism } from "node:os";
+import { expect, test } from "vitest";
+import { createIsolateSandbox, createRuntime } from "../../../src/index.ts";
+import { ProcessorGauge } from "../../../src/sandboxes/isolate/process-gauges.ts";
+
+const CORES = availableParallelism();
+const COMPUTES = "let sum = 0; for (let n = 0; n < 1e8; n += 1) sum += n % 7; return sum > 0;";
+const gauge = new ProcessorGauge(process.pid);
+const isTold = gauge.read() !== undefined;
+gauge.close();
+
+// Each core has eight engines here, which is what a program is charged for without its processor time.
+test.skipIf(!isTold || CORES > 8)(
+  "honest programs that share a core with many others are not charged for waiting for it",
+  { timeout: 120_000 },
+  async () => {
+    const engines = CORES * 8;
+    await using sandbox = createIsolateSandbox({ engines, warm: engines });
+    await using runtime = await createRuntime({ tools: [], sandbox });
+    const alone = await runtime.execute(COMPUTES);
+    expect(alone.outcome).toEqual({ type: "completed", value: true });
+    const limits = { runningMs: Math.ceil(alone.usage.runningMs * 3) };
+    const reports = await Promise.all(Array.from({ length: engines }, () => runtime.execute(COMPUTES, { limits })));
+    expect(reports.map(({ outcome }) => outcome)).toEqual(reports.map(() => ({ type: "completed", value: true })));
+  },
+);
+
+test("a loop is still found out after as much processor time as it may use, and soon where nothing else runs", async () => {
+  await using runtime = await createRuntime({ tools: [], limits: { runningMs: 300 } });
+  const { outcome, usage } = await runtime.execute("for (;;);");
+  expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs", allowed: 300 });
+  expect(usage.runningMs).toBeLessThan(1000);
+});

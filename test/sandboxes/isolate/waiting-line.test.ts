@@ -1,0 +1,139 @@
+import { array, assert, constantFrom, property } from "fast-check";
+import { expect, test } from "vitest";
+import { QueueFull } from "../../../src/sandboxes/sandbox.ts";
+import { WaitingLine } from "../../../src/sandboxes/isolate/waiting-line.ts";
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+function lineOf(most: number, tenants: string) {
+  const refused: string[] = [];
+  const line = new WaitingLine<{ tenant: string; name: string; reject: (error: unknown) => void }>(most);
+  const add = (tenant: string, name = tenant) =>
+    line.add({
+      tenant,
+      name,
+      reject: (error) => {
+        expect(error).toBeInstanceOf(QueueFull);
+        refused.push(name);
+      },
+    });
+  for (const [index, tenant] of tenants.split("").entries()) add(tenant, `${tenant}${index}`);
+  return { line, refused, add };
+}
+
+/** Serves all, one after the other, on an engine that is given up each time. */
+function servedBy(line: ReturnType<typeof lineOf>["line"]): string[] {
+  const served: string[] = [];
+  for (let next = line.next(NONE, NONE); next !== undefined; next = line.next(NONE, NONE))
+    served.push(line.take(next)?.name ?? "nothing");
+  return served;
+}
+
+test("tenants take turns, and programs of one tenant come in their order", () => {
+  expect(servedBy(lineOf(100, "aaaabbc").line)).toEqual(["a0", "b4", "c6", "a1", "b5", "a2", "a3"]);
+});
+
+test("the tenant that has fewest engines comes first", () => {
+  const { line } = lineOf(100, "ab");
+  const held = new Map([["a", 1]]);
+  expect(line.next(held, NONE)).toBe("b");
+});
+
+test("a tenant whose waiters all have an engine coming is not served twice", () => {
+  const { line } = lineOf(100, "aab");
+  expect(
+    line.next(
+      new Map([
+        ["b", 1],
+        ["a", 3],
+      ]),
+      new Map([["b", 1]]),
+    ),
+  ).toBe("a");
+  expect(
+    line.next(
+      NONE,
+      new Map([
+        ["b", 1],
+        ["a", 2],
+      ]),
+    ),
+  ).toBeUndefined();
+});
+
+test("an engine that has come back is not taken from its tenant for one that has as many", () => {
+  const { line } = lineOf(100, "ba");
+  expect(
+    line.next(
+      new Map([
+        ["a", 1],
+        ["b", 1],
+      ]),
+      NONE,
+      "a",
+    ),
+  ).toBe("a");
+  expect(
+    line.next(
+      new Map([
+        ["a", 2],
+        ["b", 1],
+      ]),
+      NONE,
+      "a",
+    ),
+  ).toBe("b");
+  expect(line.next(NONE, NONE, "a")).toBe("b");
+});
+
+test("a full line refuses the next program of the tenant that fills it, and lets another tenant's in", () => {
+  const { line, refused, add } = lineOf(3, "aaa");
+  add("a", "late");
+  expect(refused).toEqual(["late"]);
+  add("b", "other");
+  expect(refused).toEqual(["late", "a2"]);
+  expect([line.length, servedBy(line)]).toEqual([3, ["a0", "other", "a1"]]);
+});
+
+test("no tenant waits longer than one turn of each other one, whatever the others add", () => {
+  assert(
+    property(array(constantFrom("a", "b", "c", "d", "take"), { maxLength: 200 }), (steps) => {
+      const { line, add } = lineOf(20, "");
+      let turns = 0;
+      add("x");
+      for (const step of steps) {
+        if (step !== "take") {
+          add(step);
+          continue;
+        }
+        const next = line.next(NONE, NONE);
+        turns += 1;
+        if (next === "x") break;
+        line.take(next ?? "");
+      }
+      expect(turns).toBeLessThanOrEqual(5);
+    }),
+  );
+});
+
+test("the line is never longer than it may be, and counts what is in it", () => {
+  assert(
+    property(array(constantFrom("a", "b", "c", "take"), { maxLength: 200 }), (steps) => {
+      const { line, refused, add } = lineOf(5, "");
+      let added = 0;
+      let taken = 0;
+      for (const step of steps) {
+        const next = line.next(NONE, NONE);
+        if (step === "take" && next !== undefined) {
+          line.take(next);
+          taken += 1;
+        } else if (step !== "take") {
+          add(step);
+          added += 1;
+        }
+        expect(line.length).toBe(added - taken - refused.length);
+        expect(line.length).toBeLessThanOrEqual(5);
+      }
+    }),
+  );
+});

@@ -1,0 +1,18 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { LastWords } from "../../src/sandboxes/last-words.ts";
+
+test("the end of what was printed is kept, in whatever pieces it came", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.string({ unit: "grapheme-ascii", maxLength: 50 })),
+      (most, pieces) => {
+        const words = new LastWords(most);
+        for (const piece of pieces) words.add(Buffer.from(piece));
+        const all = pieces.join("");
+        expect(words.text).toBe(all.slice(-most));
+      },
+    ),
+  );
+});

@@ -1,0 +1,236 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { HeldBytes } from "../../src/values/held-bytes.ts";
+import { isLarge, resultText as resultTextIn, resultType, weigh } from "../../src/values/result-text.ts";
+
+const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
+const resultText = (value: unknown, allowedBytes: number) => resultTextIn(value, allowedBytes, share);
+
+test("a result's text is its JSON, and its bytes are those of UTF-8", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
+      const text = JSON.stringify(value);
+      expect(await resultText(value, Number.MAX_SAFE_INTEGER)).toEqual({
+        type: "text",
+        text,
+        bytes: Buffer.byteLength(text),
+      });
+    }),
+  );
+});
+
+test("nothing returned is null", async () => {
+  for (const value of [undefined, () => 1, Symbol("a")])
+    expect(await resultText(value, 4)).toEqual({ type: "text", text: "null", bytes: 4 });
+});
+
+test("a result of exactly the allowed size passes, and one byte more does not", async () => {
+  expect(await resultText("é", 4)).toEqual({ type: "text", text: '"é"', bytes: 4 });
+  expect(await resultText("é", 3)).toEqual({ type: "too_large", bytes: 4 });
+});
+
+test("what is not JSON is not, and the cause is kept for the operator", async () => {
+  const cause = new Error("no");
+  const circular: unknown[] = [];
+  circular.push(circular);
+  const explosive = {
+    toJSON() {
+      throw cause;
+    },
+  };
+  expect(await resultText(explosive, 100)).toEqual({ type: "not_json", cause });
+  for (const value of [1n, circular]) expect(await resultText(value, 100)).toMatchObject({ type: "not_json" });
+});
+
+// ---- weighing --------------------------------------------------------------------------------------------------
+
+test("no value has fewer bytes of JSON than it weighs", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+      expect(weigh(value, Number.MAX_SAFE_INTEGER)).toBeLessThanOrEqual(Buffer.byteLength(JSON.stringify(value)));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("what JSON leaves out weighs nothing", () => {
+  expect(weigh({ aaaaaaaaaaaaaaaaaaaa: undefined, b: () => 1, c: Symbol("c") }, 1000)).toBe(2);
+});
+
+test("a value weighs much by one long text, by many rows, by many fields or by bytes", () => {
+  const enough = 10_000;
+  for (const value of [
+    "x".repeat(enough),
+    { deep: [{ text: "x".repeat(enough) }] },
+    Array.from({ length: enough }, () => 1),
+    Object.fromEntries(Array.from({ length: enough }, (_, index) => [`f${index}`, null])),
+    new Uint8Array(enough),
+    { buffer: Buffer.alloc(enough) },
+  ])
+    expect(weigh(value, enough)).toBeGreaterThan(enough);
+});
+
+/** A list of so many rows that notes how many of them were looked at. */
+function watchedRows(length: number) {
+  const seen = { rows: 0 };
+  const rows: unknown = new Proxy([], {
+    get: (target, key) => {
+      if (key === "length") return length;
+      if (typeof key === "string" && /^\d+$/.test(key)) seen.rows += 1;
+      return typeof key === "string" && /^\d+$/.test(key) ? "row" : Reflect.get(target, key);
+    },
+  });
+  return { rows, seen };
+}
+
+test("a huge value is not walked further than needed", () => {
+  const { rows, seen } = watchedRows(1_000_000_000);
+  expect(weigh({ rows }, 1000)).toBeGreaterThan(1000);
+  expect(seen.rows).toBeLessThanOrEqual(1000);
+  let looks = 0;
+  const fields = {
+    text: "x".repeat(2000),
+    get later() {
+      looks += 1;
+      return "";
+    },
+  };
+  expect(weigh(fields, 1000)).toBeGreaterThan(1000);
+  expect(looks).toBe(0);
+});
+
+test("a value is walked no deeper than a stack bears, and what makes its own JSON is not asked for it", () => {
+  let deep: unknown = [];
+  for (let level = 0; level < 1_000_000; level += 1) deep = [deep];
+  expect(weigh(deep, Number.MAX_SAFE_INTEGER)).toBeLessThan(10_000);
+  let asked = 0;
+  const own = {
+    toJSON: () => {
+      asked += 1;
+      return "";
+    },
+    text: "x".repeat(100_000),
+  };
+  expect([isLarge(own), isLarge(new Date(0)), asked]).toEqual([false, false, 0]);
+});
+
+test("a value that cannot be looked at is not large, and no text", async () => {
+  const cause = new Error("no");
+  const hostile = {
+    get field() {
+      throw cause;
+    },
+  };
+  expect(isLarge(hostile)).toBe(false);
+  expect(await resultText(hostile, 1000)).toEqual({ type: "not_json", cause });
+});
+
+// ---- large results -----------------------------------------------------------------------------------------------
+
+/** Values whose text is made in parts: long texts, long lists and many fields at any depth, beside all that JSON knows and leaves out. */
+const leaf = fc.oneof(
+  fc.jsonValue({ stringUnit: "binary", maxDepth: 2 }),
+  fc.constantFrom<unknown>(undefined, () => 1, Number.NaN, new Date(0), Symbol("a"), { toJSON: () => ["made"] }),
+);
+const heavy = fc.oneof(
+  fc.constantFrom("x", "ü", '"', "\ud800").map((unit) => unit.repeat(70_000)),
+  leaf.map((one) => Array.from({ length: 20_000 }, () => one)),
+  fc.array(leaf, { maxLength: 5 }).map((some) => Array.from({ length: 30_000 }, (_, index) => some[index % 7])),
+  leaf.map((one) => Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`field ${index}`, one]))),
+  fc.constant(Buffer.alloc(40_000, 7)),
+);
+const large = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    heavy,
+    fc
+      .tuple(fc.array(leaf, { maxLength: 3 }), tie("value"), fc.array(leaf, { maxLength: 3 }))
+      .map((parts) => parts.flat(1)),
+    fc.tuple(leaf, tie("value"), leaf).map(([a, b, c]) => ({ 7: c, a, "b\n": b, c, __proto: a })),
+  ),
+})).value;
+
+test("the text of a large result is to the letter what JSON.stringify makes of it", async () => {
+  let inParts = 0;
+  await fc.assert(
+    fc.asyncProperty(large, async (value) => {
+      if (isLarge(value)) inParts += 1;
+      const text = JSON.stringify(value) ?? "null";
+      const made = await resultText(value, Number.MAX_SAFE_INTEGER);
+      expect(made.type === "text" && made.text === text && made.bytes === Buffer.byteLength(text)).toBe(true);
+    }),
+    { numRuns: 60 },
+  );
+  expect(inParts).toBeGreaterThan(20);
+});
+
+test("a large result of exactly the allowed size passes, and one byte more does not", async () => {
+  const rows = Array.from({ length: 30_000 }, (_, index) => ({ index, text: "ü" }));
+  const bytes = Buffer.byteLength(JSON.stringify(rows));
+  expect(await resultText(rows, bytes)).toMatchObject({ type: "text", bytes });
+  expect(await resultText(rows, bytes - 1)).toEqual({ type: "too_large", bytes });
+});
+
+test("of a result far over its limit only the first part is made", async () => {
+  let made = 0;
+  const row = {
+    toJSON: () => {
+      made += 1;
+      return "x".repeat(1000);
+    },
+  };
+  const rows = Array.from({ length: 100_000 }, () => row);
+  expect(await resultText(rows, 1_000_000)).toMatchObject({ type: "too_large" });
+  expect(made).toBeLessThan(2000);
+  expect(await resultText(Buffer.alloc(1_000_000), 1_000_000)).toMatchObject({ type: "too_large" });
+});
+
+test("others get the host's thread while a large result is made", async () => {
+  const rows = Array.from({ length: 1_000_000 }, (_, index) => ({ index, text: "some text" }));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await resultText(rows, Number.MAX_SAFE_INTEGER);
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(2);
+});
+
+test("a large result that holds itself or fails on its way is not JSON, and the next one is made all the same", async () => {
+  const cause = new Error("no");
+  const circular: unknown[] = ["x".repeat(100_000)];
+  circular.push({ circular });
+  const explosive = [
+    "x".repeat(100_000),
+    {
+      toJSON() {
+        throw cause;
+      },
+    },
+  ];
+  expect(await resultText(circular, Number.MAX_SAFE_INTEGER)).toMatchObject({
+    type: "not_json",
+    cause: expect.any(TypeError) as TypeError,
+  });
+  expect(await resultText(explosive, Number.MAX_SAFE_INTEGER)).toEqual({ type: "not_json", cause });
+  expect(await resultText(["x".repeat(100_000), 1n], Number.MAX_SAFE_INTEGER)).toMatchObject({ type: "not_json" });
+  const shared = ["x".repeat(70_000)];
+  expect(await resultText([shared, shared], Number.MAX_SAFE_INTEGER)).toMatchObject({ type: "text" });
+});
+
+// ---- kinds -------------------------------------------------------------------------------------------------------
+
+test.each([
+  [null, "null"],
+  [undefined, "null"],
+  [[], "array of 0"],
+  [[1, 2], "array of 2"],
+  [{}, "object"],
+  ["a", "string"],
+  [1, "number"],
+  [false, "boolean"],
+])("the result %j is, in a word or two, %s", (value, word) => {
+  expect(resultType(value)).toBe(word);
+});
