@@ -127,8 +127,8 @@ const CASES: Readonly<Record<string, Case>> = {
     15_000,
   ),
   "runs of U+FFFD": text(
-    (n) => `${"\ufffd".repeat(n)}a`,
-    (long) => cutMiddle(long, long.length * 2),
+    (n) => `${"\ufffd".repeat(n)}${"a".repeat(4 * n)}`,
+    (long) => cutMiddle(long, Math.floor(long.length * 1.3)),
     60_000,
   ),
   "runs of what is written out": text((n) => "\u200b".repeat(n), cleanText, 60_000),
@@ -172,7 +172,7 @@ const CASES: Readonly<Record<string, Case>> = {
     60_000,
   ),
   "a description of commas": text(
-    (n) => `${",".repeat(n)}${"a".repeat(20)}`,
+    (n) => `${",".repeat(n)}${"a".repeat(40)}`,
     (long) => oneLine(long, long.length - 10),
     60_000,
   ),

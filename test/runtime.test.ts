@@ -62,6 +62,8 @@ test.each<[unknown, string]>([
   [{ tools: [], approve: true }, "approve: expected a function, got true."],
   [{ tools: [], onEvent: {} }, "onEvent: expected a function, got {}."],
   [{ tools: [], journal: {} }, "journal: expected a journal: create, append, read and list, got {}."],
+  [{ tools: [], heldBytes: 100 }, "heldBytes: expected a whole number from 1048576, got 100."],
+  [{ tools: [], heldBytes: "1 GB" }, 'heldBytes: expected a whole number from 1048576, got "1 GB".'],
   [{ tools: [], tenant: "" }, 'tenant: expected a name of 1 to 256 characters, got "".'],
   [{ tools: [], tenant: 7 }, "tenant: expected a name of 1 to 256 characters, got 7."],
 ])("a runtime with wrong options is refused in a sentence (case %#: %j)", async (options, message) => {

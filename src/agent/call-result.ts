@@ -32,15 +32,15 @@ export async function resultOfAnswer(
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
-/** A handler may tell its callers as much as it likes, like what a server has answered it: all of that is set in. */
+/** The gate has cut a long message already. A handler writes its message itself, so all of it is set in. */
 function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
   if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));
   const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
   const text = cutMiddle(message, outputBytes, INSET);
   const whole = refusal(call, text);
-  if (text === message) return whole;
-  const cut = "of which the middle is left out";
-  return { ...whole, provenance: { ...whole.provenance, bytes: Buffer.byteLength(message), cut } };
+  if (text === message && answer.wholeBytes === undefined) return whole;
+  const bytes = answer.wholeBytes ?? Buffer.byteLength(message);
+  return { ...whole, provenance: { ...whole.provenance, bytes, cut: "of which the middle is left out" } };
 }
 
 /** What a program that ran here came to, as it goes back. */

@@ -19,7 +19,14 @@ export type FailureCode =
 /** What the gate answers to a call: a value as JSON text, or why there is none, in a sentence for whoever called. */
 export type Answer =
   | { readonly ok: true; readonly text: string; readonly bytes: number }
-  | { readonly ok: false; readonly code: RefusalCode | FailureCode; readonly tool: string; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly code: RefusalCode | FailureCode;
+      readonly tool: string;
+      readonly message: string;
+      /** Of the whole message, in UTF-8, where its middle was left out. */
+      readonly wholeBytes?: number;
+    };
 
 export function isRefusal(code: string): code is RefusalCode {
   return (REFUSAL_CODES as readonly string[]).includes(code);

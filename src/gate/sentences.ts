@@ -18,7 +18,9 @@ const REASON_BYTES = 2048;
 const NAME_LENGTH = 256;
 
 function answer(code: RefusalCode | FailureCode, tool: string, message: string): Answer & { readonly ok: false } {
-  return { ok: false, code, tool: shortName(tool), message: cutMiddle(message, MESSAGE_BYTES) };
+  const shown = cutMiddle(message, MESSAGE_BYTES);
+  const cut = shown === message ? {} : { wholeBytes: Buffer.byteLength(message) };
+  return { ok: false, code, tool: shortName(tool), message: shown, ...cut };
 }
 
 function shortName(name: string): string {

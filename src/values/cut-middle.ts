@@ -8,8 +8,10 @@ export function cutMiddle(text: string, allowedBytes: number, beforeTail = ""): 
   // No character takes less than a byte, so that what is beyond so many units cannot be shown.
   const head = headOf(Buffer.from(text.slice(0, half)), half);
   const tail = tailOf(Buffer.from(text.slice(-half)), half);
-  const left = Buffer.byteLength(text) - Buffer.byteLength(head) - Buffer.byteLength(tail);
-  return `${head}\n… ${left} bytes left out …\n${beforeTail}${tail}`;
+  // Half of what begins a line would be a line of its own.
+  const before = beforeTail !== "" && head.endsWith("\n ") ? head.slice(0, -2) : head;
+  const left = Buffer.byteLength(text) - Buffer.byteLength(before) - Buffer.byteLength(tail);
+  return `${before}\n… ${left} bytes left out …\n${beforeTail}${tail}`;
 }
 
 /** Whether a byte of UTF-8 goes on with a character. */

@@ -5,7 +5,7 @@
 const TURN_MS = 5;
 /** Time that one piece of work has before the next one gets the thread, in milliseconds. */
 const SLICE_MS = 1;
-/** Short slices that are done before what they set off: answers that are made together travel together. */
+/** Short slices of one lane that are done before what they set off: answers that are made together travel together. */
 const SLICES_TOGETHER = 32;
 
 /** What a scheduler knows of the event loop. */
@@ -34,8 +34,7 @@ type Slice = () => boolean;
 /**
  * Shares the host's thread among all work whose length others decide: texts of guests, inputs and results of tools.
  * There is one for the process. In each turn of the event loop it gives such work one budget of time; what is left over
- * waits, and is served round robin: tenant after tenant, within a tenant lane after lane, within a lane slice after
- * slice.
+ * waits, and is served round robin: tenant after tenant, within a tenant lane after lane, each for a slice of time.
  */
 export class SliceScheduler {
   readonly #clock: LoopClock;
@@ -88,13 +87,15 @@ export class SliceScheduler {
 
   /** What slices set off is part of what they cost, so after a few of them the next ones begin once that is done. */
   #serve(): void {
+    const lane = this.#next();
+    if (!lane) return;
     const end = this.sliceEnd();
-    for (let served = 0; served < SLICES_TOGETHER && (served === 0 || this.#clock.now() < end); served += 1) {
-      const lane = this.#next();
-      if (!lane) return;
+    let served = 0;
+    do {
       lane.serve();
-      if (lane.isWaiting) this.enqueue(lane);
-    }
+      served += 1;
+    } while (lane.isWaiting && served < SLICES_TOGETHER && this.#clock.now() < end);
+    if (lane.isWaiting) this.enqueue(lane);
     this.#clock.settled(() => {
       if (this.#clock.now() < (this.#turnSince ?? 0) + TURN_MS) this.#serve();
     });

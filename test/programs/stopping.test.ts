@@ -138,3 +138,39 @@ test("a write that failed and was not awaited is told in a note, with its tool a
   ]);
   expect(output.text).toContain("write (handler_failed)");
 });
+
+test("where the runtime's memory is spent an execution that cannot go on is stopped by that, and others go on", async () => {
+  const hold = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const wait = defineTool({
+    name: "wait",
+    description: "Waits",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => {
+      held.resolve();
+      return hold.promise;
+    },
+  });
+  await using runtime = await createRuntime({
+    tools: [wait],
+    sandbox: createMemorySandbox(),
+    heldBytes: 2 * 1024 * 1024,
+  });
+  const greedy =
+    "await tools.wait({ x: 'x'.repeat(400_000) }); await tools.wait({ x: 'x'.repeat(900_000) }); return 1;";
+  const running = runtime.execute(greedy);
+  await held.promise;
+  expect((await runtime.execute("return 2")).outcome).toEqual({ type: "completed", value: 2 });
+  hold.resolve();
+  const { outcome, output } = await running;
+  expect(outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
+  expect(output.text).toMatch(
+    /^The program was stopped: what it held in the host's memory was more than all .*\(limit heldBytes\)/,
+  );
+  // What it held is free again.
+  expect((await runtime.execute("await tools.wait({ x: 'x'.repeat(400_000) }); return 3")).outcome.type).toBe(
+    "completed",
+  );
+});

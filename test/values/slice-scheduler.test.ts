@@ -127,7 +127,11 @@ test("executions of one tenant are served in turn, and work within one in the or
   void lanes[0]?.run(() => loop.work(10));
   const order: string[] = [];
   for (const [index, lane] of lanes.entries())
-    for (const step of [1, 2, 3]) void lane.run(() => order.push(`${index}.${step}`));
+    for (const step of [1, 2, 3])
+      void lane.run(() => {
+        loop.work(1);
+        order.push(`${index}.${step}`);
+      });
   longestTurnMs(loop);
   expect(order).toEqual(["0.1", "1.1", "0.2", "1.2", "0.3", "1.3"]);
 });
