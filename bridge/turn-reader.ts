@@ -1,5 +1,5 @@
 import { type GuestFrame, type Language, PROTOCOL_VERSION } from "./frames.ts";
-import { MalformedFrame, parseGuestFrame, TIMERS_AT_ONCE } from "./parse-guest-frame.ts";
+import { MalformedFrame, parseGuestFrame, TIMERS_AT_ONCE } from "./parse-frame.ts";
 
 /** What a guest did with one event. */
 export interface GuestTurn {

@@ -16,6 +16,9 @@ export const ERROR_CODES = {
   runtime_closed: "The runtime was closed and takes no further programs.",
   execution_unknown: "The journal holds no execution of this id.",
   execution_exists: "The journal holds another execution of this id.",
+  journal_invalid:
+    "What should be the records of an execution is not. The message names the first record that does not fit.",
+  journal_version: "The journal was written in another format. The message says which version reads it.",
   head_moved: "Another driver has appended to this execution's journal: this driver no longer owns it.",
 } as const;
 

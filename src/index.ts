@@ -72,14 +72,21 @@ export type { ExecutionSummary, Head, Journal } from "./journal/journal.ts";
 export { createMemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
 export type {
   CallRecord,
+  AnsweredRecord,
+  ClaimRecord,
   ConversationHeader,
+  DecisionRecord,
   EgressRecord,
   Header,
   JournalRecord,
   MessageRecord,
   OutcomeRecord,
+  ProgramHeader,
   RestartRecord,
-  Turn,
+  ResultRecord,
+  RetryRecord,
+  ToolDigest,
+  TurnRecord,
   ViolationRecord,
 } from "./journal/record.ts";
 

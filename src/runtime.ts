@@ -24,7 +24,7 @@ import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
-import { nearest } from "./tools/nearest.ts";
+import { nearest } from "./options/nearest.ts";
 import type { Tool } from "./tools/tool.ts";
 import { ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";

@@ -24,7 +24,7 @@ import { canonicalHostName } from "../src/sandboxes/docker/egress/host-name.ts";
 import { LastWords } from "../src/sandboxes/last-words.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
 import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
-import { nearest } from "../src/tools/nearest.ts";
+import { nearest } from "../src/options/nearest.ts";
 import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
 import { oneLine, typeText } from "../src/tools/type-text.ts";

@@ -358,7 +358,7 @@ test("a derived runtime has its own tools, journal and listener, and the limits 
   const { outcome, execution } = await derived.execute("return await tools.echo({ a: 1 })");
   expect(outcome).toEqual({ type: "completed", value: { a: 1 } });
   const [header] = await journal.read(execution);
-  expect(header).toMatchObject({ tenant: "a", tools: ["echo"], limits: { calls: 3 } });
+  expect(header).toMatchObject({ tenant: "a", tools: [{ name: "echo" }], limits: { calls: 3 } });
   expect(await refusal(runtime.journal.read(execution))).toMatchObject({ code: "execution_unknown" });
   expect(new Set(told.map((line) => line.split(" ")[0]))).toEqual(new Set(["derived"]));
 

@@ -83,7 +83,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
     const gate = host.gate.beside(tools, host.gate.approve);
     return runAgent(
-      { ...host, gate, above: { session: origin, callId: context.callId }, opener: host },
+      { ...host, gate, above: { session: origin, execution: context.execution, callId: context.callId }, opener: host },
       {
         model,
         task,

@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { CallLine } from "../gate/open-call.ts";
 import type { GateSession } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
+import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { execute, type ExecutionContext, type ExecutionRequest } from "../programs/execute.ts";
 import type { Caller } from "../tools/tool.ts";
+import { toolDigest } from "../tools/tool-digest.ts";
 import { CallAnswerer } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import type { AgentEnding } from "./ending.ts";
@@ -137,15 +139,18 @@ class Talk {
     const execution = randomUUID();
     const { model, task, tenant, limits } = request;
     const log = await ExecutionLog.create(context.journal, {
-      type: "conversation",
-      format: 1,
+      type: "header",
+      kind: "conversation",
+      format: JOURNAL_FORMAT,
       execution,
       tenant,
       startedAt: Date.now(),
       model: model.name,
       task,
-      tools: context.gate.tools.all.map(({ name }) => name),
+      tools: context.gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
       limits,
+      versions: { node: process.versions.node },
+      ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
     });
     context.onEvent({ type: "conversation_started", execution, model: model.name });
     return new Talk(execution, context, request, conversation, log);
@@ -221,7 +226,7 @@ class Talk {
     this.#tell({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const { language, limits, tenant, signal } = this.#request;
     const ran = await execute(
-      { ...this.#context, above: { session: this.session, callId: call.id } },
+      { ...this.#context, above: { session: this.session, execution, callId: call.id } },
       { source, language, limits, tenant, signal },
     );
     const report = reportOf(ran, limits, this.#context.gate.tools);

@@ -47,6 +47,7 @@ export interface SessionOptions {
 
 export interface Above {
   readonly session: Origin;
+  readonly execution: string;
   readonly callId: string;
 }
 

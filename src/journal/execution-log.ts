@@ -1,5 +1,5 @@
 import type { Head, Journal } from "./journal.ts";
-import type { ConversationHeader, Header, JournalRecord } from "./record.ts";
+import type { Header, JournalRecord } from "./record.ts";
 
 /**
  * The writing end of one execution's journal. Records leave in the order they were given; those given while an
@@ -20,7 +20,7 @@ export class ExecutionLog {
     this.#head = head;
   }
 
-  static async create(journal: Journal, header: Header | ConversationHeader): Promise<ExecutionLog> {
+  static async create(journal: Journal, header: Header): Promise<ExecutionLog> {
     return new ExecutionLog(journal, header.execution, await journal.create(header));
   }
 

@@ -1,4 +1,4 @@
-import type { ConversationHeader, Header, JournalRecord } from "./record.ts";
+import type { Header, JournalRecord } from "./record.ts";
 
 /** Number of records appended so far: the place where the next one goes. */
 export type Head = number;
@@ -17,7 +17,7 @@ export interface ExecutionSummary {
  */
 export interface Journal {
   /** Begins an execution with its header. Rejects with `execution_exists` where its id is taken. */
-  create(header: Header | ConversationHeader): Promise<Head>;
+  create(header: Header): Promise<Head>;
   /** Appends records together or not at all, and returns the new head. Rejects with `head_moved` where `expected` is not the head. */
   append(execution: string, expected: Head, records: readonly JournalRecord[]): Promise<Head>;
   /** All records of an execution. Rejects with `execution_unknown`. */

@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, Head, Journal } from "./journal.ts";
-import type { ConversationHeader, Header, JournalRecord } from "./record.ts";
+import type { Header, JournalRecord } from "./record.ts";
 
 export interface MemoryJournalOptions {
   /** Text of ended executions kept, in UTF-16 code units; the earliest go first. 16 Mi by default. */
@@ -8,7 +8,7 @@ export interface MemoryJournalOptions {
 }
 
 interface Entry {
-  readonly header: Header | ConversationHeader;
+  readonly header: Header;
   readonly records: JournalRecord[];
   length: number;
   ended: boolean;
@@ -48,7 +48,7 @@ export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJou
       entries.set(header.execution, {
         header,
         records: [header],
-        length: header.type === "header" ? header.source.length + header.program.length : header.task.length,
+        length: header.kind === "program" ? header.source.length + header.program.length : header.task.length,
         ended: false,
       });
       return 1;

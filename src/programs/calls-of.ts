@@ -1,5 +1,5 @@
-import { splitFrame } from "../../bridge/frames.ts";
 import type { JournalRecord } from "../journal/record.ts";
+import { pastTurns } from "./history.ts";
 
 /** A call as a program made it. */
 export interface MadeCall {
@@ -17,21 +17,14 @@ export function callsOf(records: readonly JournalRecord[]): readonly (readonly M
   const layerOf = new Map<number, number>();
   // A timer's turn belongs to no answer: what it calls comes after all that has been answered so far.
   let latest = 0;
-  for (const record of records) {
-    if (record.type !== "turn") continue;
-    const event = headerOf(record.event);
-    if (event.kind === "answer") latest = Math.max(latest, (layerOf.get(event.id as number) ?? 0) + 1);
-    const layer = event.kind === "answer" ? (layerOf.get(event.id as number) ?? 0) + 1 : latest;
-    for (const command of record.commands) {
-      const { kind, id, tool } = headerOf(command);
-      if (kind !== "call") continue;
-      layerOf.set(id as number, layer);
-      (layers[layer] ??= []).push({ tool: tool as string, inputText: splitFrame(command).body ?? "{}" });
+  for (const { event, commands } of pastTurns(records)) {
+    if (event.kind === "answer") latest = Math.max(latest, (layerOf.get(event.id) ?? 0) + 1);
+    const layer = event.kind === "answer" ? (layerOf.get(event.id) ?? 0) + 1 : latest;
+    for (const command of commands) {
+      if (command.kind !== "call") continue;
+      layerOf.set(command.id, layer);
+      (layers[layer] ??= []).push({ tool: command.tool, inputText: command.body });
     }
   }
   return layers.filter((layer) => layer !== undefined);
-}
-
-function headerOf(frame: string): { readonly kind?: unknown; readonly id?: unknown; readonly tool?: unknown } {
-  return JSON.parse(splitFrame(frame).header) as object;
 }

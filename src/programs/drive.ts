@@ -5,7 +5,7 @@ import type { GateSession } from "../gate/session.ts";
 import { memoryOf } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
-import type { Turn } from "../journal/record.ts";
+import type { TurnRecord } from "../journal/record.ts";
 import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { Clocks } from "./clocks.ts";
@@ -86,7 +86,7 @@ class Drive {
   readonly #clocks: Clocks;
   readonly #logs: LogCollector;
   readonly #notes: string[] = [];
-  readonly #turns: Turn[] = [];
+  readonly #turns: TurnRecord[] = [];
   /** Events whose turns have not ended, in the order they were handed over or will be. */
   readonly #events: GuestEvent[] = [];
   /** Events of those that no guest has been sent yet. */
@@ -275,7 +275,7 @@ class Drive {
   // ---- turns: journalled, then carried out ------------------------------------------------------------------------
 
   async #take(ended: readonly GuestTurn[]): Promise<void> {
-    const turns = ended.map(({ texts }): Turn => ({
+    const turns = ended.map(({ texts }): TurnRecord => ({
       type: "turn",
       event: this.#events.shift()?.text ?? "",
       commands: texts,
@@ -299,7 +299,7 @@ class Drive {
   }
 
   /** The commands of a guest are kept until the end. What stands in events is counted where tools are called. */
-  #holdCommands(turns: readonly Turn[]): boolean {
+  #holdCommands(turns: readonly TurnRecord[]): boolean {
     let bytes = 0;
     for (const { commands } of turns) for (const text of commands) bytes += memoryOf(text) + COMMAND_BYTES;
     const overdraft = this.#options.session.share.hold(bytes);

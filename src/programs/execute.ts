@@ -5,10 +5,12 @@ import type { CallLine } from "../gate/open-call.ts";
 import type { Above, CallEvent } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
+import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { drive, type Driven, NO_CONNECTIONS } from "./drive.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
+import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
 
 /** Where a program may run and what it may reach. */
@@ -74,11 +76,12 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
   const { program, map } = prepared;
 
   const startedAt = Date.now();
-  const tools = gate.tools.visibleTo(["programmatic"]).map((tool) => tool.name);
-  const fingerprint = { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
+  const visible = gate.tools.visibleTo(["programmatic"]);
+  const tools = visible.map(({ name }) => name);
   const log = await ExecutionLog.create(journal, {
     type: "header",
-    format: 1,
+    kind: "program",
+    format: JOURNAL_FORMAT,
     execution,
     tenant,
     startedAt,
@@ -86,9 +89,10 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     sandbox: sandbox.name,
     program,
     source,
-    tools,
+    tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
     limits,
-    fingerprint,
+    versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
+    ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
   });
 
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);

@@ -1,7 +1,4 @@
-import { splitFrame } from "../../bridge/frames.ts";
 import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
-import { PortcullisError } from "../errors.ts";
-import { readPlainData } from "../values/plain-data.ts";
 import { memoryOf } from "../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
@@ -104,16 +101,6 @@ export class GuestLink implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.guest[Symbol.asyncDispose]();
   }
-}
-
-/** What an event closes, read from its text: for events that come from a journal, which may be anybody's. */
-export function eventOf(text: string): GuestEvent {
-  const read = readPlainData(splitFrame(text).header);
-  const header = read.ok ? (read.value as { readonly kind?: unknown; readonly id?: unknown } | null) : null;
-  if (typeof header?.kind !== "string")
-    throw new PortcullisError("option_invalid", `The journal holds an event that is none: ${text.slice(0, 80)}.`);
-  if (header.kind === "stop") return { text, closes: "calls" };
-  return { text, closes: typeof header.id === "number" ? header.id : undefined };
 }
 
 /** Whether turns came, and not the end. */

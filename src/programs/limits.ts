@@ -1,5 +1,5 @@
 import { optionError, PortcullisError } from "../errors.ts";
-import { nearest } from "../tools/nearest.ts";
+import { nearest } from "../options/nearest.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

@@ -1,6 +1,7 @@
 import type { UnreplayableCause } from "../../bridge/frames.ts";
-import type { Turn } from "../journal/record.ts";
-import { areTurns, eventOf, type GuestLink, type LinkEnd } from "./guest-link.ts";
+import type { TurnRecord } from "../journal/record.ts";
+import { readEvent } from "./history.ts";
+import { areTurns, type GuestEvent, type GuestLink, type LinkEnd } from "./guest-link.ts";
 
 /**
  * The place where a guest did something else than is recorded. Of an honest program in JavaScript that is where it acts on
@@ -25,7 +26,7 @@ export type Replayed =
  * Hands recorded events to a guest and compares what it does with what is recorded, byte for byte. The guest
  * must stand where the first of these turns began, which is turn `from` of the execution.
  */
-export async function replayTurns(link: GuestLink, recorded: readonly Turn[], from = 0): Promise<Replayed> {
+export async function replayTurns(link: GuestLink, recorded: readonly TurnRecord[], from = 0): Promise<Replayed> {
   link.send(recorded.map(({ event }) => eventOf(event)));
   for (let index = 0; index < recorded.length;) {
     const heard = await link.nextTurns();
@@ -44,6 +45,13 @@ export async function replayTurns(link: GuestLink, recorded: readonly Turn[], fr
     }
   }
   return { type: "identical" };
+}
+
+/** A journalled event, to be handed to a guest once more. Throws `journal_invalid` for a text that is no event. */
+export function eventOf(text: string): GuestEvent {
+  const event = readEvent(text);
+  if (event.kind === "stop") return { text, closes: "calls" };
+  return { text, closes: event.kind === "start" ? undefined : event.id };
 }
 
 function compare(turn: number, recorded: readonly string[], replayed: readonly string[]): Divergence | undefined {

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, PortcullisError } from "../errors.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../options/nearest.ts";
 import { isSchema, type JsonSchema, type Schema } from "./schema.ts";
 import { type CallContext, type Caller, CALLERS, type Effect, EFFECTS, type Tool } from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";

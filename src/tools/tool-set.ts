@@ -1,5 +1,5 @@
 import { PortcullisError, describe } from "../errors.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../options/nearest.ts";
 import { toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool } from "./tool.ts";
 

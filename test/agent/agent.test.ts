@@ -68,7 +68,7 @@ test("a call's result goes back under its own id, with where it comes from, and 
 test("what is journalled of a conversation begins with its task and ends with its outcome, each call decided in between", async () => {
   const { records } = await talk([{ calls: [call("t")] }, { text: "Done." }], { tools: [direct()] });
   expect(records.map((record) => (record.type === "message" ? record.from : record.type))).toEqual([
-    "conversation",
+    "header",
     "model",
     "call",
     "host",

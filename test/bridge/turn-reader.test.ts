@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { frameText, type GuestFrame, type Language } from "../../bridge/frames.ts";
-import { TIMERS_AT_ONCE } from "../../bridge/parse-guest-frame.ts";
+import { TIMERS_AT_ONCE } from "../../bridge/parse-frame.ts";
 import { BridgeViolation, type Closes, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 
 const ready: GuestFrame = { kind: "ready", protocol: 1, language: "javascript" };

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { Turn } from "../../src/journal/record.ts";
+import type { TurnRecord } from "../../src/journal/record.ts";
 import { replay } from "../../src/programs/replay.ts";
 import { createRuntime, type Runtime } from "../../src/runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
@@ -175,7 +175,7 @@ export function executePythonSuite(sandbox: Sandbox): void {
   /** The journal, cut after every turn, leads to the same commands, byte for byte, in new guests. */
   async function expectReplay(runtime: Runtime, execution: string): Promise<void> {
     const records = await runtime.journal.read(execution);
-    const turns = records.filter((record): record is Turn => record.type === "turn").length;
+    const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     for (let from = 0; from <= turns; from += 1)
       expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });
   }

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { styleText } from "node:util";
-import { type Language, splitFrame } from "../../../bridge/frames.ts";
+import type { Language } from "../../../bridge/frames.ts";
 import { verdictOf } from "../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../output/sentences.ts";
 import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
+import { pastTurns } from "../../programs/history.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
@@ -97,9 +98,6 @@ async function funnel(runtime: Runtime, report: Report): Promise<string> {
 }
 
 async function resultTexts(runtime: Runtime, execution: string): Promise<string[]> {
-  const records = await runtime.journal.read(execution);
-  return records.flatMap((record) => {
-    const { header, body = "" } = record.type === "turn" ? splitFrame(record.event) : { header: "" };
-    return header.startsWith('{"kind":"answer"') ? [body] : [];
-  });
+  const turns = pastTurns(await runtime.journal.read(execution));
+  return turns.flatMap(({ event }) => (event.kind === "answer" ? [event.body] : []));
 }

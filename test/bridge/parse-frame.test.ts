@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LONGEST_TIMER_MS, MalformedFrame, parseGuestFrame } from "../../bridge/parse-guest-frame.ts";
+import { LONGEST_TIMER_MS, MalformedFrame, parseGuestFrame } from "../../bridge/parse-frame.ts";
 
 type Header = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "../../src/tools/nearest.ts";
+import { nearest } from "../../src/options/nearest.ts";
 
 const KNOWN = ["billing.listInvoices", "billing.sumInvoices", "crm.find", "weather"];
 

@@ -1,4 +1,4 @@
-import { type GuestFrame, splitFrame, UNREPLAYABLE_CAUSES } from "./frames.ts";
+import { type GuestFrame, type HostFrame, PROTOCOL_VERSION, splitFrame, UNREPLAYABLE_CAUSES } from "./frames.ts";
 
 /** Most bytes of a frame's header. Tool names are the longest thing in it. */
 const HEADER_LENGTH = 4096;
@@ -9,7 +9,7 @@ export const TIMERS_AT_ONCE = 10_000;
 /** Longest wait of a timer, in milliseconds: the longest that `setTimeout` can hold. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Why a guest's frame was not accepted, as a sentence for the operator. It may quote what the guest sent. */
+/** Why a frame was not accepted, as a sentence for the operator. It may quote the frame. */
 export class MalformedFrame {
   readonly reason: string;
   constructor(reason: string) {
@@ -37,7 +37,9 @@ interface Form {
   readonly body: "required" | "allowed" | "forbidden";
 }
 
-const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
+type Forms = ReadonlyMap<string, Form>;
+
+const GUEST_FORMS: Forms = new Map<string, Form>([
   [
     "ready",
     {
@@ -98,12 +100,67 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
  * and within its bounds, a body where one belongs and nowhere else. The body stays text.
  */
 export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
+  return parseFrame(text, GUEST_FORMS) as GuestFrame | MalformedFrame;
+}
+
+const time: Field = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const seed: Field = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
+const limits: Field = (value) =>
+  typeof value === "object" &&
+  value !== null &&
+  ["calls", "logBytes", "frameBytes"].every(
+    (key) => Object.hasOwn(value, key) && count(value[key as keyof typeof value]),
+  );
+
+const HOST_FORMS: Forms = new Map<string, Form>([
+  [
+    "start",
+    {
+      fields: [
+        ["protocol", oneOf(PROTOCOL_VERSION)],
+        ["now", time],
+        ["seed", seed],
+        ["limits", limits],
+      ],
+      body: "required",
+    },
+  ],
+  [
+    "answer",
+    {
+      fields: [
+        ["now", time],
+        ["id", id],
+        ["ok", boolean],
+      ],
+      body: "required",
+    },
+  ],
+  [
+    "fire",
+    {
+      fields: [
+        ["now", time],
+        ["id", id],
+      ],
+      body: "forbidden",
+    },
+  ],
+  ["stop", { fields: [["now", time]], body: "forbidden" }],
+]);
+
+/** Reads a frame of the host's out of a journal, which may come from anywhere: as strictly as a guest's. */
+export function parseHostFrame(text: string): HostFrame | MalformedFrame {
+  return parseFrame(text, HOST_FORMS) as HostFrame | MalformedFrame;
+}
+
+function parseFrame(text: string, forms: Forms): object {
   const { header: headerText, body } = splitFrame(text);
   if (headerText.length > HEADER_LENGTH)
     return new MalformedFrame(`its header has ${headerText.length} characters, at most ${HEADER_LENGTH} are allowed`);
   const header = parseObject(headerText);
   if (!header) return new MalformedFrame("its header is not a JSON object");
-  const form = typeof header.kind === "string" ? FORMS.get(header.kind) : undefined;
+  const form = typeof header.kind === "string" ? forms.get(header.kind) : undefined;
   if (!form) return new MalformedFrame(`its kind is unknown: ${quote(header.kind)}`);
   for (const [field, accepts] of form.fields) {
     if (!Object.hasOwn(header, field) || !accepts(header[field])) {
@@ -119,7 +176,7 @@ export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
       `its kind is ${String(header.kind)}, and it ${body === undefined ? "lacks its body" : "has a body"}`,
     );
   }
-  return (body === undefined ? header : { ...header, body }) as unknown as GuestFrame;
+  return body === undefined ? header : { ...header, body };
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -1,0 +1,136 @@
+import { z } from "zod";
+import { describe, PortcullisError } from "../errors.ts";
+import { type Header, JOURNAL_FORMAT, type JournalRecord } from "./record.ts";
+
+const text = z.string();
+/** Milliseconds, a count or a size. */
+const amount = z.number().nonnegative();
+const at = amount;
+
+const headerBase = {
+  type: z.literal("header"),
+  format: z.literal(JOURNAL_FORMAT),
+  execution: text.min(1),
+  tenant: text.min(1),
+  startedAt: amount,
+  tools: z.array(z.strictObject({ name: text, digest: text })),
+  limits: z.record(text, amount),
+  versions: z.record(text, text),
+  parent: z.strictObject({ execution: text, call: text }).exactOptional(),
+};
+
+/** The records by their type, and headers by their kind: exactly the fields of `record.ts`, which the compiler holds them to. */
+export const RECORD_SCHEMAS = {
+  "header (program)": z.strictObject({
+    ...headerBase,
+    kind: z.literal("program"),
+    language: text,
+    sandbox: text,
+    program: text,
+    source: text,
+  }),
+  "header (conversation)": z.strictObject({
+    ...headerBase,
+    kind: z.literal("conversation"),
+    model: text,
+    task: text,
+  }),
+  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), at }),
+  turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
+  message: z.strictObject({
+    type: z.literal("message"),
+    from: z.enum(["model", "host"]),
+    message: text,
+    opaque: text.exactOptional(),
+    at,
+  }),
+  retry: z.strictObject({ type: z.literal("retry"), attempt: z.int().positive(), reason: text, delayMs: amount, at }),
+  call: z.strictObject({
+    type: z.literal("call"),
+    call: text,
+    tool: text,
+    caller: text,
+    decision: z.enum(["allowed", "held", "refused", "dropped"]),
+    code: text.exactOptional(),
+    inputDigest: text.exactOptional(),
+    at,
+  }),
+  decision: z.strictObject({
+    type: z.literal("decision"),
+    call: text,
+    allow: z.boolean(),
+    by: text.exactOptional(),
+    note: text.exactOptional(),
+    done: text.exactOptional(),
+    at,
+  }),
+  result: z
+    .strictObject({
+      type: z.literal("result"),
+      call: text,
+      value: text.exactOptional(),
+      error: text.exactOptional(),
+      at,
+    })
+    .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
+  answered: z.strictObject({
+    type: z.literal("answered"),
+    call: text,
+    ok: z.boolean(),
+    code: text.exactOptional(),
+    ms: amount,
+    bytes: amount,
+    at,
+  }),
+  violation: z.strictObject({ type: z.literal("violation"), detail: text, at }),
+  restart: z.strictObject({ type: z.literal("restart"), detail: text, at }),
+  egress: z.strictObject({
+    type: z.literal("egress"),
+    host: text,
+    port: amount,
+    address: text,
+    bytesUp: amount,
+    bytesDown: amount,
+    ms: amount,
+    outcome: z.enum(["done", "refused", "failed", "cut"]),
+    detail: text,
+    at,
+  }),
+  outcome: z.strictObject({ type: z.literal("outcome"), outcome: text, at }),
+};
+
+/**
+ * Reads one execution's records from plain data that may come from anywhere, such as a file: a header first, then
+ * records of known types with exactly their fields. Throws `journal_invalid` with the number of the first record, from
+ * 0, that does not fit, and `journal_version` where the format is another one.
+ */
+export function parseRecords(values: unknown): readonly [Header, ...JournalRecord[]] {
+  if (!Array.isArray(values) || values.length === 0)
+    throw invalid(`expected the records of one execution, the header first, got ${describe(values)}`);
+  const [header, ...others] = values.map(parseRecord);
+  if (header?.type !== "header") throw invalid(`record 0: expected a header, got a ${String(header?.type)}`);
+  const second = others.findIndex(({ type }) => type === "header");
+  if (second >= 0) throw invalid(`record ${second + 1}: an execution has one header`);
+  return [header, ...others];
+}
+
+function parseRecord(value: unknown, index: number): JournalRecord {
+  const { type, kind, format } = typeof value === "object" && value !== null ? (value as Partial<Header>) : {};
+  if (type === "header" && format !== JOURNAL_FORMAT)
+    throw new PortcullisError(
+      "journal_version",
+      `The journal has format ${describe(format)}, and this version of portcullis reads format ${JOURNAL_FORMAT}. Read it with the version that wrote it.`,
+    );
+  const name = type === "header" ? `header (${String(kind)})` : String(type);
+  if (!Object.hasOwn(RECORD_SCHEMAS, name))
+    throw invalid(`record ${index}: there is no record of type ${describe(name)}`);
+  const parsed = RECORD_SCHEMAS[name as keyof typeof RECORD_SCHEMAS].safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = issue && issue.path.length > 0 ? ` (${issue.path.map(String).join(".")})` : "";
+  throw invalid(`record ${index}, ${name}${path}: ${issue?.message ?? "it does not fit"}`);
+}
+
+function invalid(why: string): PortcullisError {
+  return new PortcullisError("journal_invalid", `These are not the records of an execution: ${why}.`);
+}

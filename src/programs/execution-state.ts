@@ -1,0 +1,176 @@
+import type { GuestFrame, HostFrame, UnreplayableCause } from "../../bridge/frames.ts";
+import type {
+  AnsweredRecord,
+  CallRecord,
+  DecisionRecord,
+  Header,
+  JournalRecord,
+  ResultRecord,
+} from "../journal/record.ts";
+import { readTurn } from "./history.ts";
+
+/** A call that the program waits for. */
+export interface OpenCall {
+  readonly id: number;
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+  /** The gate's last word about it, where it has said one. */
+  readonly decided?: CallRecord;
+  /** A person's decision, where it was asked for and given. */
+  readonly decision?: DecisionRecord;
+  /** A client's result. */
+  readonly result?: ResultRecord;
+  /** Its handler has ended, and its answer has not been delivered. */
+  readonly answered?: AnsweredRecord;
+}
+
+export interface OpenTimer {
+  readonly id: number;
+  /** Milliseconds it waits, from `setAt`. */
+  readonly ms: number;
+  /** The guest's clock when it was set, in milliseconds since 1970. */
+  readonly setAt: number;
+}
+
+/**
+ * What an execution is, as its journal says. The driver keeps it up to date turn by turn; a driver that takes the
+ * execution over, a viewer and an export get the same from the records.
+ */
+export interface ExecutionState {
+  header: Header | undefined;
+  /** Records seen. */
+  records: number;
+  turns: number;
+  /** Turns since the last claim or restart: none means that the last driver got no further. */
+  turnsSinceStart: number;
+  /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
+  now: number;
+  readonly calls: Map<number, OpenCall>;
+  readonly timers: Map<number, OpenTimer>;
+  /** What the program has used that a replay would not find again. */
+  unreplayable: UnreplayableCause | undefined;
+  restarts: number;
+  /** The latest claim's driver. */
+  driver: string | undefined;
+  /** Whether the program was told to finish. */
+  stopped: boolean;
+  /** The program's own last frame. */
+  settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
+  /** JSON text of the ending. */
+  outcome: string | undefined;
+}
+
+export function initialState(): ExecutionState {
+  return {
+    header: undefined,
+    records: 0,
+    turns: 0,
+    turnsSinceStart: 0,
+    now: 0,
+    calls: new Map(),
+    timers: new Map(),
+    unreplayable: undefined,
+    restarts: 0,
+    driver: undefined,
+    stopped: false,
+    settled: undefined,
+    outcome: undefined,
+  };
+}
+
+/** The state that the records lead to. Throws `journal_invalid` for a turn that cannot be read. */
+export function foldExecution(records: readonly JournalRecord[]): ExecutionState {
+  const state = initialState();
+  for (const record of records) applyRecord(state, record);
+  return state;
+}
+
+/** Takes one record in. Throws `journal_invalid` for a turn that cannot be read. */
+export function applyRecord(state: ExecutionState, record: JournalRecord): void {
+  switch (record.type) {
+    case "turn": {
+      const { event, commands } = readTurn(record);
+      return applyTurn(state, event, commands);
+    }
+    case "header":
+      state.header = record;
+      break;
+    case "claim":
+      state.driver = record.driver;
+      state.turnsSinceStart = 0;
+      break;
+    case "restart":
+      state.restarts += 1;
+      state.turnsSinceStart = 0;
+      break;
+    case "call":
+      updateCall(state, record.call, (call) => ({ ...call, decided: record }));
+      break;
+    case "decision":
+      // The first decision counts.
+      updateCall(state, record.call, (call) => (call.decision ? call : { ...call, decision: record }));
+      break;
+    case "result":
+      updateCall(state, record.call, (call) => (call.result ? call : { ...call, result: record }));
+      break;
+    case "answered":
+      updateCall(state, record.call, (call) => ({ ...call, answered: record }));
+      break;
+    case "egress":
+      state.unreplayable ??= "network";
+      break;
+    case "outcome":
+      state.outcome = record.outcome;
+      break;
+    case "message":
+    case "retry":
+    case "violation":
+      break;
+  }
+  state.records += 1;
+}
+
+/** Takes in a turn whose frames are parsed already: what its event closes, then what its commands open. */
+export function applyTurn(state: ExecutionState, event: HostFrame, commands: readonly GuestFrame[]): void {
+  state.records += 1;
+  state.turns += 1;
+  state.turnsSinceStart += 1;
+  state.now = Math.max(state.now, event.now);
+  if (event.kind === "answer") state.calls.delete(event.id);
+  else if (event.kind === "fire") state.timers.delete(event.id);
+  else if (event.kind === "stop") {
+    state.stopped = true;
+    state.calls.clear();
+  }
+  for (const command of commands) applyCommand(state, command);
+}
+
+function applyCommand(state: ExecutionState, command: GuestFrame): void {
+  switch (command.kind) {
+    case "call":
+      state.calls.set(command.id, { id: command.id, tool: command.tool, inputText: command.body });
+      return;
+    case "timer":
+      state.timers.set(command.id, { id: command.id, ms: command.ms, setAt: state.now });
+      return;
+    case "clear":
+      state.timers.delete(command.id);
+      return;
+    case "unreplayable":
+      state.unreplayable ??= command.cause;
+      return;
+    case "settled":
+      state.settled = command;
+      return;
+    case "output":
+    case "ready":
+    case "turn_end":
+  }
+}
+
+/** A call that is answered, or that belongs to a conversation, is not open here: what is said of it changes nothing. */
+function updateCall(state: ExecutionState, id: string, update: (call: OpenCall) => OpenCall): void {
+  const call = state.calls.get(Number(id));
+  if (call) state.calls.set(call.id, update(call));
+}

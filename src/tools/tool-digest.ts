@@ -1,0 +1,19 @@
+import { hash } from "node:crypto";
+import { jsonSchemaOf } from "./define-tool.ts";
+import type { Tool } from "./tool.ts";
+
+const digests = new WeakMap<Tool, string>();
+
+/** SHA-256 in hex of what a caller can rely on: the name and both JSON Schemas. Policy and handler are not part of it. */
+export function toolDigest(tool: Tool): string {
+  const known = digests.get(tool);
+  if (known !== undefined) return known;
+  const { name, input, output } = tool;
+  const schemas = [
+    jsonSchemaOf(name, "input", input),
+    output === undefined ? null : jsonSchemaOf(name, "output", output),
+  ];
+  const digest = hash("sha256", JSON.stringify([name, ...schemas]));
+  digests.set(tool, digest);
+  return digest;
+}
