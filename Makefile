@@ -54,8 +54,8 @@ bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false
 	@node test/bench/peers/bench-peers.js
 
-# What programs save against direct calls, in tokens, with no provider asked: the report and its pictures, which the
-# README shows. It fails where an answer is wrong, or a figure is far from its reference and nobody has said why.
+# What programs save against direct calls, in tokens, with no provider asked: the report and its pictures, which README
+# and docs show. It fails where an answer is wrong, or where a figure is far from its reference and no reason is given.
 bench-tokens: $(PACKAGES)
 	@$(NODE_CLI) bench --out test/bench/tokens
 	@node test/bench/tokens/draw.ts

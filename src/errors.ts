@@ -19,7 +19,7 @@ export const ERROR_CODES = {
   journal_invalid:
     "What should be the records of an execution is not. The message names the first record that does not fit.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
-  head_moved: "Somebody else has appended to this execution's journal: this driver no longer owns it.",
+  head_moved: "Another driver has appended to this execution's journal: this driver no longer owns it.",
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

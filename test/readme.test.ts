@@ -1,76 +1,254 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { AgentEnding } from "../src/agent/ending.ts";
+import { AGENT_OPTIONS } from "../src/agent/agent-options.ts";
+import { EXIT } from "../src/cli/exit-code.ts";
 import { leading, type Mode } from "../src/comparison/comparison.ts";
 import type { BenchReport } from "../src/comparison/report/report.ts";
-import { LIMIT_RULES } from "../src/programs/limits.ts";
+import { ERROR_CODES } from "../src/errors.ts";
+import type { Outcome } from "../src/output/report.ts";
+import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
+import type { StoppedBy } from "../src/programs/outcome.ts";
 import { amount } from "../src/output/sentences.ts";
+import type { ToolOptions } from "../src/tools/define-tool.ts";
+import type { Schema } from "../src/tools/schema.ts";
+import { speedPicture } from "./bench/draw-speed.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const readme = readFileSync(`${root}README.md`, "utf8");
+const read = (file: string) => readFileSync(root + file, "utf8");
+const run = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ["--conditions=portcullis-source", ...args], { cwd: root });
 
-/** Each block of TypeScript under a heading, and the block behind it: what it prints. */
-const snippets = [...readme.matchAll(/^### (.+)\n[\s\S]*?^```ts\n([\s\S]*?)^```\n\n^```\n([\s\S]*?)^```/gm)].map(
-  ([, heading = "", code = "", printed = ""]) => ({ heading, code, printed }),
-);
+/** The documents whose every block of code is run or checked. */
+const DOCUMENTS = ["README.md", ...readdirSync(`${root}docs`).map((file) => `docs/${file}`)];
 
-test("each of the four uses has a snippet", () => {
-  expect(snippets).toHaveLength(4);
+interface Block {
+  readonly document: string;
+  readonly where: string;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** Blocks of code, each with its document and the heading it stands under. */
+const blocks: readonly Block[] = DOCUMENTS.flatMap((document) => {
+  let heading = "";
+  return [...read(document).matchAll(/^#+ (.+)$|^```(\w*)\n([^]*?)^```$/gm)].flatMap(
+    ([, title, language = "", text = ""]) => {
+      if (title !== undefined) heading = title;
+      return title === undefined ? [{ document, where: `${document}: ${heading}`, language, text }] : [];
+    },
+  );
 });
 
-describe("a snippet of the README runs as it stands and prints what stands behind it", () => {
-  test.each(snippets)("$heading", async ({ code, printed }) => {
-    const args = ["--conditions=portcullis-source", "--input-type=module-typescript", "--no-warnings", "--eval", code];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
-    expect(stdout).toBe(printed);
+/** Blocks of TypeScript, and the block behind each: what it prints. */
+const snippets = blocks.flatMap(({ document, where, language, text }, index) =>
+  language === "ts" ? [{ document, where, code: text, printed: blocks[index + 1] }] : [],
+);
+
+test("each of the four uses has a snippet in the README", () => {
+  const uses = [...(/^## Four uses$([^]*?)^## /m.exec(read("README.md"))?.[1]?.matchAll(/^### (.+)$/gm) ?? [])];
+  const shown = snippets.map(({ where }) => where);
+  expect(uses).toHaveLength(4);
+  expect(shown).toEqual(expect.arrayContaining(uses.map(([, heading]) => `README.md: ${heading}`)));
+});
+
+/** With `UPDATE_SNIPPETS=1` documents say what their snippets print now, for review. */
+function rewrite(document: string, code: string, said: string, printed: string): void {
+  const between = "```\n\n```\n";
+  writeFileSync(
+    root + document,
+    read(document).replace(code + between + said, () => code + between + printed),
+  );
+}
+
+test("no block of code is left unchecked", () => {
+  const checked = new Set<Block | undefined>(snippets.map(({ printed }) => printed));
+  const unchecked = blocks.filter((block) => !["ts", "sh"].includes(block.language) && !checked.has(block));
+  expect(unchecked).toEqual([]);
+});
+
+describe("a snippet runs as it stands and prints what stands behind it", () => {
+  test.each(snippets)("$where", async ({ document, code, printed }) => {
+    const { stdout } = await run("--input-type=module-typescript", "--no-warnings", "--eval", code);
+    expect(printed?.language).toBe("");
+    if (process.env.UPDATE_SNIPPETS !== undefined) return rewrite(document, code, printed?.text ?? "", stdout);
+    expect(stdout).toBe(printed?.text);
   });
 });
 
-test("the README's table of limits is the code's", () => {
+describe("a command that stands in a document exists", () => {
+  const lines = blocks.flatMap(({ language, text }) =>
+    language === "sh" ? text.split("\n").flatMap((line) => line.replace(/\s+#.*/, "") || []) : [],
+  );
+  const commands = lines.filter((line) => line.startsWith("portcullis "));
+
+  test("each is one of portcullis, a target of make, or an installation of a package that is named in package.json", () => {
+    const targets = /^\.PHONY: (.+)$/m.exec(read("Makefile"))?.[1]?.split(" ") ?? [];
+    const manifest = JSON.parse(read("package.json")) as Record<string, Record<string, string> | string>;
+    const packages = ["dependencies", "peerDependencies", "optionalDependencies"].flatMap((kind) =>
+      Object.keys(manifest[kind] ?? {}),
+    );
+    const known = new Set([
+      ...targets.map((target) => `make ${target}`),
+      ...["portcullis zod", ...packages].map((names) => `npm install ${names}`),
+    ]);
+    expect(lines.filter((line) => !commands.includes(line) && !known.has(line))).toEqual([]);
+  });
+
+  const names = [...new Set(commands.map((line) => line.split(" ")[1] ?? ""))];
+  test.each(names)("portcullis %s has the options that are shown", async (name) => {
+    const { stdout: help } = await run("src/cli.ts", name, "--help");
+    const shown = commands
+      .filter((line) => line.split(" ")[1] === name)
+      .flatMap((line) => line.match(/--[a-z-]+/g) ?? []);
+    const options: readonly string[] = help.match(/--[a-z-]+/g) ?? [];
+    expect(shown.filter((option) => !options.includes(option))).toEqual([]);
+    expect(help).toContain(`Usage: portcullis ${name}`);
+  });
+});
+
+/** Rows of the first table behind a marker or a heading: cells without the spaces that a formatter puts round them. */
+function tableIn(document: string, before: string): string[][] {
+  const text = read(document);
+  const table = /^(?:\|.*\n)+/m.exec(text.slice(text.indexOf(`\n${before}\n`)));
+  if (!text.includes(`\n${before}\n`) || !table) throw new Error(`${document} has no table behind ${before}.`);
+  return cellsOf(table[0].trimEnd().split("\n"));
+}
+
+function cellsOf(lines: readonly string[]): string[][] {
+  return lines.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim().replace(/^-+:?$/, "-")),
+  );
+}
+
+test("the table of limits is the code's", () => {
   const rows = Object.entries(LIMIT_RULES).map(
     ([name, rule]) => `| \`${name}\` | ${amount(name as keyof typeof LIMIT_RULES, rule.default)} | ${rule.reason} |`,
   );
   const table = ["| limit | default | what it bounds, and why so much |", "| --- | --- | --- |", ...rows];
-  const found = /<!-- limits -->\n([\s\S]*?)\n\n## /.exec(readme)?.[1] ?? "";
-  expect(cellsOf(found.trim().split("\n"))).toEqual(cellsOf(table));
+  expect(tableIn("docs/limits-and-endings.md", "<!-- limits -->")).toEqual(cellsOf(table));
 });
 
-/** Cells without the spaces that a formatter puts round them. */
-function cellsOf(lines: readonly string[]): string[][] {
-  return lines.map((line) => line.split("|").map((cell) => cell.trim().replace(/^-+:?$/, "-")));
-}
-
-test("every link in the documents leads to a file", () => {
-  for (const document of [
-    "README.md",
-    "SECURITY.md",
-    "src/README.md",
-    "bridge/README.md",
-    "bridge/guest/README.md",
-    "test/README.md",
-  ]) {
-    const text = readFileSync(root + document, "utf8");
-    for (const [, target = ""] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-      const path = new URL(target, new URL(document, `file://${root}`));
-      expect(() => readFileSync(path), `${document} -> ${target}`).not.toThrow(/ENOENT/);
-    }
-  }
+test("the table of errors is the code's", () => {
+  const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
+  const table = ["| code | meaning |", "| --- | --- |", ...rows];
+  expect(tableIn("docs/operating.md", "<!-- errors -->")).toEqual(cellsOf(table));
 });
 
-describe("what the README says of tokens is what the report beside its pictures says", () => {
-  const report = JSON.parse(readFileSync(`${root}test/bench/tokens/report.json`, "utf8")) as BenchReport;
+/** The names of a union, in full: one that is missing or too many does not compile. */
+const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>): readonly string[] => Object.keys(names);
 
-  test("its table", () => {
-    const found = /<!-- tokens -->\n([\s\S]*?)\n\n!/.exec(readme)?.[1] ?? "";
-    expect(cellsOf(found.trim().split("\n"))).toEqual(cellsOf(tokensTable(report)));
+describe("a table of options or endings names exactly those of the code", () => {
+  const tables: readonly (readonly [document: string, before: string, names: readonly string[]])[] = [
+    [
+      "docs/tools-and-callers.md",
+      "<!-- tool options -->",
+      namesOf<keyof ToolOptions<Schema>>({
+        name: true,
+        description: true,
+        input: true,
+        output: true,
+        allowedCallers: true,
+        effect: true,
+        approval: true,
+        concurrency: true,
+        timeoutMs: true,
+        handler: true,
+      }),
+    ],
+    ["docs/models.md", "## Options", AGENT_OPTIONS],
+    [
+      "docs/limits-and-endings.md",
+      "## How a program ends",
+      namesOf<Outcome["type"]>({ completed: true, failed: true, stopped: true, crashed: true, cancelled: true }),
+    ],
+    [
+      "docs/limits-and-endings.md",
+      "## Limits that executions share",
+      namesOf<Exclude<StoppedBy, keyof Limits>>({ heldBytes: true, queue: true }),
+    ],
+    [
+      "docs/limits-and-endings.md",
+      "## How a conversation ends",
+      namesOf<AgentEnding["type"]>({
+        answered: true,
+        turns_spent: true,
+        tokens_spent: true,
+        refused: true,
+        cut_off: true,
+        provider_failed: true,
+        cancelled: true,
+      }),
+    ],
+  ];
+  test.each(tables)("%s, %s", (document, before, names) => {
+    const [, , ...rows] = tableIn(document, before);
+    expect(rows.map(([name = ""]) => name)).toEqual(names.map((name) => `\`${name}\``));
+  });
+
+  test("the exit codes", () => {
+    const [, , ...rows] = tableIn("docs/command-line.md", "## Exit codes");
+    const said = rows.flatMap((cells) => cells.join(" ").match(/\b\d+\b/g) ?? []).map(Number);
+    expect(said.toSorted((one, other) => one - other)).toEqual(
+      Object.values(EXIT).toSorted((one, other) => one - other),
+    );
+  });
+});
+
+test("the README says what the demo prints", { timeout: 30_000 }, async () => {
+  const { stdout } = await run("src/cli.ts", "demo");
+  const names = [...stdout.matchAll(/^(\w+): the question$/gm)].map(([, name = ""]) => name);
+  const printed = [
+    ...stdout.matchAll(/^(\d+) calls returned +(\S+ \S+) +(\S+)\nreached the model +(\S+ \S+) +(\S+)$/gm),
+  ];
+  const rows = printed.map(
+    ([, calls, bytes, tokens, outBytes, outTokens], index) =>
+      `| \`${names[index]}\` | ${bytes} in ${calls} calls, ${tokens} tokens | all of it | ${outBytes}, ${outTokens} tokens |`,
+  );
+  const head = "| question | what tools returned | what the program saw | what the model got |";
+  expect(rows.length).toBeGreaterThan(0);
+  expect(tableIn("README.md", "<!-- demo -->")).toEqual(cellsOf([head, "| --- | --- | --- | --- |", ...rows]));
+});
+
+describe("figures of speed stand in docs/measuring.md, and nowhere else differently", () => {
+  test("each row of the README's table is one of its rows", () => {
+    const [head = [], ...rows] = tableIn("README.md", "<!-- speed -->");
+    const [wholeHead = [], ...wholeRows] = tableIn("docs/measuring.md", "<!-- speed -->");
+    const shortened = wholeRows.map((row) => row.slice(0, head.length));
+    expect(wholeHead.slice(0, head.length)).toEqual(head);
+    expect(rows.filter((row) => !shortened.some((one) => one.join("|") === row.join("|")))).toEqual([]);
+  });
+
+  test("the picture is drawn from its table", async () => {
+    const drawn = await speedPicture(read("docs/measuring.md"));
+    expect(read("test/bench/speed.svg") === drawn, "node test/bench/draw-speed.ts draws it anew").toBe(true);
+  });
+});
+
+describe("what is said of tokens is what the report beside its pictures says", () => {
+  const report = JSON.parse(read("test/bench/tokens/report.json")) as BenchReport;
+  const table = cellsOf(tokensTable(report));
+
+  test("the table in docs/measuring.md", () => {
+    expect(tableIn("docs/measuring.md", "<!-- tokens -->")).toEqual(table);
+  });
+
+  test("the README's columns of it", () => {
+    const found = tableIn("README.md", "<!-- tokens -->");
+    const columns = (found[0] ?? []).map((title) => table[0]?.indexOf(title) ?? -1);
+    expect(found).toEqual(table.map((row) => columns.map((column) => row[column])));
   });
 
   test("its break-even", () => {
     const { breakEven, breakEvenWithProbe } = report.sweeps[0] ?? {};
     const sentence = `programs are cheaper from ${Math.round(breakEven ?? 0)} rows on, and from ${Math.round(breakEvenWithProbe ?? 0)} with the look at samples`;
-    expect(readme.replaceAll(/\s+/g, " ")).toContain(sentence);
+    expect(read("docs/measuring.md").replaceAll(/\s+/g, " ")).toContain(sentence);
   });
 });
 

@@ -8,7 +8,7 @@ interface LimitRule {
   readonly default: number;
   readonly least: number;
   readonly most: number;
-  /** What it bounds, and why the default is what it is. Goes into README. */
+  /** What it bounds, and why the default is what it is. Shown in docs/limits-and-endings.md. */
   readonly reason: string;
 }
 

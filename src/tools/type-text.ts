@@ -14,7 +14,7 @@ export interface TypeTextOptions {
 const ODD_NAME_LENGTH = 64;
 /** Literals of one enumeration written out. */
 const LITERALS_SHOWN = 16;
-/** Parts of a schema that are read for one type: references can make a small schema stand for an enormous one. */
+/** Most parts of a schema that are read for one type: with references a small schema can expand to an enormous one. */
 const PARTS_READ = 2000;
 
 /**

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { root } from "./command.ts";
 
+const filesIn = (folder: string) =>
+  readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" }).map((file) => posix.join(folder, file));
 const read = (file: string) => readFileSync(posix.join(root, file), "utf8");
 const { files, exports } = JSON.parse(read("package.json")) as {
   readonly files: readonly string[];
@@ -12,7 +14,10 @@ const { files, exports } = JSON.parse(read("package.json")) as {
 };
 /** npm adds these by itself. */
 const shipped = [...files, "README.md", "LICENSE", "package.json"];
-const documents = shipped.filter((file) => file.endsWith(".md"));
+const documents = shipped
+  .filter((file) => file !== "dist")
+  .flatMap((file) => (statSync(posix.join(root, file)).isDirectory() ? filesIn(file) : [file]))
+  .filter((file) => file.endsWith(".md"));
 const isShipped = (path: string) => shipped.some((file) => path === file || path.startsWith(`${file}/`));
 
 test("every link of a document in the package leads to what is in the package", () => {

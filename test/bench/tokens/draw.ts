@@ -1,34 +1,16 @@
 /** Draws the pictures of a report: `node test/bench/tokens/draw.ts <folder>`, where `report.json` lies. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse, View } from "vega";
-import { compile, type TopLevelSpec } from "vega-lite";
+import type { TopLevelSpec } from "vega-lite";
 import { BASELINE, HEADLINE } from "../../../src/comparison/comparison.ts";
 import type { BenchReport, Sweep } from "../../../src/comparison/report/report.ts";
+import { svgOf } from "../svg.ts";
 
 const [folder = import.meta.dirname] = process.argv.slice(2);
 const report = JSON.parse(readFileSync(join(folder, "report.json"), "utf8")) as BenchReport;
 
-/** Readable on a light page and on a dark one. */
-const LOOK = {
-  background: "white",
-  font: "system-ui, sans-serif",
-  view: { stroke: null },
-  axis: {
-    gridColor: "#e5e7eb",
-    domainColor: "#9ca3af",
-    tickColor: "#9ca3af",
-    labelColor: "#374151",
-    titleColor: "#111827",
-  },
-  title: { anchor: "start", color: "#111827", fontSize: 14, subtitleColor: "#374151" },
-  legend: { labelColor: "#374151", titleColor: "#111827", orient: "top" },
-} as const;
-
 async function draw(file: string, spec: TopLevelSpec): Promise<void> {
-  const view = new View(parse(compile({ config: LOOK, ...spec }).spec), { renderer: "none" });
-  writeFileSync(join(folder, file), `${await view.toSVG()}\n`);
-  view.finalize();
+  writeFileSync(join(folder, file), await svgOf(spec));
 }
 
 /** Cost against rows; the lines cross where programs begin to win. */

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (file: string) => readFileSync(root + file, "utf8");
+
+/** A file, or all files of a folder and those below it. */
+function filesIn(path: string): string[] {
+  if (!statSync(root + path).isDirectory()) return [path];
+  return readdirSync(root + path).flatMap((name) => filesIn(`${path}/${name}`));
+}
+
+const documents = [
+  "README.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...["docs", "src", "bridge", "sandbox-image", "examples", "test"].flatMap(filesIn),
+].filter((file) => file.endsWith(".md") && !file.includes("node_modules"));
+
+/** Text outside of blocks of code. */
+const proseOf = (document: string) => read(document).replaceAll(/^```[^]*?^```$/gm, "");
+
+/** What a heading is called in a link to it: as GitHub and npm name it. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+describe("every link of a document leads to a file, and to a heading where it names one", () => {
+  test.each(documents)("%s", (document) => {
+    const links = [...proseOf(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const broken = links.filter(([, target = "", anchor]) => {
+      const file = target === "" ? document : posix.join(posix.dirname(document), target);
+      if (!statSync(root + file, { throwIfNoEntry: false })) return true;
+      if (anchor === undefined) return false;
+      return ![...proseOf(file).matchAll(/^#+ (.+)$/gm)].some(([, heading = ""]) => anchorOf(heading) === anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+/** What is held to say who does a thing: a file, or a folder with all that is below it. */
+const PLAIN = ["README.md", "SECURITY.md", "docs"];
+
+test.each(PLAIN)("%s says who does a thing, and not nobody, somebody, whoever or anybody", (path) => {
+  const lines = filesIn(path).flatMap((file) =>
+    read(file)
+      .split("\n")
+      .map((line, index) => ({ at: `${file}:${index + 1}`, line })),
+  );
+  expect(lines.filter(({ line }) => /\b(?:no|some|any)body\b|\bwhoever\b/i.test(line))).toEqual([]);
+});
