@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image test live check format lint types bench bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image test test-all live check format lint types bench bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -27,15 +27,21 @@ demo-docker: $(PACKAGES)
 image: $(PACKAGES)
 	@$(NODE_CLI) image build $(if $(NETWORK),--network $(NETWORK))
 
-# Where no Docker engine answers and one can be started (root, Debian), the first test with containers starts one.
+# A few minutes. Tests with containers run where a Docker daemon answers that has the image, and of the hostile programs
+# one of each class.
 test: $(PACKAGES)
+	@vitest run
+
+# Everything. Where no Docker daemon answers and one can be started (root, Debian), the first test with containers does so.
+test-all: export PORTCULLIS_TESTS := all
+test-all: $(PACKAGES)
 	@vitest run
 
 # A small task for the real model of each provider whose key is in the environment. It costs a few cents.
 live: $(PACKAGES)
 	@node --conditions=portcullis-source test/models/live.ts
 
-check: format lint types test
+check: format lint types test-all
 
 format: $(PACKAGES)
 	@oxfmt --check
@@ -47,6 +53,7 @@ types: $(PACKAGES)
 	@tsc
 
 # Both measure what is published, not the source.
+bench: export PORTCULLIS_TESTS := all
 bench: build
 	@node test/bench/bench.ts
 

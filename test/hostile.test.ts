@@ -10,7 +10,14 @@ import {
   type Report,
   type Runtime,
 } from "../src/index.ts";
-import { type Attack, endsAsDeclared, guestOf, programOf, readAttacks } from "./hostile-support/attacks.ts";
+import {
+  type Attack,
+  endsAsDeclared,
+  guestOf,
+  programOf,
+  chosenAttacks,
+  readAttacks,
+} from "./hostile-support/attacks.ts";
 import { type Cost, gapCosts, holdToPromise, isLoaded } from "./hostile-support/costs.ts";
 import { cpuMs, enginesOf } from "./hostile-support/engines.ts";
 import { FigureTable } from "./hostile-support/figures.ts";
@@ -46,7 +53,7 @@ const TIMEOUT_MS = 60_000;
 const PROGRAMS = 80;
 const CLASSES = "calls cpu error escape input log memory microtask result settle source tamper trap".split(" ");
 
-const attacks = readAttacks();
+const attacks = chosenAttacks();
 const figures = new FigureTable();
 const events: ExecutionEvent[] = [];
 const journal = new NotedJournal();
@@ -69,7 +76,7 @@ afterAll(async () => {
 });
 
 test("there are programs of every class", () => {
-  const programs = attacks.filter(({ kind }) => kind === "program");
+  const programs = readAttacks().filter(({ kind }) => kind === "program");
   expect(programs.length).toBeGreaterThanOrEqual(PROGRAMS);
   expect(new Set(programs.map(({ name }) => name.split("-", 1)[0]))).toEqual(new Set(CLASSES));
 });

@@ -8,6 +8,7 @@ import { existsSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../src/sandboxes/docker/build-image.ts";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
+import { ALL_TESTS } from "../support/all-tests.ts";
 import { checkImage, IMAGE } from "../../src/sandboxes/docker/image.ts";
 import { needOwnFolder, OWN_ADDRESS, OWN_FOLDER } from "./own-engine.ts";
 
@@ -22,9 +23,11 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 
 try {
   const own = !(await answers(new Daemon()));
+  if (own && !ALL_TESTS) throw new NoEngine("no Docker daemon answers, and only make test-all starts one");
   if (own) await startOwn();
   const daemon = new Daemon();
   if (await isStale(daemon)) {
+    if (!ALL_TESTS) throw new NoEngine(`the image ${IMAGE} is missing or old, and only make test-all builds it`);
     if (own) await needBase(daemon);
     say(`Building the image ${IMAGE} ...`);
     await buildImage(daemon, { image: IMAGE, onProgress: say, ...(own ? { network: "host" } : {}) });

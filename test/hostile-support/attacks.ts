@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { ALL_TESTS } from "../support/all-tests.ts";
 import type { GuestFace, Outcome } from "../../src/index.ts";
 
 /** One file under `hostile/` or `hostile-docker/`. Its first lines are comments that say what it tries and how it must end. */
@@ -48,6 +49,19 @@ export function readAttacks(name: "hostile" | "hostile-docker" = "hostile"): rea
         records: lines("Records"),
       };
     });
+}
+
+/** All attacks, or, where not everything runs, the first one of each class and kind. Says how many those are. */
+export function chosenAttacks(name: "hostile" | "hostile-docker" = "hostile"): readonly Attack[] {
+  const attacks = readAttacks(name);
+  if (ALL_TESTS) return attacks;
+  const first = new Map<string, Attack>();
+  for (const attack of attacks) {
+    const group = `${attack.kind} ${attack.name.split("-", 1)[0]}`;
+    if (!first.has(group)) first.set(group, attack);
+  }
+  process.stdout.write(`${first.size} of ${attacks.length} attacks in test/${name} are run; make test-all runs all.\n`);
+  return [...first.values()];
 }
 
 /** The program of an attack: its file as it lies there, or, for one that would make a large file, what that file makes. */
