@@ -19,7 +19,7 @@ NODE_CLI := node --conditions=portcullis-source src/cli.ts
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
 
-# The same, in containers: it takes a Docker engine, and `make image`.
+# The same, in containers: it takes a Docker daemon, and `make image`.
 demo-docker: $(PACKAGES)
 	@$(NODE_CLI) demo --sandbox docker
 

@@ -75,7 +75,7 @@
 
   const nothing = () => {};
 
-  /** A promise that nobody has rejected or will: what reacts to it runs as the next microtask. */
+  /** A promise that is never rejected: what reacts to it runs as the next microtask. */
   const fulfilled = withoutClass(RealPromise.resolve());
 
   /** Lets `then` be used on a promise without asking it for its class, which the program may have changed. */

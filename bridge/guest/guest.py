@@ -80,7 +80,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=[>\s,])")
 
 
 def leave():
-    """There is nobody to speak to any more."""
+    """The host has gone."""
     os._exit(0)
 
 
@@ -324,7 +324,7 @@ def is_awaitable(value):
 
 
 def in_order(items):
-    """A set as a list: sorted where that can be done, for nobody means the order that it happens to have."""
+    """A set as a list: sorted where that can be done, for a program does not mean the order that it happens to have."""
     try:
         return sorted(items)
     except TypeError:
@@ -566,7 +566,7 @@ class ToolError(Exception):
 
 
 class ToolCall(Future):
-    """A call under way. Whoever takes it for its result is told what to do."""
+    """A call under way. A program that takes it for its result is told what to do."""
 
     __slots__ = ("_tool",)
 
@@ -725,7 +725,7 @@ class Loop(asyncio.AbstractEventLoop):
             self.default_exception_handler(context)
 
     def default_exception_handler(self, context):
-        """What a loose callback raises ends the program. A task or a call that failed and that nobody awaits does not."""
+        """What a loose callback raises ends the program. A task or a call that failed and is not awaited does not."""
         if "handle" in context and context.get("exception") is not None:
             self._guest.fail(context["exception"])
 
@@ -1273,7 +1273,7 @@ class Guest:
         if timer.number not in self._timers or self.settled:
             return
         turn, index = timer.place
-        if turn == self._turn:  # Nobody has heard of it yet, and nobody has to.
+        if turn == self._turn:  # It has not been sent yet, and need not be.
             self._outbox[index] = None
             while self._outbox and self._outbox[-1] is None:
                 self._outbox.pop()

@@ -39,7 +39,7 @@ export class ExecutionLog {
       this.#underWay = this.#write(batch);
       return this.#underWay;
     });
-    // Whoever needs the record awaits it; that nobody awaited one must not end the process.
+    // A caller that needs the record awaits it. A failure that no caller awaits must not end the process.
     next.catch(() => {});
     return next;
   }

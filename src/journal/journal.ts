@@ -12,8 +12,9 @@ export interface ExecutionSummary {
 }
 
 /**
- * A store of executions. Each is a list of records that only grows, and only at its end, by whoever knows where
- * that is: appending is a compare-and-swap on the head, which alone keeps two drivers of one execution apart.
+ * A store of executions. Each is a list of records that only grows, and only at its end, by
+ * a driver that knows where that is: appending is a compare-and-swap on the head, which alone keeps two drivers of one
+ * execution apart.
  */
 export interface Journal {
   /** Begins an execution with its header. Rejects with `execution_exists` where its id is taken. */

@@ -130,7 +130,7 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
 /** Results of calls whose handlers were started and did not return. */
 const NOT_RETURNED = new Set(["handler_failed", "handler_timed_out", "aborted"]);
 
-/** What a program that did not complete has changed already: whoever writes the next one must not do it twice. */
+/** What a program that did not complete has changed already: the next program must not do it again. */
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
   // What the tools of an agent have done is told as that agent's call.
   const changing = calls.filter(({ tool, started }) => started && (tools.get(tool)?.effect ?? "read") !== "read");

@@ -39,7 +39,7 @@ export class HeldBytes {
     return this.#held;
   }
 
-  /** What nobody holds; below 0 where more is held than allowed. */
+  /** Bytes that are free; below 0 where more is held than allowed. */
   get free(): number {
     return this.allowed - this.#held;
   }

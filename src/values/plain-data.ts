@@ -9,7 +9,7 @@ export type PlainData =
 /**
  * Reads JSON that an attacker may have written. How deep it is and how many values it holds is found out before it
  * is parsed, because both make parsing cost many times what the text's length would; a field called `__proto__`
- * becomes a prototype when somebody copies the fields, and is found afterwards, when its name can be told.
+ * becomes a prototype when the fields are copied, and is found afterwards, when its name can be told.
  */
 export function readPlainData(
   text: string,

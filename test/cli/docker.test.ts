@@ -22,7 +22,7 @@ test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights"
     vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
     const { code, stderr } = await portcullis(args, "return 1;");
     expect(stderr).toBe(
-      "portcullis: No Docker engine answers at unix:///nowhere: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.\n",
+      "portcullis: No Docker daemon answers at unix:///nowhere: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.\n",
     );
     expect(code).toBe(5);
   },
@@ -31,7 +31,7 @@ test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights"
 test("without an engine, doctor says so, and that programs can run all the same", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor"]);
-  expect(stdout).toContain("! docker        No Docker engine answers at unix:///nowhere: ");
+  expect(stdout).toContain("! docker        No Docker daemon answers at unix:///nowhere: ");
   expect(code).toBe(0);
 });
 

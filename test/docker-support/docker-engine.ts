@@ -5,7 +5,7 @@ import { needOwnFolder, OWN_FOLDER } from "./own-engine.ts";
 const script = fileURLToPath(new URL("start-engine.ts", import.meta.url));
 
 /**
- * Sees to it that the tests of this file find a Docker engine that has the image, and returns why they must be skipped
+ * Sees to it that the tests of this file find a Docker daemon that has the image, and returns why they must be skipped
  * where there can be none. Files run side by side: one of them does the work, the others wait for it.
  */
 export function needDockerEngine(): string | undefined {

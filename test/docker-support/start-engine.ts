@@ -1,5 +1,5 @@
 /*
- * Sees to it that there is a Docker engine with the image, and prints, as the last line, where it is or why there is
+ * Sees to it that there is a Docker daemon with the image, and prints, as the last line, where it is or why there is
  * none: `{"address": …}` or `{"reason": …}`. Where no engine answers, one is started that only tests know of, which
  * takes root and Debian. It runs until `stop-engine.ts` ends it; what it holds is kept for the next time.
  */
@@ -62,9 +62,9 @@ async function startOwn(): Promise<void> {
   process.env.DOCKER_HOST = OWN_ADDRESS;
   const daemon = new Daemon();
   if (await answers(daemon)) return;
-  if (process.getuid?.() !== 0) throw new NoEngine("no Docker engine answers, and only root can start one");
+  if (process.getuid?.() !== 0) throw new NoEngine("no Docker daemon answers, and only root can start one");
   needPackage("docker.io", "dockerd");
-  say(`Starting a Docker engine for these tests in ${OWN_FOLDER} ...`);
+  say(`Starting a Docker daemon for these tests in ${OWN_FOLDER} ...`);
   needOwnFolder();
   const log = openSync(`${OWN_FOLDER}/log`, "w");
   const child = spawn(
@@ -88,7 +88,7 @@ async function startOwn(): Promise<void> {
   while (!(await answers(daemon))) {
     if (child.exitCode !== null || Date.now() > deadline)
       throw new NoEngine(
-        `a Docker engine cannot start here: ${readFileSync(`${OWN_FOLDER}/log`, "utf8").trim().split("\n").at(-1)}`,
+        `a Docker daemon cannot start here: ${readFileSync(`${OWN_FOLDER}/log`, "utf8").trim().split("\n").at(-1)}`,
       );
     await delay(50);
   }
@@ -98,14 +98,14 @@ function needPackage(name: string, command: string): void {
   const has = () => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
   if (has()) return;
   if (!existsSync("/etc/debian_version"))
-    throw new NoEngine(`no Docker engine answers, and there is no ${command} to start one`);
+    throw new NoEngine(`no Docker daemon answers, and there is no ${command} to start one`);
   say(`Installing ${name} ...`);
   const install = `apt-get install --yes --no-install-recommends ${name}`;
   spawnSync("sh", ["-c", `${install} || { apt-get update && ${install}; }`], {
     stdio: "ignore",
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
   });
-  if (!has()) throw new NoEngine(`no Docker engine answers, and ${name} could not be installed`);
+  if (!has()) throw new NoEngine(`no Docker daemon answers, and ${name} could not be installed`);
 }
 
 /** The image that ours is built upon: from Docker Hub, and where that cannot be reached from Debian itself. */

@@ -57,7 +57,7 @@ function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
   return code.includes("<") && (TYPE_ARGUMENTS.test(code) || find(body, comparesComparison) !== undefined);
 }
 
-/** `f<A<B>>(x)`, `f<(A | B)>(x)`: nobody compares what a comparison comes to. */
+/** `f<A<B>>(x)`, `f<(A | B)>(x)`: no program compares the result of a comparison. */
 function comparesComparison(node: Node): boolean {
   const { type, operator, left } = node as BinaryExpression;
   return (

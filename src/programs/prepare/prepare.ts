@@ -48,7 +48,7 @@ function readCode(source: string): ReadProgram | UnreadProgram {
 
 /**
  * Whether a fence is the first statement, behind a comment or a word with a colon: JavaScript reads it as an empty
- * template literal that is called with the next one, which nobody means.
+ * template literal that is called with the next one, which no author means.
  */
 function startsWithTemplateOfFence({ text, body: [first] }: ReadProgram): boolean {
   const statement = first?.type === "LabeledStatement" ? first.body : first;

@@ -16,7 +16,7 @@ interface Edited {
 
 /**
  * Makes a program return what its author means it to, where it does not say so itself: the result of a lone
- * function, of a `main` that nobody calls, or the value of its last expression.
+ * function, of a `main` that the program does not call, or the value of its last expression.
  */
 export function returnLastExpression({ text, body: statements }: ReadProgram): Edited {
   const body = statements.filter(({ type }) => type !== "EmptyStatement");

@@ -2,7 +2,7 @@ const HEADER_BYTES = 8;
 const STDERR = 2;
 
 /**
- * Takes apart what an engine sends of a container's two outputs on one connection: eight bytes, of which the first says
+ * Takes apart what a daemon sends of a container's two outputs on one connection: eight bytes, of which the first says
  * which output and the last four how much, then so much of it. Nothing is kept but an unfinished header.
  */
 export class AttachedStream {

@@ -12,7 +12,7 @@ const MAKING_MS = 5000;
 
 /**
  * Two named pipes in a folder of their own, which a container on this machine gets to see as `/bridge`: the way from
- * host to guest without the engine between them, three times as fast. What crosses is the same.
+ * host to guest without the daemon between them, three times as fast. What crosses is the same.
  */
 export class BridgePipes {
   readonly folder: string;

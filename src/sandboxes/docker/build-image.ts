@@ -14,7 +14,7 @@ import { hostLabels } from "./leftovers.ts";
 
 export interface BuildOptions {
   readonly image: string;
-  /** Network of the build itself, which installs Debian packages: the engine's default, or `host` where it has none. */
+  /** Network of the build itself, which installs Debian packages: the daemon's default, or `host` where it has none. */
   readonly network?: string;
   /** Image of Debian that it is built upon: `debian:bookworm-slim` by default, or one by its digest. */
   readonly base?: string;
@@ -37,7 +37,7 @@ const DOWNLOAD_MS = 600_000;
 /** Largest download: node's is 50 MB. */
 const DOWNLOAD_BYTES = 256 * 1024 * 1024;
 
-/** Node's names for the processors that images are built for, by the engines' names. */
+/** Node's names for the processors that images are built for, by the daemons' names. */
 const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x64", aarch64: "arm64", arm64: "arm64" };
 
 /** Longest version that is read out of an image, in bytes. */
@@ -182,7 +182,7 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
     if (!download)
       throw new PortcullisError(
         "sandbox_unavailable",
-        `There is no ${name} for the processor ${processor} of this Docker engine: use one on x64 or arm64.`,
+        `There is no ${name} for the processor ${processor} of this Docker daemon: use one on x64 or arm64.`,
       );
     writeFileSync(join(folder, name), await fetchOnce(download, onProgress));
     if (name === "node.tgz") node = /-(\d+\.\d+\.\d+)\.tgz$/.exec(download.url)?.[1] ?? "";

@@ -3,7 +3,7 @@ import type { SandboxLimits } from "../sandbox.ts";
 
 const MIB = 1024 * 1024;
 
-/** What a container may take, in the words of whoever runs it. */
+/** What a container may take, in the daemon's terms. */
 export interface ContainerLimits {
   /** Of a program: what its guest is told, where its language has a heap limit of its own. */
   readonly heapBytes: number;

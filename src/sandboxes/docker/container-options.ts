@@ -25,7 +25,7 @@ export interface ContainerMounts {
   readonly egress?: string | undefined;
 }
 
-/** The user that programs are, in the image and outside of it: nobody anywhere else. */
+/** User id of programs, in the image and on the host. No other process has it. */
 const USER = 65532;
 
 /** Where a container finds the pipes to its host, if it has any. */
@@ -43,8 +43,8 @@ const END_ALL = "kill -s KILL -- -1";
  * whatever is printed by chance cannot mix with it: standard output goes where standard error goes, to the operator.
  *
  * The container's standard input ends with its host. A process of its own waits for that, for a busy guest does not:
- * beside the pipes it reads what is empty, without them it hands on what it reads. It is nobody's child but the first
- * process's, so that no program waits for it. A program may end it, and then runs on after its host's end.
+ * with pipes it reads an empty stream, without them it forwards what it reads. It is a child of the container's first
+ * process, so that no program waits for it. A program may end it, and then runs on after its host's end.
  */
 const BRIDGED = `if [ -w ${BRIDGE}/out ]
 then
@@ -59,7 +59,7 @@ exec /bin/bash -c 'exec 4>&1 5<&0
   exec 5<&- </dev/null 1>&2
   exec "$@"' guest "$@"`;
 
-/** In gVisor, which has no pipes, nobody waits: each process there takes threads outside, where they are counted and few. */
+/** In gVisor, which has no pipes, no process waits: each process there takes threads outside, where they are counted and few. */
 const BRIDGED_IN_GVISOR = `exec 3<&0 4>&1; exec "$@" </dev/null 1>&2`;
 
 /**
@@ -112,7 +112,7 @@ const EGRESS_ENVIRONMENT = {
   NODE_USE_ENV_PROXY: "1",
 };
 
-/** What of the machine a program would see through the kernel's files: the engine's own list, and more of the same. */
+/** What of the machine a program would see through the kernel's files: the daemon's own list, and more of the same. */
 const MASKED_PATHS = [
   ..."acpi asound bus cmdline config.gz consoles cpuinfo diskstats fs interrupts iomem ioports irq kallsyms kcore".split(
     " ",
@@ -198,7 +198,7 @@ function hostConfig(
       { Name: "nofile", Soft: limits.openFiles, Hard: limits.openFiles },
       { Name: "core", Soft: 0, Hard: 0 },
     ],
-    // With the engine's usual log, a program that prints fills the host's disk.
+    // With the daemon's usual log, a program that prints fills the host's disk.
     LogConfig: { Type: "none", Config: {} },
     Init: true,
     RestartPolicy: { Name: "no" },

@@ -24,7 +24,7 @@ export class ContainerPool {
   readonly #starting = new Set<Promise<ContainerGuest>>();
   #startingAhead = 0;
   readonly #waiting: (() => void)[] = [];
-  /** Containers that an engine was asked to remove, and has not. */
+  /** Containers that a daemon was asked to remove, and has not. */
   readonly #left = new Set<string>();
   #closed = false;
 
@@ -81,8 +81,8 @@ export class ContainerPool {
     try {
       return await Promise.race([starting, given]);
     } catch (error) {
-      // Where nobody waits for it any more, it is ended as soon as it stands.
-      void starting.then((guest) => guest.kill("nobody waits for it any more")).catch(() => {});
+      // Its caller has gone, so it is ended as soon as it stands.
+      void starting.then((guest) => guest.kill("its caller has gone")).catch(() => {});
       throw error;
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -132,7 +132,7 @@ export class ContainerPool {
     if (this.#closed) guest.kill("the sandbox was closed");
   }
 
-  /** Tries again, now that the engine seems to be well. */
+  /** Tries again, now that the daemon seems to be well. */
   async #removeLeft(): Promise<void> {
     const ids = [...this.#left];
     this.#left.clear();

@@ -2,7 +2,7 @@ import { hostname, release } from "node:os";
 import type Docker from "dockerode";
 import { PortcullisError } from "../../errors.ts";
 
-/** How long an engine may take for an answer that needs no work to speak of, in milliseconds. */
+/** How long a daemon may take for an answer that needs no work to speak of, in milliseconds. */
 const CALL_MS = 10_000;
 
 /** A request as the client's own transport takes it. */
@@ -16,8 +16,8 @@ export interface DialRequest {
   readonly isStream?: boolean;
 }
 
-/** What an engine says of itself, as far as it matters here; empty where it does not say. */
-export interface EngineInfo {
+/** What a daemon says of itself, as far as it matters here; empty where it does not say. */
+export interface DaemonInfo {
   readonly Name: string;
   readonly KernelVersion: string;
   readonly Architecture: string;
@@ -28,10 +28,10 @@ export interface EngineInfo {
 
 const NOTHING_SAID = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
 
-/** An engine that has not answered in time. */
+/** A daemon that has not answered in time. */
 export class DaemonSilence extends Error {}
 
-/** The Docker engine that `DOCKER_HOST` names, this machine's by default. No call waits for it for longer than its deadline. */
+/** The Docker daemon that `DOCKER_HOST` names, this machine's by default. No call waits for it for longer than its deadline. */
 export class Daemon {
   readonly address = namedAddress() ?? "unix:///var/run/docker.sock";
   readonly #callMs: number;
@@ -42,7 +42,7 @@ export class Daemon {
     this.#callMs = callMs;
   }
 
-  /** Asks for something, and cuts the connection where no answer comes in time. Rejects with what the engine said, or a `DaemonSilence`. */
+  /** Asks for something, and cuts the connection where no answer comes in time. Rejects with what the daemon said, or a `DaemonSilence`. */
   async ask<Answer>(
     question: (docker: Docker, signal: AbortSignal) => Promise<Answer>,
     withinMs = this.#callMs,
@@ -65,7 +65,7 @@ export class Daemon {
     }
   }
 
-  /** Asks in the engine's own words, for what the client does not offer, or not so that it can be cut. */
+  /** Asks in the daemon's own words, for what the client does not offer, or not so that it can be cut. */
   dial(request: DialRequest): Promise<unknown> {
     return this.ask(
       (docker, abortSignal) =>
@@ -78,7 +78,7 @@ export class Daemon {
     );
   }
 
-  async info(): Promise<EngineInfo> {
+  async info(): Promise<DaemonInfo> {
     const said = await this.dial({
       path: "/info",
       method: "GET",
@@ -92,16 +92,16 @@ export class Daemon {
     return { ...NOTHING_SAID, ...Object.fromEntries(texts), Runtimes: isObject(said.Runtimes) ? said.Runtimes : {} };
   }
 
-  /** The sentence for an answer that no engine gives: something else listens at its address. */
+  /** The sentence for an answer that no daemon gives: something else listens at its address. */
   strange(asked: string): PortcullisError {
     return new PortcullisError(
       "sandbox_unavailable",
-      `What answers at ${this.address} is no Docker engine, by what it says when asked ${asked}: set DOCKER_HOST to one.`,
+      `What answers at ${this.address} is no Docker daemon, by what it says when asked ${asked}: set DOCKER_HOST to one.`,
     );
   }
 
   /**
-   * Whether containers can be given a folder of this machine: the engine is reached by a socket here, and has this
+   * Whether containers can be given a folder of this machine: the daemon is reached by a socket here, and has this
    * machine's kernel and name, which one in a virtual machine has not.
    */
   sharesMachine(): Promise<boolean> {
@@ -120,7 +120,7 @@ export class Daemon {
     return info.Name === hostname() && info.KernelVersion === release();
   }
 
-  /** The sentence for whoever wanted a container and cannot have one. */
+  /** Why there can be no container, and what to do about it. */
   unavailable(cause: unknown): PortcullisError {
     if (PortcullisError.is(cause)) return cause;
     return new PortcullisError("sandbox_unavailable", this.#sentence(cause), { cause });
@@ -146,26 +146,26 @@ export class Daemon {
     if (code !== undefined && typeof path === "string")
       return `A container cannot be started, because of a file on this machine: ${said}. See to it that this user may use it.`;
     if (code === "EACCES" || code === "EPERM")
-      return `This user may not use the Docker engine at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
-    if (code !== undefined && NOBODY_THERE.has(code))
-      return `No Docker engine answers at ${this.address}: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.`;
+      return `This user may not use the Docker daemon at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
+    if (code !== undefined && NOT_LISTENING.has(code))
+      return `No Docker daemon answers at ${this.address}: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.`;
     if (code?.startsWith("HPE_") || (statusCode !== undefined && !isRefusal(json)))
-      return `What answers at ${this.address} does not answer as a Docker engine does: set DOCKER_HOST to one${said === "" ? "" : ` (${said})`}.`;
+      return `What answers at ${this.address} does not answer as a Docker daemon does: set DOCKER_HOST to one${said === "" ? "" : ` (${said})`}.`;
     if (cause instanceof DaemonSilence)
-      return `The Docker engine at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
+      return `The Docker daemon at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
     if (/no space left|disk quota/i.test(message))
-      return `The disk of the Docker engine at ${this.address} is full: docker system prune (${said}).`;
+      return `The disk of the Docker daemon at ${this.address} is full: docker system prune (${said}).`;
     if (UNKNOWN_RUNTIME.test(message.slice(0, MESSAGE_LENGTH)))
-      return `The Docker engine at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
-    return `The Docker engine at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
+      return `The Docker daemon at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
+    return `The Docker daemon at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
   }
 }
 
-/** What is read of what an engine says, in characters. */
+/** What is read of what a daemon says, in characters. */
 const MESSAGE_LENGTH = 1000;
 const UNKNOWN_RUNTIME = /unknown.*runtime|runtime.*not found/i;
 
-const NOBODY_THERE = new Set([
+const NOT_LISTENING = new Set([
   "ENOENT",
   "ECONNREFUSED",
   "ECONNRESET",
@@ -175,7 +175,7 @@ const NOBODY_THERE = new Set([
   "EPIPE",
 ]);
 
-/** What the engine said, in one line, without the client's words round it. */
+/** What the daemon said, in one line, without the client's words round it. */
 function saidBy(message: string): string {
   return message
     .slice(0, MESSAGE_LENGTH)
@@ -190,12 +190,12 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
 }
 
-/** Whether an engine says no like this. */
+/** Whether a daemon says no like this. */
 export function isRefusal(json: unknown): boolean {
   return isObject(json) && typeof json.message === "string";
 }
 
-/** What `DOCKER_HOST` names. An empty one names nothing, for the engine's own clients too. */
+/** What `DOCKER_HOST` names. An empty one names nothing, for the daemon's own clients too. */
 function namedAddress(): string | undefined {
   const { DOCKER_HOST: named } = process.env;
   return named === "" ? undefined : named;
@@ -206,7 +206,7 @@ async function loadClient(): Promise<Docker> {
   try {
     const docker = new Client();
     const { host, socketPath } = docker.modem as { readonly host?: string; readonly socketPath?: unknown };
-    // With neither it would ask whoever serves the web on this machine.
+    // With neither, the request would go to port 80 of this machine.
     if (!host && socketPath === undefined) throw new Error("it names no host");
     return docker;
   } catch (cause) {
@@ -232,5 +232,5 @@ function clientSentence(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code !== undefined && code !== "ERR_INVALID_URL")
     return `The certificates in DOCKER_CERT_PATH, ${process.env.DOCKER_CERT_PATH}, cannot be read: ${message}.`;
-  return `DOCKER_HOST is ${JSON.stringify(namedAddress())}, and no address of a Docker engine: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`;
+  return `DOCKER_HOST is ${JSON.stringify(namedAddress())}, and no address of a Docker daemon: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`;
 }

@@ -14,14 +14,14 @@ import type { PoolCounts, PoolOptions } from "./pool-options.ts";
 export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<ContainerAllowance> {
   /** Image that `portcullis image build` has built. */
   readonly image?: string;
-  /** Who runs the containers: `runc`, or gVisor's `runsc` where the engine has it. */
+  /** Who runs the containers: `runc`, or gVisor's `runsc` where the daemon has it. */
   readonly runtime?: "runc" | "runsc";
   /**
-   * Which hosts programs may reach: `none`, or a list. It takes an engine on this machine, and `runc`. A program that
+   * Which hosts programs may reach: `none`, or a list. It takes a daemon on this machine, and `runc`. A program that
    * has used it cannot be replayed.
    */
   readonly egress?: "none" | EgressOptions;
-  /** How long the engine may take for one answer, in milliseconds. */
+  /** How long the daemon may take for one answer, in milliseconds. */
   readonly callMs?: number;
   /** Stands in for the guest's command, so that a test can run anything in a container. */
   readonly command?: readonly string[];
@@ -67,14 +67,14 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
     return { image, runtime, labels, language, limits: mapped, command, egress: usedEgress };
   }
 
-  /** Once: whether there is an engine, the right image, and a way out if one is wanted. What earlier hosts have left is removed. */
+  /** Once: whether there is a daemon, the right image, and a way out if one is wanted. What earlier hosts have left is removed. */
   function check(): Promise<void> {
     checked ??= (async () => {
       await checkImage(daemon, image);
       if (egress && !(await daemon.sharesMachine()))
         throw new PortcullisError(
           "sandbox_unavailable",
-          `The Docker engine at ${daemon.address} is not on this machine, and egress takes a socket of this machine: use an engine here, or egress "none".`,
+          `The Docker daemon at ${daemon.address} is not on this machine, and egress takes a socket of this machine: use a daemon here, or egress "none".`,
         );
       await removeLeftovers(daemon);
     })().catch((error: unknown) => {

@@ -62,7 +62,7 @@ export function guestFiles(): readonly string[] {
 /** Rejects with a `PortcullisError` whose sentence says what is wrong with the image, and the command that mends it. */
 export async function checkImage(daemon: Daemon, image: string): Promise<void> {
   const labels = await labelsOf(daemon, image);
-  if (labels === undefined) throw stale(`There is no image ${image} on the Docker engine at ${daemon.address}`);
+  if (labels === undefined) throw stale(`There is no image ${image} on the Docker daemon at ${daemon.address}`);
   const spoken = labels[PROTOCOL];
   if (spoken !== String(PROTOCOL_VERSION))
     throw stale(

@@ -3,7 +3,7 @@ import { type Daemon, isObject } from "./daemon.ts";
 /** What an idle guest takes of its container's memory; node's and python's are about the same. */
 const IDLE_BYTES = 12 * 1024 * 1024;
 
-/** Memory that a container takes now beyond an idle guest's, in bytes; 0 where the engine does not say. */
+/** Memory that a container takes now beyond an idle guest's, in bytes; 0 where the daemon does not say. */
 export async function readMemory(daemon: Daemon, id: string): Promise<number> {
   const said = await daemon.dial({
     path: `/containers/${id}/stats?`,

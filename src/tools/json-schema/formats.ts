@@ -18,7 +18,7 @@ const TOP_LABEL = /^[a-z\u{a1}-\u{ffff}]{2,}$/iu;
 const ADDRESS =
   /^(?!10(?:\.\d{1,3}){3})(?!127(?:\.\d{1,3}){3})(?!169\.254(?:\.\d{1,3}){2})(?!192\.168(?:\.\d{1,3}){2})(?!172\.(?:1[6-9]|2\d|3[0-1])(?:\.\d{1,3}){2})(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:1?\d{1,2}|2[0-4]\d|25[0-5])){2}(?:\.(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-4]))$/;
 
-/** `http`, `https` or `ftp`, perhaps somebody's name and an @, a public host, perhaps a port and a path. */
+/** `http`, `https` or `ftp`, perhaps a user and an @, a public host, perhaps a port and a path. */
 function isUrl(text: string): boolean {
   const scheme = /^(?:https?|ftp):\/\//i.exec(text)?.[0];
   if (scheme === undefined || /\s/.test(text)) return false;

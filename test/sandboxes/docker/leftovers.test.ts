@@ -106,7 +106,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
       type: "crashed",
       code: "engine_died",
       detail: expect.stringMatching(
-        /^No Docker engine answers at unix:\S+: start it \(sudo systemctl start docker\), or set DOCKER_HOST to one that runs\.$/,
+        /^No Docker daemon answers at unix:\S+: start it \(sudo systemctl start docker\), or set DOCKER_HOST to one that runs\.$/,
       ) as string,
     });
     expect(calls).toMatchObject([{ tool: "stop" }]);

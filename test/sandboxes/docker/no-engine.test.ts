@@ -37,13 +37,13 @@ async function told(options: DockerSandboxOptions = {}): Promise<string> {
 test("no engine", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere/docker.sock");
   expect(await told()).toBe(
-    "No Docker engine answers at unix:///nowhere/docker.sock: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.",
+    "No Docker daemon answers at unix:///nowhere/docker.sock: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.",
   );
 });
 
 test("no engine at a port", async () => {
   vi.stubEnv("DOCKER_HOST", "tcp://127.0.0.1:1");
-  expect(await told()).toContain("No Docker engine answers at tcp://127.0.0.1:1: ");
+  expect(await told()).toContain("No Docker daemon answers at tcp://127.0.0.1:1: ");
 });
 
 test.each(["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock"])(
@@ -51,7 +51,7 @@ test.each(["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock
   async (address) => {
     vi.stubEnv("DOCKER_HOST", address);
     expect(await told()).toBe(
-      `DOCKER_HOST is ${JSON.stringify(address)}, and no address of a Docker engine: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`,
+      `DOCKER_HOST is ${JSON.stringify(address)}, and no address of a Docker daemon: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`,
     );
   },
 );
@@ -76,7 +76,7 @@ test.each([
   await fakeEngine({ ...FITTING, [request]: { status: 200, body } });
   expect(await told()).toMatch(
     new RegExp(
-      `^What answers at unix:\\S+ is no Docker engine, by what it says when asked ${asked}: set DOCKER_HOST to one\\.$`,
+      `^What answers at unix:\\S+ is no Docker daemon, by what it says when asked ${asked}: set DOCKER_HOST to one\\.$`,
     ),
   );
 });
@@ -91,7 +91,7 @@ test.each([null, [null, 1, {}, { Id: "a", Labels: null }, { Labels: { "portculli
     expect(await told()).toBe("The image portcullis-sandbox is none of portcullis: portcullis image build");
     const removed = removeLeftovers(new Daemon(300));
     if (containers) expect(await removed).toBe(0);
-    else await expect(removed).rejects.toThrow("is no Docker engine, by what it says when asked for its containers");
+    else await expect(removed).rejects.toThrow("is no Docker daemon, by what it says when asked for its containers");
   },
 );
 
@@ -110,7 +110,7 @@ test.each([
   const sentence = await told().finally(() => server.close());
   expect(sentence).toMatch(
     new RegExp(
-      `^What answers at ${address} does not answer as a Docker engine does: set DOCKER_HOST to one( \\(.+\\))?\\.$`,
+      `^What answers at ${address} does not answer as a Docker daemon does: set DOCKER_HOST to one( \\(.+\\))?\\.$`,
     ),
   );
   expect(sentence).toContain(said);
@@ -119,7 +119,7 @@ test.each([
 
 test.each([{}, "engine", { Name: 1 }])("an engine that says of itself no more than %j", async (body) => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body } });
-  await expect(new Daemon().info()).rejects.toThrow(" is no Docker engine, by what it says when asked what it is: ");
+  await expect(new Daemon().info()).rejects.toThrow(" is no Docker daemon, by what it says when asked what it is: ");
 });
 
 test("what an engine does not say of itself is empty", async () => {
@@ -148,14 +148,14 @@ test("an engine that this user may not use", () => {
   vi.stubEnv("DOCKER_HOST", "unix:///var/run/docker.sock");
   const refused = Object.assign(new Error("connect EACCES /var/run/docker.sock"), { code: "EACCES" });
   expect(new Daemon().unavailable(refused).message).toBe(
-    'This user may not use the Docker engine at unix:///var/run/docker.sock: sudo usermod -aG docker "$USER", then log in again.',
+    'This user may not use the Docker daemon at unix:///var/run/docker.sock: sudo usermod -aG docker "$USER", then log in again.',
   );
 });
 
 test("an engine that never answers", async () => {
   await fakeEngine({});
   expect(await told()).toMatch(
-    /^The Docker engine at unix:\/\/\S+ hangs, it has not answered within 300 ms: restart it \(sudo systemctl restart docker\)\.$/,
+    /^The Docker daemon at unix:\/\/\S+ hangs, it has not answered within 300 ms: restart it \(sudo systemctl restart docker\)\.$/,
   );
 });
 
@@ -164,7 +164,7 @@ test("no image", async () => {
     "GET /images/portcullis-sandbox/json": { status: 404, body: { message: "No such image: portcullis-sandbox" } },
   });
   expect(await told()).toMatch(
-    /^There is no image portcullis-sandbox on the Docker engine at unix:\S+: portcullis image build$/,
+    /^There is no image portcullis-sandbox on the Docker daemon at unix:\S+: portcullis image build$/,
   );
 });
 
@@ -186,7 +186,7 @@ test.each([
 test.each([
   [
     "mkdir /var/lib/docker/overlay2/1: no space left on device",
-    /^The disk of the Docker engine at unix:\S+ is full: docker system prune \(mkdir .*\)\.$/,
+    /^The disk of the Docker daemon at unix:\S+ is full: docker system prune \(mkdir .*\)\.$/,
   ],
   [
     "Unknown runtime specified runsc",
@@ -194,7 +194,7 @@ test.each([
   ],
   [
     "it is broken\nin two lines.",
-    /^The Docker engine at \S+ cannot run a container, it answers 500: it is broken in two lines\.$/,
+    /^The Docker daemon at \S+ cannot run a container, it answers 500: it is broken in two lines\.$/,
   ],
 ])("an engine that says: %s", async (message, sentence) => {
   await fakeEngine({ ...FITTING, "POST /containers/create": { status: 500, body: { message } } });
@@ -226,7 +226,7 @@ test("an engine on this machine that does not see its temporary folder is asked 
 test("a way out of containers that are on another machine", async () => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: "elsewhere", KernelVersion: release() } } });
   expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
-    /^The Docker engine at unix:\S+ is not on this machine, and egress takes a socket of this machine: use an engine here, or egress "none"\.$/,
+    /^The Docker daemon at unix:\S+ is not on this machine, and egress takes a socket of this machine: use a daemon here, or egress "none"\.$/,
   );
 });
 

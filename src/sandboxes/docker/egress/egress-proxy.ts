@@ -17,8 +17,8 @@ const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 const BACKLOG = 64;
 
 /**
- * The way out of one container: a proxy for HTTP on a socket in a folder of its own. Whoever is on the other side of
- * that socket is taken for an attacker. One connection is one request or one tunnel, to one host of the list.
+ * The way out of one container: a proxy for HTTP on a socket in a folder of its own. Its clients are
+ * taken for attackers. One connection is one request or one tunnel, to one host of the list.
  */
 export class EgressProxy {
   readonly #plan: EgressPlan;
@@ -51,7 +51,7 @@ export class EgressProxy {
     this.#server.on("clientError", (error, client) => this.#malformed(error, client as Socket));
   }
 
-  /** Listens at `path`, for whoever may come into its folder. */
+  /** Listens at `path`. Every process that can enter its folder may connect. */
   static async open(plan: EgressPlan, path: string, tell: (connection: Connection) => void): Promise<EgressProxy> {
     const proxy = new EgressProxy(plan, tell);
     await new Promise<void>((resolve, reject) => {
@@ -102,7 +102,7 @@ export class EgressProxy {
     this.#tell({ host: "", port: 0, address: "", bytesUp: 0, bytesDown: 0, ms: 0, outcome: "refused", detail });
   }
 
-  /** After so many nobody is let in, so that they take neither the host's time nor its journal's room. */
+  /** After so many connections the proxy closes, so that further ones take neither the host's time nor its journal's room. */
   #countAccepted(): void {
     this.#accepted += 1;
     if (this.#accepted >= this.#plan.limits.connections) this.#server.close();

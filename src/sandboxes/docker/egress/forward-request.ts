@@ -41,7 +41,7 @@ export async function forwardRequest(forwarding: Forwarding): Promise<void> {
   const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once("response", resolve);
   outgoing.on("error", reject);
-  // Somebody who answers that he speaks another protocol now is left without an error.
+  // An upstream that switches protocols is left without an error.
   outgoing.once("close", () => reject(new Error("it broke off")));
   if (framing.length > 0) connection.pass(request, outgoing);
   else {

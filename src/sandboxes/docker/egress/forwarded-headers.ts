@@ -13,7 +13,7 @@ export function forwardedHeaders(rawHeaders: readonly string[], besides: readonl
   const named = pairs
     .filter(([lower]) => lower === "connection")
     .flatMap(([, , value]) => value.split(",").map((word) => word.trim().toLowerCase()))
-    // Whoever names these there would have a body without an end.
+    // A client that named these there would leave a body without an end.
     .filter((word) => word !== "content-length" && word !== "host");
   const dropped = new Set([...OF_ONE_CONNECTION, ...named, ...besides]);
   return pairs.flatMap(([lower, name, value]) => (dropped.has(lower) ? [] : [name, value]));

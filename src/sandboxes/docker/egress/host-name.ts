@@ -6,7 +6,7 @@ const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;
 
 /**
  * A host name in the one form in which names are compared: ASCII, lower case, no dot at its end. Undefined for anything
- * else. Nothing is decoded, cut or mended, so that whoever reads the name after this cannot read another one.
+ * else. Nothing is decoded, cut or mended, so that no later reader can take the name for another one.
  */
 export function canonicalHostName(text: string): string | undefined {
   const name = text.toLowerCase();

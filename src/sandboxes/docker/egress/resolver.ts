@@ -5,8 +5,8 @@ import type { EgressPlan } from "./egress-plan.ts";
 const TRIED = 4;
 
 /**
- * Finds the addresses of hosts: each host's once in a container's life, so that a name that changes what it stands for
- * is of no use to anybody, and one at a time, because the machine's own resolver keeps a thread busy.
+ * Finds the addresses of hosts: each host's once in a container's life, so that a name that changes its
+ * addresses is of no use, and one at a time, because the machine's own resolver keeps a thread busy.
  */
 export class Resolver {
   readonly #plan: Pick<EgressPlan, "lookup" | "mayReach">;
