@@ -65,6 +65,19 @@ const tools = [
   }),
   defineTool({
     ...programmatic,
+    name: "look",
+    description: "Looks a while later how much is held",
+    input: z.object({}),
+    handler: async () => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 500);
+      });
+      most = Math.max(most, heldNow() - before);
+      return null;
+    },
+  }),
+  defineTool({
+    ...programmatic,
     name: "text",
     description: "Returns a long text",
     input: z.object({ wide: z.boolean() }),
