@@ -70,10 +70,22 @@ const tools = [
     input: z.object({}),
     handler: async () => {
       await new Promise((resolve) => {
-        setTimeout(resolve, 500);
+        setTimeout(resolve, 1500);
       });
       most = Math.max(most, heldNow() - before);
       return null;
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "large",
+    description: "Returns a very long text, a moment later",
+    input: z.object({}),
+    handler: async () => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 50);
+      });
+      return "x".repeat(20_000_000);
     },
   }),
   defineTool({
