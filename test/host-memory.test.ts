@@ -34,6 +34,11 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     const texts = [];
     for (let n = 0; n < 100; n += 1) texts.push(await tools.text({ wide: true }).catch(() => ""));
     return texts.length;`,
+  "results of 20 MB that arrive while the program computes": `
+    const open = [tools.large({}), tools.large({}), tools.look({})];
+    await tools.tick({});
+    for (let n = 0; n < 3e9; n += 1);
+    return (await Promise.all(open)).length;`,
   "results of 1 MB, all at once": `
     const all = await Promise.allSettled(Array.from({ length: 100 }, () => tools.text({ wide: true })));
     return all.length;`,

@@ -148,8 +148,8 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/gate/gate.ts", "p-queue", false)).toBe(true);
   expect(has("src/output/report.ts", "src/programs/execute.ts", true)).toBe(true);
   expect(has("src/index.ts", "src/errors.ts", false)).toBe(true);
-  expect(has("src/programs/prepare/parse-program.ts", "amaro", true)).toBe(true);
-  expect(has("src/programs/prepare/parse-program.ts", "amaro", false)).toBe(true);
+  expect(has("src/programs/prepare/type-stripper.ts", "src/programs/prepare/strip-types.js", false)).toBe(true);
+  expect(has("src/programs/prepare/strip-types.js", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory.ts", "bridge/guest/guest.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "isolated-vm", false)).toBe(true);

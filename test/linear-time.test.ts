@@ -101,16 +101,6 @@ const CASES: Readonly<Record<string, Case>> = {
   "triple quotes of Python": text((n) => `${'\\"""'.repeat(n)}\\`, preparePython),
   "apostrophes of Python": text((n) => `${"\\'".repeat(n)}\\`, preparePython),
   "comments of Python": text((n) => "#".repeat(n) + "\n#".repeat(n), preparePython),
-  "types that are guessed": {
-    size: 40,
-    make: (n) => `let x: number;${"<T>(".repeat(n)}1${")".repeat(n)}`,
-    run: parseProgram,
-  },
-  "conditions that are guessed": {
-    size: 40,
-    make: (n) => `let x: number;${"a?(b):c=>{return ".repeat(n)}1${"}".repeat(n)}`,
-    run: parseProgram,
-  },
   "comparisons that may be types": text(
     (n) => "a<b,".repeat(n),
     (source) => parseProgram(source),

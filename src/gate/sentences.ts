@@ -69,13 +69,28 @@ export function budgetSpent(tool: string, { limit, allowed, seen }: Overdraft) {
 }
 
 export function inputInvalid(tool: Tool, reason: string) {
-  const type = typeText(jsonSchemaOf(tool.name, "input", tool.input), { descriptionLength: 0, depth: 3 });
-  const expected = type.length > 400 ? "" : ` It takes ${type}.`;
+  const type = shortTypeOf(tool);
+  const expected = type === "" ? "" : ` It takes ${type}.`;
   return answer(
     "input_invalid",
     tool.name,
     `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}.${expected}`,
   );
+}
+
+/** Longest type of an input that is told, in characters. */
+const TYPE_LENGTH = 400;
+/** Made once: a schema may have thousands of fields, and a program may make thousands of calls that do not fit it. */
+const shortTypes = new WeakMap<Tool, string>();
+
+/** The type of a tool's input, or nothing where it is long. */
+function shortTypeOf(tool: Tool): string {
+  const known = shortTypes.get(tool);
+  if (known !== undefined) return known;
+  const type = typeText(jsonSchemaOf(tool.name, "input", tool.input), { descriptionLength: 0, depth: 3 });
+  const short = type.length > TYPE_LENGTH ? "" : type;
+  shortTypes.set(tool, short);
+  return short;
 }
 
 export function approvalDenied(tool: string) {

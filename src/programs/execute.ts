@@ -70,9 +70,11 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
   const { sandbox, gate, journal, onEvent } = context;
   const { source, language, limits, tenant, signal } = request;
 
-  const prepared = prepare(source, language);
-  if (!prepared.ok)
-    return { execution, ending: { type: "failed", fault: prepared.fault }, calls: [], resultBytes: 0, ...NOT_DRIVEN };
+  const prepared = await prepare(source, language, { tenant, signal });
+  if (!prepared.ok) {
+    const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault: prepared.fault };
+    return { execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
+  }
   const { program, map } = prepared;
 
   const startedAt = Date.now();

@@ -55,7 +55,13 @@ export function isLarge(value: unknown): boolean {
 
 /** While a large value waits for its turn, it is held for about as much as its text will be. */
 async function longText(value: unknown, allowedBytes: number, share: Share): Promise<ResultText> {
-  const least = await share.lane.work(weighInParts(value, allowedBytes, 0));
+  let least: number;
+  try {
+    least = await share.lane.work(weighInParts(value, allowedBytes, 0));
+  } catch (cause) {
+    // A field may be a function that throws, or that gives something else each time.
+    return { type: "not_json", cause };
+  }
   if (least > allowedBytes) return { type: "too_large", bytes: least };
   const held = typeof value === "string" ? memoryOf(value) : least;
   const overdraft = share.hold(held);

@@ -9,6 +9,33 @@ import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { memoryHeld } from "../hostile-support/watch.ts";
 import { heldSchema, holdCalls, idle, makeTool, openSession } from "./open-session.ts";
 
+test("what a tool takes is read off its schema once, however many calls do not fit it", async () => {
+  const schema = z.strictObject({ a: z.number() });
+  const standard = schema["~standard"];
+  let read = 0;
+  const input = {
+    "~standard": {
+      ...standard,
+      jsonSchema: {
+        ...standard.jsonSchema,
+        input: (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
+          read += 1;
+          return standard.jsonSchema.input(options);
+        },
+      },
+    },
+  };
+  const { call } = openSession({ tools: [makeTool({ input })] });
+  const before = read;
+  const answers = await Promise.all(Array.from({ length: 50 }, () => call({ b: 1 })));
+  for (const answer of answers)
+    expect(answer).toMatchObject({
+      code: "input_invalid",
+      message: expect.stringContaining("{ a: number }") as string,
+    });
+  expect(read - before).toBe(1);
+});
+
 // ---- its turn --------------------------------------------------------------------------------------------------
 
 test("of one execution's calls as many run at once as may, and each that ends lets one more in", async () => {

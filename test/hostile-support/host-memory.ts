@@ -65,6 +65,31 @@ const tools = [
   }),
   defineTool({
     ...programmatic,
+    name: "look",
+    description: "Looks a while later how much is held",
+    input: z.object({}),
+    handler: async () => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1500);
+      });
+      most = Math.max(most, heldNow() - before);
+      return null;
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "large",
+    description: "Returns a very long text, a moment later",
+    input: z.object({}),
+    handler: async () => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 50);
+      });
+      return "x".repeat(20_000_000);
+    },
+  }),
+  defineTool({
+    ...programmatic,
     name: "text",
     description: "Returns a long text",
     input: z.object({ wide: z.boolean() }),

@@ -216,6 +216,13 @@ test("a large result that holds itself or fails on its way is not JSON, and the 
   });
   expect(await resultText(explosive, Number.MAX_SAFE_INTEGER)).toEqual({ type: "not_json", cause });
   expect(await resultText(["x".repeat(100_000), 1n], Number.MAX_SAFE_INTEGER)).toMatchObject({ type: "not_json" });
+  const lazy = {
+    text: "x".repeat(100_000),
+    get field() {
+      throw cause;
+    },
+  };
+  expect(await resultText(lazy, Number.MAX_SAFE_INTEGER)).toEqual({ type: "not_json", cause });
   const shared = ["x".repeat(70_000)];
   expect(await resultText([shared, shared], Number.MAX_SAFE_INTEGER)).toMatchObject({ type: "text" });
 });

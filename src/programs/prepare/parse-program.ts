@@ -1,5 +1,3 @@
-import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import {
   type BinaryExpression,
   type FunctionDeclaration,
@@ -9,10 +7,10 @@ import {
   type Statement,
   tokenizer,
 } from "acorn";
-import { countGuesses } from "./count-guesses.ts";
 import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
 import type { Fault } from "../outcome.ts";
 import type { Position } from "../source-map.ts";
+import { type Reader, type StripError, stripTypes } from "./type-stripper.ts";
 
 export interface ReadProgram {
   /** The program as JavaScript, as it was or with its types replaced by spaces, as a function's text. */
@@ -26,11 +24,8 @@ export interface UnreadProgram {
   readonly position: Position | undefined;
 }
 
-/** Brackets within brackets that a program may have. Parsers recurse, and the stripper's memory is never mended after it has run out of stack. */
+/** Brackets within brackets that a program may have. Parsers recurse. */
 const DEPTH = 200;
-
-/** Guesses within each other double the time that the stripper takes: with so many it is some 50 ms. */
-const MOST_GUESSES = 12;
 
 const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
 
@@ -38,12 +33,15 @@ const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImp
 const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 
 /** Reads a program as JavaScript, and where it is none, as TypeScript whose types can be erased. */
-export function parseProgram(code: string): ReadProgram | UnreadProgram {
+export async function parseProgram(
+  code: string,
+  reader: Reader = { tenant: "" },
+): Promise<ReadProgram | UnreadProgram> {
   if (isTooDeep(code))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
   const asJavaScript = tryParse(code);
   if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
-  const stripped = stripTypes(code);
+  const stripped = await withoutTypes(code, reader);
   if (typeof stripped === "string") {
     const asTypeScript = tryParse(stripped);
     return "body" in asTypeScript ? refuseModuleSyntax(asTypeScript) : asTypeScript;
@@ -138,48 +136,28 @@ function isNewTarget(node: Node): boolean {
 
 // ---- types -----------------------------------------------------------------------------------------------------
 
-type Amaro = typeof import("amaro");
-let require = createRequire(import.meta.url);
-let amaro: Amaro | undefined;
-
 /** The code with its types replaced by spaces, or why that cannot be. */
-function stripTypes(code: string): string | UnreadProgram {
-  if (countGuesses(code) > MOST_GUESSES)
-    return {
-      fault: syntaxFault(
-        "The program's types cannot be told from its code in time. Write `value as Type` instead of `<Type>value`, leave out type parameters of arrow functions, or write plain JavaScript.",
-        "typescript_unsupported",
-      ),
-      position: undefined,
-    };
-  amaro ??= require("amaro") as Amaro;
-  try {
-    return bodyOf(amaro.transformSync(asFunction(code), { mode: "strip-only" }).code);
-  } catch (error) {
-    return unstripped(code, error);
+async function withoutTypes(code: string, reader: Reader): Promise<string | UnreadProgram> {
+  const stripped = await stripTypes(asFunction(code), reader);
+  switch (stripped.type) {
+    case "code":
+      return bodyOf(stripped.code);
+    case "refused":
+      return unstripped(code, stripped.error);
+    case "given_up":
+      return {
+        fault: syntaxFault(
+          "The program's types cannot be told from its code in time. Use fewer and simpler types, or write plain JavaScript.",
+          "typescript_unsupported",
+        ),
+        position: undefined,
+      };
   }
 }
 
-/** The stripper itself broke, and its memory with it, which one of its modules holds: the next program gets a fresh one. */
-function forgetStripper(): void {
-  amaro = undefined;
-  const folder = dirname(require.resolve("amaro"));
-  for (const path of Object.keys(require.cache)) if (path.startsWith(folder)) delete require.cache[path];
-  // It remembers what it has loaded, and that is some megabytes.
-  require = createRequire(import.meta.url);
-}
-
-function unstripped(code: string, error: unknown): UnreadProgram {
-  const {
-    code: kind,
-    message,
-    startLine,
-    startColumn,
-  } = error as { code?: string; message?: string; startLine?: number; startColumn?: number };
-  if (kind !== "UnsupportedSyntax" && kind !== "InvalidSyntax") {
-    forgetStripper();
+function unstripped(code: string, { code: kind, message, startLine, startColumn }: StripError): UnreadProgram {
+  if (kind !== "UnsupportedSyntax" && kind !== "InvalidSyntax")
     return { fault: syntaxFault("The program cannot be read."), position: undefined };
-  }
   if (kind === "InvalidSyntax") return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
   const words = String(message)
     .replace(/ in (strip-only|type strip) mode/, "")

@@ -6,20 +6,25 @@ import { PROGRAM_EMPTY, refuseText, severalPrograms } from "./refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
 import { faultAt, type Position } from "../source-map.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
+import type { Reader } from "./type-stripper.ts";
 
 /**
  * Turns what a model wrote into the body of an async function: text round the code is dropped, types are
  * stripped, a bare function is called, a last expression is returned. Everything stays on its line, and the map
  * leads every position back to the source. What cannot run is told here, before anything is started.
  */
-export function prepare(source: string, language: Language = "javascript"): Prepared {
+export async function prepare(
+  source: string,
+  language: Language = "javascript",
+  reader: Reader = { tenant: "" },
+): Promise<Prepared> {
   const refused = refuseText(source);
   if (refused) return { ok: false, fault: refused };
-  return language === "python" ? preparePython(source) : prepareJavaScript(source);
+  return language === "python" ? preparePython(source) : prepareJavaScript(source, reader);
 }
 
-function prepareJavaScript(source: string): Prepared {
-  const parsed = readCode(source);
+async function prepareJavaScript(source: string, reader: Reader): Promise<Prepared> {
+  const parsed = await readCode(source, reader);
   if ("fault" in parsed) return { ok: false, fault: faultAt(source, parsed.fault, parsed.position) };
   const { program, insertions } = returnLastExpression(parsed);
   const toSource = ({ line, column }: Position): Position => {
@@ -32,17 +37,19 @@ function prepareJavaScript(source: string): Prepared {
 }
 
 /** Reads a text as a program, or where it is none, as Markdown with a program in it. */
-function readCode(source: string): ReadProgram | UnreadProgram {
-  const asItIs = beginsWithFence(source) ? undefined : parseProgram(source);
+async function readCode(source: string, reader: Reader): Promise<ReadProgram | UnreadProgram> {
+  const asItIs = beginsWithFence(source) ? undefined : await parseProgram(source, reader);
   if (asItIs && "body" in asItIs && !startsWithTemplateOfFence(asItIs)) return asItIs;
   const stripped = stripFence(source, "javascript");
   switch (stripped.type) {
     case "none":
-      return asItIs ?? parseProgram(source);
+      return asItIs ?? parseProgram(source, reader);
     case "several":
       return { fault: severalPrograms(stripped.count), position: undefined };
     case "code":
-      return stripped.code.trim() === "" ? { fault: PROGRAM_EMPTY, position: undefined } : parseProgram(stripped.code);
+      return stripped.code.trim() === ""
+        ? { fault: PROGRAM_EMPTY, position: undefined }
+        : parseProgram(stripped.code, reader);
   }
 }
 

@@ -15,7 +15,7 @@ import { AttachedStream } from "./attached-stream.ts";
 import { Container, FolderUnseen } from "./container.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-import { UnsentFrames } from "./unsent-frames.ts";
+import { UnsentFrames } from "../unsent-frames.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
 const UNREAD_LENGTH = 256 * 1024;

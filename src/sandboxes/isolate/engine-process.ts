@@ -4,11 +4,12 @@ import type { Socket } from "node:net";
 import { dirname } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
+import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
+import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 
@@ -43,6 +44,8 @@ export class EngineProcess {
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
   readonly #pipe: Duplex;
+  /** An engine reads nothing while a program computes in it. */
+  readonly #unsent: UnsentFrames;
   readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
   #frames: FrameQueue;
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -63,6 +66,7 @@ export class EngineProcess {
     });
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
     this.#pipe = this.#child.stdio[3] as Duplex;
+    this.#unsent = new UnsentFrames(this.#pipe);
     this.#frames = this.#newQueue();
     for (const stream of this.#streams) stream?.unref();
     this.#pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
@@ -128,7 +132,7 @@ export class EngineProcess {
 
   send(messages: readonly string[]): void {
     if (this.ended) return;
-    this.#pipe.write(encodeFrames(messages));
+    this.#unsent.push(messages);
     keepAwake();
   }
 
@@ -224,6 +228,7 @@ export class EngineProcess {
     this.#exited = true;
     clearTimeout(this.#deadline);
     this.#memory.close();
+    this.#unsent.clear();
     this.#processor?.close();
     this.#closePipes();
     this.#frames.end();

@@ -8,6 +8,9 @@ const DEPTH = 250;
 /** Values in a schema. Each of them may be looked at for each value that is checked. */
 const MOST_VALUES = 100_000;
 
+/** States of all patterns in a schema: of each some hundred bytes are held as long as the schema is. */
+const MOST_STATES = 100_000;
+
 /** Of the place in a message, in characters. */
 const PATH_LENGTH = 300;
 
@@ -20,11 +23,20 @@ export interface SchemaNode {
   readonly lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
   readonly one: Partial<Record<OneWord, SchemaNode>>;
   readonly maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
+  /** Of `dependentRequired`, and of `dependencies` where they are lists. */
+  dependentNames: readonly DependentNames[];
   pattern?: LinearPattern;
   /** Patterns of `patternProperties`, in their order. */
   patterns: readonly LinearPattern[];
   /** Values of `enum` that are no containers, and those that are. */
   enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
+}
+
+interface DependentNames {
+  readonly word: "dependentRequired" | "dependencies";
+  /** Where this field is, those are required. */
+  readonly key: string;
+  readonly names: readonly unknown[];
 }
 
 export interface CompiledSchema {
@@ -95,6 +107,8 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
 class Compiler {
   readonly #root: JsonSchema;
   readonly #nodes = new Map<unknown, SchemaNode>();
+  /** Of all patterns so far. */
+  #states = 0;
   readonly #unread: { readonly node: SchemaNode; readonly path: string }[] = [];
 
   constructor(root: JsonSchema) {
@@ -125,6 +139,7 @@ class Compiler {
       one: {},
       maps: {},
       patterns: [],
+      dependentNames: [],
     };
     this.#nodes.set(schema, node);
     if (typeof schema === "object") this.#unread.push({ node, path });
@@ -153,16 +168,29 @@ class Compiler {
         .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))
         .map(([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const);
     }
-    if (schema.pattern !== undefined) node.pattern = patternOf(schema.pattern, `${path}/pattern`);
+    if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
     node.patterns = (node.maps.patternProperties ?? []).map(([source]) =>
-      patternOf(source, `${path}/patternProperties/${pointerPart(source)}`),
+      this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`),
     );
     refuseNoLists(schema, path);
+    node.dependentNames = dependentNamesOf(schema);
     if (Array.isArray(schema.enum))
       node.enumeration = {
         scalars: new Set(schema.enum.filter((value) => !isContainer(value))),
         containers: schema.enum.filter(isContainer),
       };
+  }
+
+  #patternOf(source: unknown, path: string): LinearPattern {
+    if (typeof source !== "string") throw refusal(path, `is ${describe(source)}. Write a regular expression as a text`);
+    try {
+      const pattern = new LinearPattern(source, MOST_STATES - this.#states);
+      this.#states += pattern.states;
+      return pattern;
+    } catch (error) {
+      if (!(error instanceof PatternRefused)) throw error;
+      throw refusal(path, `${error.message}. Write it in another way, or check that in the tool's handler`);
+    }
   }
 
   #referenceOf(reference: unknown, path: string): SchemaNode {
@@ -183,14 +211,12 @@ function refuseNoLists(schema: JsonSchema, path: string): void {
         throw refusal(`${path}/${word}/${pointerPart(name)}`, `is ${describe(required)}. Write a list of names`);
 }
 
-function patternOf(source: unknown, path: string): LinearPattern {
-  if (typeof source !== "string") throw refusal(path, `is ${describe(source)}. Write a regular expression as a text`);
-  try {
-    return new LinearPattern(source);
-  } catch (error) {
-    if (!(error instanceof PatternRefused)) throw error;
-    throw refusal(path, `${error.message}. Write it in another way, or check that in the tool's handler`);
-  }
+function dependentNamesOf(schema: JsonSchema): DependentNames[] {
+  return (["dependentRequired", "dependencies"] as const).flatMap((word) =>
+    Object.entries((schema[word] as JsonSchema | undefined) ?? {}).flatMap(([key, names]) =>
+      Array.isArray(names) ? [{ word, key, names }] : [],
+    ),
+  );
 }
 
 /** A part that leads back to itself for the same value would be checked for ever. */

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
-import { fitsFormat } from "./formats.ts";
+import { fitsFormat, formatSteps } from "./formats.ts";
 import { Identities } from "./identities.ts";
 import { isMultipleOf } from "./multiple-of.ts";
 import { Steps, StepsSpent } from "./steps.ts";
@@ -95,7 +95,7 @@ class Evaluation {
         this.#checkArray(node, schema, value as readonly unknown[], found);
         break;
       case "number":
-        checkNumber(schema, value as number, found);
+        this.#checkNumber(schema, value as number, found);
         break;
       case "string":
         this.#checkString(node, schema, value as string, found);
@@ -112,6 +112,7 @@ class Evaluation {
     const type = typeOf(value);
     if (ref) found.take(this.#seen(this.check(ref, value)), "$ref", () => "A subschema had errors.");
     const { type: types, const: constant } = schema;
+    if (Array.isArray(types)) this.#steps.spend(types.length);
     if (types !== undefined && !(Array.isArray(types) ? types : [types]).some((one) => isOfType(one, type, value)))
       found.add(
         "type",
@@ -198,17 +199,18 @@ class Evaluation {
           "propertyNames",
           () => `Property name "${key}" does not match schema.`,
         );
-    for (const word of ["dependentRequired", "dependencies"])
-      for (const [key, dependent] of Object.entries((schema[word] as JsonSchema | undefined) ?? {}))
-        if (Object.hasOwn(value, key) && Array.isArray(dependent))
-          this.#checkRequired(
-            value,
-            dependent,
-            found,
-            word,
-            (missing) => `Instance has "${key}" but does not have "${missing}".`,
-          );
-    for (const word of ["dependentSchemas", "dependencies"] as const)
+    this.#steps.spend(node.dependentNames.length);
+    for (const { word, key, names } of node.dependentNames)
+      if (Object.hasOwn(value, key))
+        this.#checkRequired(
+          value,
+          names,
+          found,
+          word,
+          (missing) => `Instance has "${key}" but does not have "${missing}".`,
+        );
+    for (const word of ["dependentSchemas", "dependencies"] as const) {
+      this.#steps.spend(maps[word]?.length ?? 0);
       for (const [key, dependent] of maps[word] ?? [])
         if (Object.hasOwn(value, key))
           found.take(
@@ -216,6 +218,7 @@ class Evaluation {
             word,
             () => `Instance has "${key}" but does not match dependant schema.`,
           );
+    }
     this.#checkFields(node, value, keys, found);
   }
 
@@ -367,6 +370,21 @@ class Evaluation {
     }
   }
 
+  // ---- numbers ------------------------------------------------------------------------------------------------------
+
+  #checkNumber(schema: JsonSchema, value: number, found: Findings): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
+    if (minimum !== undefined && value < minimum) found.add("minimum", () => `${value} is less than ${minimum}.`);
+    if (maximum !== undefined && value > maximum) found.add("maximum", () => `${value} is greater than ${maximum}.`);
+    if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
+      found.add("exclusiveMinimum", () => `${value} is less than ${exclusiveMinimum}.`);
+    if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
+      found.add("exclusiveMaximum", () => `${value} is greater than or equal to ${exclusiveMaximum}.`);
+    if (multipleOf === undefined) return;
+    this.#steps.spend(MULTIPLE_STEPS);
+    if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `${value} is not a multiple of ${multipleOf}.`);
+  }
+
   // ---- strings ------------------------------------------------------------------------------------------------------
 
   #checkString({ pattern }: SchemaNode, schema: JsonSchema, value: string, found: Findings): void {
@@ -382,7 +400,7 @@ class Evaluation {
     }
     if (pattern && !pattern.test(value, this.#steps)) found.add("pattern", () => "String does not match pattern.");
     if (format !== undefined) {
-      this.#steps.spend(1 + value.length / CHARACTERS_A_STEP);
+      this.#steps.spend(1 + value.length * formatSteps(format));
       if (!fitsFormat(format, value)) found.add("format", () => `String does not match format "${format as string}".`);
     }
   }
@@ -391,8 +409,10 @@ class Evaluation {
 /** Of numbers in a schema, which compares with whatever stands there. */
 type BoundsOf<Word extends string> = Readonly<Partial<Record<Word, number>>>;
 
-/** Characters that are counted, or read by a format, in the time of a step. */
+/** Characters that are counted in the time of a step. */
 const CHARACTERS_A_STEP = 8;
+/** Steps in whose time it is found out whether a number is a multiple: whole numbers of hundreds of digits are divided. */
+const MULTIPLE_STEPS = 60;
 
 /** What has been found out about a value by one part of a schema. */
 class Findings {
@@ -480,18 +500,6 @@ function isOfType(wanted: unknown, type: string, value: unknown): boolean {
 
 function isContainer(value: unknown): boolean {
   return typeof value === "object" && value !== null;
-}
-
-function checkNumber(schema: JsonSchema, value: number, found: Findings): void {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
-  if (minimum !== undefined && value < minimum) found.add("minimum", () => `${value} is less than ${minimum}.`);
-  if (maximum !== undefined && value > maximum) found.add("maximum", () => `${value} is greater than ${maximum}.`);
-  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
-    found.add("exclusiveMinimum", () => `${value} is less than ${exclusiveMinimum}.`);
-  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
-    found.add("exclusiveMaximum", () => `${value} is greater than or equal to ${exclusiveMaximum}.`);
-  if (multipleOf !== undefined && !isMultipleOf(value, multipleOf))
-    found.add("multipleOf", () => `${value} is not a multiple of ${multipleOf}.`);
 }
 
 /** In code points. */

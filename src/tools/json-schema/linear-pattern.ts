@@ -13,6 +13,12 @@ interface State {
   other: number;
 }
 
+/** States of a pattern so far, those of its look-arounds included. */
+interface StateCount {
+  states: number;
+  readonly most: number;
+}
+
 /** A text as code points, and for each look-around where it holds. */
 interface Text {
   readonly points: Uint32Array;
@@ -29,21 +35,23 @@ export class LinearPattern {
   readonly #looks: ReadonlyMap<Pattern, Look>;
   /** The engine's own, where it cannot search back and forth. */
   readonly #plain: RegExp | undefined;
-  readonly #states: number;
+  /** How many states it takes. */
+  readonly states: number;
 
-  constructor(source: string) {
+  /** `most` is how many states are left for it. */
+  constructor(source: string, most = MOST_STATES) {
     const pattern = parsePattern(source);
-    const count = { states: 0 };
+    const count = { states: 0, most: Math.min(most, MOST_STATES) };
     const looks = new Map<Pattern, Look>();
     this.#machine = new Machine(pattern, false, looks, count);
     this.#looks = looks;
-    this.#states = count.states;
+    this.states = count.states;
     this.#plain = count.states <= PLAIN_STATES && isPlain(pattern) ? new RegExp(source, "u") : undefined;
   }
 
   test(text: string, steps: Steps): boolean {
     if (this.#plain) {
-      steps.spend(1 + (text.length * this.#states) / PLAIN_STEPS);
+      steps.spend(1 + (text.length * this.states) / PLAIN_STEPS);
       return this.#plain.test(text);
     }
     steps.spend(text.length);
@@ -56,6 +64,8 @@ export class LinearPattern {
   }
 }
 
+/** States that are made ready in the time of a step, for each text anew. */
+const STATES_A_STEP = 32;
 /** Characters times states that the engine's own matcher gets through in the time of a step. */
 const PLAIN_STEPS = 20;
 /** States up to which the engine's own matcher is used: it must compile them. */
@@ -95,14 +105,14 @@ function openParts(pattern: Pattern): number {
 
 class Machine {
   readonly #states: State[] = [];
-  readonly #count: { states: number };
+  readonly #count: StateCount;
   readonly #looks: Map<Pattern, Look>;
   readonly #backwards: boolean;
   readonly #start: number;
   /** Whether it can be found at the start of a text only. */
   readonly #anchored: boolean;
 
-  constructor(pattern: Pattern, backwards: boolean, looks: Map<Pattern, Look>, count: { states: number }) {
+  constructor(pattern: Pattern, backwards: boolean, looks: Map<Pattern, Look>, count: StateCount) {
     this.#count = count;
     this.#looks = looks;
     this.#backwards = backwards;
@@ -128,6 +138,7 @@ class Machine {
   #run(text: Text, direction: 1 | -1, steps: Steps, onAccept: (at: number) => boolean): boolean {
     const { points } = text;
     const states = this.#states;
+    steps.spend(states.length / STATES_A_STEP);
     const seenAt = new Int32Array(states.length).fill(-1);
     let current: number[] = [];
     let next: number[] = [];
@@ -222,8 +233,12 @@ class Machine {
 
   #countState(): void {
     this.#count.states += 1;
-    if (this.#count.states > MOST_STATES)
-      throw new PatternRefused(`repeats so often that it has more than ${MOST_STATES} states`);
+    if (this.#count.states > this.#count.most)
+      throw new PatternRefused(
+        this.#count.most === MOST_STATES
+          ? `repeats so often that it has more than ${MOST_STATES} states`
+          : "has more states, with all patterns before it, than one schema may",
+      );
   }
 }
 

@@ -3,8 +3,8 @@ import { bodyOf } from "../../../src/programs/prepare/function-body.ts";
 import { parseProgram } from "../../../src/programs/prepare/parse-program.ts";
 
 /** The code a text is read as, or its fault and place. */
-function read(code: string): unknown {
-  const parsed = parseProgram(code);
+async function read(code: string): Promise<unknown> {
+  const parsed = await parseProgram(code);
   return "fault" in parsed ? [parsed.fault.code, parsed.fault.message, parsed.position] : bodyOf(parsed.text);
 }
 
@@ -26,8 +26,8 @@ test.each([
   "return 'import x from y; export default enum'",
   "// import a from 'b'\n/* export */ return 1",
   "const text = `\nimport a from 'b'\nexport default 1\n`; return text",
-])("the JavaScript %j is read as it is", (code) => {
-  expect(read(code)).toBe(code);
+])("the JavaScript %j is read as it is", async (code) => {
+  expect(await read(code)).toBe(code);
 });
 
 test.each<[string, string, number, number]>([
@@ -40,14 +40,14 @@ test.each<[string, string, number, number]>([
   ["#!/usr/bin/env node", "Unexpected character '!'.", 1, 2],
   ["return /(/", "Invalid regular expression: /(/: Unterminated group.", 1, 9],
   ["break", "Unsyntactic break.", 1, 1],
-])("the syntax error in %j is told with its place", (code, message, line, column) => {
-  expect(read(code)).toEqual(["syntax", message, { line, column }]);
+])("the syntax error in %j is told with its place", async (code, message, line, column) => {
+  expect(await read(code)).toEqual(["syntax", message, { line, column }]);
 });
 
 test.each(["}\n{", "} async function x() {", "return 1 } f(); {", "let a: number = 1; }\n{"])(
   "the program %j cannot get out of the function that it is put in",
-  (code) => {
-    expect(read(code)).toEqual(["syntax", "There is a bracket that closes nothing.", undefined]);
+  async (code) => {
+    expect(await read(code)).toEqual(["syntax", "There is a bracket that closes nothing.", undefined]);
   },
 );
 
@@ -85,16 +85,16 @@ test.each([
     "const t: string = `\nimport a from 'b'\nexport default 1\n`",
     "const t         = `\nimport a from 'b'\nexport default 1\n`",
   ],
-])("in %j the types become spaces", (code, start) => {
-  const stripped = read(code) as string;
+])("in %j the types become spaces", async (code, start) => {
+  const stripped = (await read(code)) as string;
   expect(stripped).toHaveLength(code.length);
   expect(stripped.startsWith(start)).toBe(true);
   expect(stripped.slice(start.length)).toMatch(/^[ }]*$/);
 });
 
-test("types of several lines keep every line and column behind them", () => {
+test("types of several lines keep every line and column behind them", async () => {
   const code = "interface Zeile {\n  größe: '😀漢'\n}\nlet a: Zeile; return a";
-  const stripped = read(code) as string;
+  const stripped = (await read(code)) as string;
   expect(stripped.split("\n").map((line) => line.length)).toEqual(code.split("\n").map((line) => line.length));
   expect(stripped.indexOf("return a")).toBe(code.indexOf("return a"));
 });
@@ -106,12 +106,12 @@ test.each<[string, string, number, number]>([
   ["let x: number\n  const enum A { B }", "TypeScript enum is not supported. ", 2, 3],
   ["namespace N { export const a = 1 }", "TypeScript namespace declaration is not supported. ", 1, 1],
   ["class A { constructor(private a: number) {} }", "TypeScript parameter property is not supported. ", 1, 31],
-])("%j cannot be erased, and is refused with its place", (code, message, line, column) => {
-  expect(read(code)).toEqual(["typescript_unsupported", message + ERASABLE_ONLY, { line, column }]);
+])("%j cannot be erased, and is refused with its place", async (code, message, line, column) => {
+  expect(await read(code)).toEqual(["typescript_unsupported", message + ERASABLE_ONLY, { line, column }]);
 });
 
-test("what is neither JavaScript nor TypeScript is told as JavaScript would tell it", () => {
-  expect(read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
+test("what is neither JavaScript nor TypeScript is told as JavaScript would tell it", async () => {
+  expect(await read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
 });
 
 // ---- modules ---------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ test.each<[string, string, number, number]>([
   ["export * from 'a'", NO_EXPORT, 1, 1],
   ["export interface A { b: string }\nreturn 1", NO_EXPORT, 1, 1],
   ["export default async (x: string) => x", NO_EXPORT, 1, 1],
-])("the module %j is refused with what to do instead", (code, message, line, column) => {
-  expect(read(code)).toEqual(["program_is_module", message, { line, column }]);
+])("the module %j is refused with what to do instead", async (code, message, line, column) => {
+  expect(await read(code)).toEqual(["program_is_module", message, { line, column }]);
 });
 
 // ---- depth -----------------------------------------------------------------------------------------------------
@@ -149,19 +149,19 @@ test.each([
   ["calls", (levels: number) => "f(".repeat(levels) + ")".repeat(levels)],
   ["functions", (levels: number) => "()=>{".repeat(levels) + "}".repeat(levels)],
   ["templates", (levels: number) => "`${".repeat(levels) + "}`".repeat(levels).replace("}", "1}")],
-])("a program of two hundred nested %s is read, and no deeper one", (_, nest) => {
-  expect(read(nest(200))).toBe(nest(200));
-  expect(read(nest(201))).toEqual(TOO_DEEP);
-  expect(read(nest(100_000))).toEqual(TOO_DEEP);
+])("a program of two hundred nested %s is read, and no deeper one", async (_, nest) => {
+  expect(await read(nest(200))).toBe(nest(200));
+  expect(await read(nest(201))).toEqual(TOO_DEEP);
+  expect(await read(nest(100_000))).toEqual(TOO_DEEP);
 });
 
 test.each([
   ["operators", (levels: number) => `${"!".repeat(levels)}1`],
   ["choices", (levels: number) => `${"a?".repeat(levels)}b${":c".repeat(levels)}`],
   ["assignments", (levels: number) => `${"a=".repeat(levels)}1`],
-])("a program of a hundred thousand nested %s is refused as a syntax error", (_, nest) => {
-  expect(read(nest(50))).toBe(nest(50));
-  expect(read(nest(100_000))).toMatchObject(["syntax", expect.any(String), expect.anything()]);
+])("a program of a hundred thousand nested %s is refused as a syntax error", async (_, nest) => {
+  expect(await read(nest(50))).toBe(nest(50));
+  expect(await read(nest(100_000))).toMatchObject(["syntax", expect.any(String), expect.anything()]);
 });
 
 test.each([
@@ -170,9 +170,9 @@ test.each([
   ["type arguments", `let x: ${"A<".repeat(50_000)}B${">".repeat(50_000)}`],
   ["operators", `${"!".repeat(100_000)}1`],
   ["operators behind a type", `let x: number = ${"!".repeat(100_000)}1`],
-])("a program of too many nested %s leaves the next one's types to be stripped", (_, deep) => {
+])("a program of too many nested %s leaves the next one's types to be stripped", async (_, deep) => {
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    expect(parseProgram(deep)).toHaveProperty("fault.code", "syntax");
-    expect(read("let a: number = 1")).toBe("let a         = 1");
+    expect(await parseProgram(deep)).toHaveProperty("fault.code", "syntax");
+    expect(await read("let a: number = 1")).toBe("let a         = 1");
   }
 });

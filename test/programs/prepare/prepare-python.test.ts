@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { prepare } from "../../../src/programs/prepare/prepare.ts";
 
-function prepared(source: string): string {
-  const result = prepare(source, "python");
+async function prepared(source: string): Promise<string> {
+  const result = await prepare(source, "python");
   if (!result.ok) throw new Error(`${result.fault.message} in ${JSON.stringify(source)}`);
   expect(result.map.source).toBe(source);
   expect(result.map.toSource({ line: 3, column: 7 })).toEqual({ line: 3, column: 7 });
@@ -25,8 +25,8 @@ test.each([
   ["```py\na = 'b\\\n```\n'\nreturn a\n```", "\na = 'b\\\n```\n'\nreturn a\n"],
   // A string that never ends is a fault of the program's, and holds no fence.
   ['```python\na = """b\nreturn a\n```\nDone.', '\na = """b\nreturn a\n\n'],
-])("the Markdown round %j goes, and every line stays where it was: %j", (source, program) => {
-  expect(prepared(source)).toBe(program);
+])("the Markdown round %j goes, and every line stays where it was: %j", async (source, program) => {
+  expect(await prepared(source)).toBe(program);
 });
 
 test.each([
@@ -37,24 +37,27 @@ test.each([
   'a = "it\\"s" # don\'t "\nb = """\n```\n"""\nreturn b',
   'x = "```"\nreturn x',
   '"""never closed\n```\n',
-])("the program %j is no Markdown, and stays as it is: whether it is Python is for the guest to say", (source) => {
-  expect(prepared(source)).toBe(source);
+])(
+  "the program %j is no Markdown, and stays as it is: whether it is Python is for the guest to say",
+  async (source) => {
+    expect(await prepared(source)).toBe(source);
+  },
+);
+
+test.each(["", " \n", "```python\n```", "```\n\n```\n"])("an empty program is refused (program %#)", async (source) => {
+  expect(await prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "program_empty" } });
 });
 
-test.each(["", " \n", "```python\n```", "```\n\n```\n"])("an empty program is refused (program %#)", (source) => {
-  expect(prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "program_empty" } });
-});
-
-test("however many blocks have strings that never end, they are read", () => {
+test("however many blocks have strings that never end, they are read", async () => {
   const source = '```\n\\"""\n```\n'.repeat(2000);
-  expect(prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "programs_several" } });
+  expect(await prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "programs_several" } });
 });
 
-test("what is no text is refused in the same words as in any language", () => {
-  expect(prepare("return 1\0", "python")).toEqual(prepare("return 1\0"));
+test("what is no text is refused in the same words as in any language", async () => {
+  expect(await prepare("return 1\0", "python")).toEqual(await prepare("return 1\0"));
 });
 
-test("what is no line break for Python is none in the text that faults are shown in", () => {
-  const prepared = prepare("a = '\u2028'\nreturn b", "python");
+test("what is no line break for Python is none in the text that faults are shown in", async () => {
+  const prepared = await prepare("a = '\u2028'\nreturn b", "python");
   expect(prepared).toMatchObject({ program: "a = '\u2028'\nreturn b", map: { source: "a = ' '\nreturn b" } });
 });

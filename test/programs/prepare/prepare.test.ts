@@ -5,8 +5,8 @@ import { prepare } from "../../../src/programs/prepare/prepare.ts";
 import { PROGRAM_BYTES } from "../../../src/programs/prepare/refuse-text.ts";
 import type { SourceMap } from "../../../src/programs/source-map.ts";
 
-function prepared(source: string): { readonly program: string; readonly map: SourceMap } {
-  const result = prepare(source);
+async function prepared(source: string): Promise<{ readonly program: string; readonly map: SourceMap }> {
+  const result = await prepare(source);
   if (!result.ok) throw new Error(`${result.fault.message} in ${JSON.stringify(source)}`);
   return result;
 }
@@ -28,8 +28,8 @@ test.each([
   ["```js\r\nreturn 1\r\n```\r\n", "\nreturn 1\r\n\n"],
   ["return 1\n```", "return 1\n"],
   ["using a = open();\nreturn a.b", "using a = open();\nreturn a.b"],
-])("the source %j becomes the program %j", (source, program) => {
-  expect(prepared(source).program).toBe(program);
+])("the source %j becomes the program %j", async (source, program) => {
+  expect((await prepared(source)).program).toBe(program);
 });
 
 test.each([
@@ -39,13 +39,13 @@ test.each([
   "/*\n```js\nreturn 2\n```\n*/ return 1",
   "pay();\n// ```\nreturn 1",
   "return f(a <b, c> (d))",
-])("the program %j is no Markdown, and stays as it is", (source) => {
-  expect(prepared(source).program).toBe(source);
+])("the program %j is no Markdown, and stays as it is", async (source) => {
+  expect((await prepared(source)).program).toBe(source);
 });
 
-test("of several blocks that may each be the program none is run", () => {
+test("of several blocks that may each be the program none is run", async () => {
   const source = "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n";
-  expect(prepare(source)).toEqual({
+  expect(await prepare(source)).toEqual({
     ok: false,
     fault: {
       name: "ProgramError",
@@ -59,8 +59,8 @@ test("of several blocks that may each be the program none is run", () => {
 
 test.each(["", "   ", "\n\t\r\n", "\u00a0\ufeff", "```js\n```", "```js\n\n```\n"])(
   "an empty program is refused (program %#)",
-  (source) => {
-    expect(prepare(source)).toEqual({
+  async (source) => {
+    expect(await prepare(source)).toEqual({
       ok: false,
       fault: {
         name: "ProgramError",
@@ -76,8 +76,8 @@ test.each([
   ["\u001b[31m", 1],
   ["a\u0008", 2],
   ["return '\ufffd\ufffd\ufffd'", 9],
-])("a program that is not text (%j) is refused with its first character that is none", (source, character) => {
-  expect(prepare(source)).toEqual({
+])("a program that is not text (%j) is refused with its first character that is none", async (source, character) => {
+  expect(await prepare(source)).toEqual({
     ok: false,
     fault: {
       name: "ProgramError",
@@ -87,15 +87,15 @@ test.each([
   });
 });
 
-test("text of any language, tabs and line breaks of all systems can stand in a program", () => {
-  expect(prepared("return 'ü 😀 漢 \ufffd'\t\r\n\f\v").program).toBe("return 'ü 😀 漢 \ufffd'\t\r\n\f\v");
+test("text of any language, tabs and line breaks of all systems can stand in a program", async () => {
+  expect((await prepared("return 'ü 😀 漢 \ufffd'\t\r\n\f\v")).program).toBe("return 'ü 😀 漢 \ufffd'\t\r\n\f\v");
 });
 
-test("a program of exactly the allowed size is read, and one byte more is not", () => {
+test("a program of exactly the allowed size is read, and one byte more is not", async () => {
   const program = (bytes: number) => `return '${"é".repeat((bytes - 9) / 2)}'${bytes % 2 === 0 ? " " : ""}`;
   expect(Buffer.byteLength(program(PROGRAM_BYTES))).toBe(PROGRAM_BYTES);
-  expect(prepare(program(PROGRAM_BYTES)).ok).toBe(true);
-  expect(prepare(program(PROGRAM_BYTES + 1))).toEqual({
+  expect((await prepare(program(PROGRAM_BYTES))).ok).toBe(true);
+  expect(await prepare(program(PROGRAM_BYTES + 1))).toEqual({
     ok: false,
     fault: {
       name: "ProgramError",
@@ -105,8 +105,8 @@ test("a program of exactly the allowed size is read, and one byte more is not", 
   });
 });
 
-test("a fault has its place and its line in the source, also behind prose and a fence", () => {
-  expect(prepare("Here:\n```js\nconst a = 1;\n  const b = ;\n```")).toEqual({
+test("a fault has its place and its line in the source, also behind prose and a fence", async () => {
+  expect(await prepare("Here:\n```js\nconst a = 1;\n  const b = ;\n```")).toEqual({
     ok: false,
     fault: {
       name: "SyntaxError",
@@ -209,10 +209,10 @@ function tokensOf(program: string): Token[] {
  */
 const PUT_IN = /^(?:; )*(?:return )?(?:await )?(?:\w+ )?(?:\( )?(?:\) )?(?:\( )?(?:tools )?(?:\) )?(?:; )?$/;
 
-test("every token of a prepared program leads back to the same token of the source, but those that were put in", () => {
-  fc.assert(
-    fc.property(sources, (source) => {
-      const { program, map } = prepared(source);
+test("every token of a prepared program leads back to the same token of the source, but those that were put in", async () => {
+  await fc.assert(
+    fc.asyncProperty(sources, async (source) => {
+      const { program, map } = await prepared(source);
       const putIn = tokensOf(program).filter((token) => {
         const { line, column } = map.toSource({
           line: token.loc?.start.line ?? 0,
@@ -227,11 +227,11 @@ test("every token of a prepared program leads back to the same token of the sour
   );
 });
 
-test("every token of a plain program is led to", () => {
-  fc.assert(
-    fc.property(fc.oneof(LAST, ALONE), oneOf("", "const a = 1; ", "const a = 1;\n"), (last, first) => {
+test("every token of a plain program is led to", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(LAST, ALONE), oneOf("", "const a = 1; ", "const a = 1;\n"), async (last, first) => {
       const source = first + last;
-      const { program, map } = prepared(source);
+      const { program, map } = await prepared(source);
       const ledTo = new Set(
         tokensOf(program).map(({ loc }) => {
           const { line, column } = map.toSource({ line: loc?.start.line ?? 0, column: (loc?.start.column ?? 0) + 1 });
@@ -243,8 +243,8 @@ test("every token of a plain program is led to", () => {
   );
 });
 
-test("a place within what was put in leads to where it was put", () => {
-  const { map } = prepared("const a = 1; a.b");
+test("a place within what was put in leads to where it was put", async () => {
+  const { map } = await prepared("const a = 1; a.b");
   for (const column of [14, 15, "const a = 1; return await (".length])
     expect(map.toSource({ line: 1, column }).column).toBe(14);
   expect(map.toSource({ line: 1, column: "const a = 1; return await (a.".length }).column).toBe(

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { parseProgram } from "../../../src/programs/prepare/parse-program.ts";
 import { returnLastExpression } from "../../../src/programs/prepare/return-last.ts";
 
-function edit(code: string) {
-  const parsed = parseProgram(code);
+async function edit(code: string) {
+  const parsed = await parseProgram(code);
   if ("fault" in parsed) throw new Error(parsed.fault.message);
   return returnLastExpression(parsed);
 }
@@ -23,8 +23,8 @@ test.each([
   ["b; ';';", "b; return await (';'\n);"],
   ["function f() {}\nf()", "function f() {}\nreturn await (f()\n);"],
   ["a\n\n\n", "return await (a\n);\n\n\n"],
-])("the value of the last expression of %j is returned", (code, program) => {
-  expect(edit(code).program).toBe(program);
+])("the value of the last expression of %j is returned", async (code, program) => {
+  expect((await edit(code)).program).toBe(program);
 });
 
 test.each([
@@ -43,8 +43,8 @@ test.each([
     "function a() {}\nfunction main() {}\nfunction b() {}",
     "function a() {}\nfunction main() {}\nfunction b() {}\nreturn await main(tools);",
   ],
-])("a program that only is or declares a function calls it: %j", (code, program) => {
-  expect(edit(code).program).toBe(program);
+])("a program that only is or declares a function calls it: %j", async (code, program) => {
+  expect((await edit(code)).program).toBe(program);
 });
 
 test.each([
@@ -70,12 +70,12 @@ test.each([
   "const c = 1;\nfunction main() {}\nconst r = main()",
   "const c = 1;\nf();\nfunction main() {}",
   "{ a }",
-])("the program %j says itself what it returns, or returns nothing", (code) => {
-  expect(edit(code)).toEqual({ program: code, insertions: [] });
+])("the program %j says itself what it returns, or returns nothing", async (code) => {
+  expect(await edit(code)).toEqual({ program: code, insertions: [] });
 });
 
-test("a function among other statements is a value like any other", () => {
-  expect(edit("const a = 1; () => a").program).toBe("const a = 1; return await (() => a\n);");
+test("a function among other statements is a value like any other", async () => {
+  expect((await edit("const a = 1; () => a")).program).toBe("const a = 1; return await (() => a\n);");
 });
 
 test.each<[string, number, number]>([
@@ -83,6 +83,6 @@ test.each<[string, number, number]>([
   ["const a = 1; a", 1, 14],
   ["const a = 1;\n\n  a\n  .b", 3, 3],
   ["() => 1", 1, 1],
-])("what is put into %j stands at line %i, column %i", (code, line, column) => {
-  expect(edit(code).insertions).toEqual([{ line, column, length: "return await (".length }]);
+])("what is put into %j stands at line %i, column %i", async (code, line, column) => {
+  expect((await edit(code)).insertions).toEqual([{ line, column, length: "return await (".length }]);
 });

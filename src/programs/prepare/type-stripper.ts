@@ -1,0 +1,142 @@
+import { Worker } from "node:worker_threads";
+
+/** Time that the types of one program may take, in milliseconds. An ordinary program of the largest size takes 20. */
+const STRIP_MS = 1000;
+/** Time that the thread may take to be there, in milliseconds. */
+const START_MS = 20_000;
+
+export type Stripped =
+  | { readonly type: "code"; readonly code: string }
+  /** What the stripper says of a text that it cannot strip. */
+  | { readonly type: "refused"; readonly error: StripError }
+  /** It took too long, or was no longer wanted before its turn. */
+  | { readonly type: "given_up" };
+
+export interface StripError {
+  readonly code?: string;
+  readonly message?: string;
+  readonly startLine?: number;
+  readonly startColumn?: number;
+}
+
+/** For whom a text is read, and until when. */
+export interface Reader {
+  readonly tenant: string;
+  readonly signal?: AbortSignal;
+}
+
+interface Job extends Reader {
+  readonly text: string;
+  readonly done: (stripped: Stripped) => void;
+}
+
+/** One text after the other, tenant after tenant, on a thread that is ended where a text holds it for too long. */
+class TypeStripper {
+  #thread: Worker | undefined;
+  #job: Job | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  /** In the order in which tenants have their turns. */
+  readonly #waiting = new Map<string, Set<Job>>();
+
+  strip(text: string, { tenant, signal }: Reader): Promise<Stripped> {
+    return new Promise((resolve) => {
+      const giveUp = () => {
+        this.#leave(job);
+        job.done({ type: "given_up" });
+      };
+      const done = (stripped: Stripped) => {
+        signal?.removeEventListener("abort", giveUp);
+        resolve(stripped);
+      };
+      const job: Job = { text, tenant, done };
+      if (signal?.aborted) return resolve({ type: "given_up" });
+      signal?.addEventListener("abort", giveUp, { once: true });
+      const jobs = this.#waiting.get(tenant);
+      if (jobs) jobs.add(job);
+      else this.#waiting.set(tenant, new Set([job]));
+      this.#next();
+    });
+  }
+
+  /** One that has its turn keeps it: ending the thread costs more than it does. */
+  #leave(job: Job): void {
+    const jobs = this.#waiting.get(job.tenant);
+    jobs?.delete(job);
+    if (jobs?.size === 0) this.#waiting.delete(job.tenant);
+  }
+
+  #servedLast(tenant: string): void {
+    const jobs = this.#waiting.get(tenant);
+    if (jobs === undefined) return;
+    this.#waiting.delete(tenant);
+    this.#waiting.set(tenant, jobs);
+  }
+
+  #next(): void {
+    if (this.#job) return;
+    for (const [job] of this.#waiting.values()) {
+      if (!job) continue;
+      this.#leave(job);
+      this.#job = job;
+      if (this.#thread) this.#begin(this.#thread, job);
+      else this.#start(job);
+      return;
+    }
+  }
+
+  #start(job: Job): void {
+    const thread = new Worker(new URL("./strip-types.js", import.meta.url), { execArgv: [], stderr: true });
+    this.#thread = thread;
+    thread.on("message", (message: "ready" | { readonly code: string } | { readonly error: StripError }) => {
+      if (thread !== this.#thread) return;
+      if (message === "ready") return this.#begin(thread, job);
+      if ("code" in message) return this.#end({ type: "code", code: message.code });
+      const { code } = message.error;
+      // What is no fault of the text has broken the stripper, and its memory with it.
+      if (code !== "UnsupportedSyntax" && code !== "InvalidSyntax") this.#drop(thread);
+      this.#end({ type: "refused", error: message.error });
+    });
+    thread.on("error", () => this.#giveUp(thread));
+    thread.on("exit", () => this.#giveUp(thread));
+    this.#deadline = setTimeout(() => this.#giveUp(thread), START_MS);
+  }
+
+  #begin(thread: Worker, job: Job): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(() => this.#giveUp(thread), STRIP_MS);
+    thread.ref();
+    // Nothing is handed over with it; the rule that wants a second argument is about windows.
+    thread.postMessage(job.text, []);
+  }
+
+  #end(stripped: Stripped): void {
+    clearTimeout(this.#deadline);
+    // An idle thread does not keep the host.
+    this.#thread?.unref();
+    const job = this.#job;
+    this.#job = undefined;
+    if (job) {
+      job.done(stripped);
+      this.#servedLast(job.tenant);
+    }
+    this.#next();
+  }
+
+  #giveUp(thread: Worker): void {
+    if (thread !== this.#thread) return;
+    this.#drop(thread);
+    this.#end({ type: "given_up" });
+  }
+
+  #drop(thread: Worker): void {
+    this.#thread = undefined;
+    void thread.terminate();
+  }
+}
+
+const stripper = new TypeStripper();
+
+/** A text with its types replaced by spaces. It is done off the host's thread, and given up where it takes too long. */
+export function stripTypes(text: string, reader: Reader): Promise<Stripped> {
+  return stripper.strip(text, reader);
+}

@@ -1,0 +1,39 @@
+import { performance } from "node:perf_hooks";
+import { expect, test } from "vitest";
+import { parseProgram } from "../../../src/programs/prepare/parse-program.ts";
+import { stripTypes } from "../../../src/programs/prepare/type-stripper.ts";
+
+const nested = (open: string, inner: string, close: string) => open.repeat(40) + inner + close.repeat(40);
+
+/** Programs on which the stripper guesses within guesses: each level takes at least twice the time of the one within it. */
+const GUESSES: readonly (readonly [string, string])[] = [
+  ["type arguments with a computed name", `let q: number = ${nested("a<{[", "1", "]}>(1)")}`],
+  ["type arguments that nothing closes", `let q: number = ${"a<{[".repeat(40)}1`],
+  ["types of functions with a default", `type A = ${nested("([a=b as ", "1", "])")};`],
+  ["type parameters of arrow functions", `let x: number; ${nested("<T>(", "1", ")")}`],
+  ["conditions with arrow functions", `let x: number; ${nested("a?(b):c=>{return ", "1", "}")}`],
+];
+
+test.each(GUESSES)("a program whose types take for ever is refused, off the host's thread: %s", async (_, code) => {
+  const before = performance.eventLoopUtilization();
+  const cpu = process.threadCpuUsage();
+  const parsed = await parseProgram(code);
+  const { user, system } = process.threadCpuUsage(cpu);
+  expect(parsed).toMatchObject({ fault: { name: "SyntaxError" } });
+  expect((user + system) / 1000).toBeLessThan(200);
+  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.9);
+  expect(await stripTypes("let a: number = 1", { tenant: "" })).toEqual({ type: "code", code: "let a         = 1" });
+});
+
+test("programs whose types take for ever do not keep another tenant's from its turn", async () => {
+  const [, [, endless]] = GUESSES as [unknown, readonly [string, string]];
+  let ended = 0;
+  const stop = new AbortController();
+  const attack = Array.from({ length: 20 }, () =>
+    stripTypes(`async function f(){${endless}}`, { tenant: "attacker", signal: stop.signal }).then(() => (ended += 1)),
+  );
+  expect(await stripTypes("let a: number", { tenant: "other" })).toEqual({ type: "code", code: "let a        " });
+  expect(ended).toBeLessThanOrEqual(1);
+  stop.abort();
+  await Promise.all(attack);
+});
