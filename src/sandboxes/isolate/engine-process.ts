@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { dirname } from "node:path";
-import type { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
@@ -42,7 +41,8 @@ export class EngineProcess {
   readonly #memory: MemoryGauge;
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
-  readonly #pipe: Duplex;
+  /** Where there is a process. */
+  readonly #pipe: Socket | null | undefined;
   readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
   #frames: FrameQueue;
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -54,21 +54,17 @@ export class EngineProcess {
   #exited = false;
   #stderr = "";
 
-  /** Starts the process. */
-  constructor({ command, prefix, mode }: ParentDeathCommand = parentDeathCommand()) {
-    this.#child = spawn(command, [...prefix, ...engineArguments(mode)], {
-      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-      env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
-      windowsHide: true,
-    });
+  /** Starts the process. Never throws: where there is none it has ended, and `exit` says why. */
+  constructor(command?: ParentDeathCommand) {
+    this.#child = startProcess(command);
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
-    this.#pipe = this.#child.stdio[3] as Duplex;
+    this.#pipe = this.#streams[3];
     this.#frames = this.#newQueue();
     for (const stream of this.#streams) stream?.unref();
-    this.#pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
-    this.#pipe.on("error", () => {});
-    (this.#child.stdio[4] as Duplex).on("error", () => {});
-    (this.#child.stderr as Readable).on("data", (chunk: Buffer) => {
+    this.#pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
+    this.#pipe?.on("error", () => {});
+    this.#streams[4]?.on("error", () => {});
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-8192);
     });
     this.exit = new Promise((resolve) => {
@@ -128,7 +124,7 @@ export class EngineProcess {
 
   send(messages: readonly string[]): void {
     if (this.ended) return;
-    this.#pipe.write(encodeFrames(messages));
+    this.#pipe?.write(encodeFrames(messages));
     keepAwake();
   }
 
@@ -164,14 +160,15 @@ export class EngineProcess {
   #endAs(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
-    this.#child.kill("SIGKILL");
+    // Without a process a child has no process id either, and may end any other one in place of its own.
+    if (this.pid !== undefined) this.#child.kill("SIGKILL");
     // That the process has gone must be heard, also by a host that has nothing else to wait for.
     this.ref();
     for (const stream of this.#streams) stream?.ref();
   }
 
   get #streams(): readonly (Socket | null)[] {
-    return this.#child.stdio as readonly (Socket | null)[];
+    return ((this.#child.stdio as ChildProcess["stdio"] | undefined) ?? []) as readonly (Socket | null)[];
   }
 
   #receive(chunk: Buffer): void {
@@ -206,8 +203,8 @@ export class EngineProcess {
 
   #newQueue(): FrameQueue {
     return new FrameQueue(UNREAD_LENGTH, (pause) => {
-      if (pause) this.#pipe.pause();
-      else this.#pipe.resume();
+      if (pause) this.#pipe?.pause();
+      else this.#pipe?.resume();
     });
   }
 
@@ -229,6 +226,25 @@ export class EngineProcess {
     this.#frames.end();
     this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
     resolve(exit);
+  }
+}
+
+/**
+ * A child whose process could not be started says so in its `error`, whatever was in the way: where this process has no
+ * file descriptors left files cannot be read, and the child has no pipes; where the system has no memory node throws.
+ */
+function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
+  try {
+    const { command, prefix, mode } = parentDeath ?? parentDeathCommand();
+    return spawn(command, [...prefix, ...engineArguments(mode)], {
+      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+      env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
+      windowsHide: true,
+    });
+  } catch (error) {
+    const child = new ChildProcess();
+    process.nextTick(() => child.emit("error", error));
+    return child;
   }
 }
 
