@@ -150,6 +150,7 @@ export class ContainerGuest implements Guest {
 
   /** Gives the container to a program, whose largest frame this is. */
   handOver(frameBytes: number): void {
+    if (this.ended) return;
     this.#decoder.allowed = frameBytes;
     this.#processor?.begin();
     this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container-guest.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
-import type { Guest } from "../../../src/sandboxes/sandbox.ts";
+import { type Guest, QueueFull } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
@@ -67,6 +67,45 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     first.kill("done");
     await using guest = await third;
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
+  });
+
+  test("go round among tenants: however many programs of one wait, another's has its turn", async () => {
+    await using sandbox = createDockerSandbox({ containers: 1 });
+    const first = await openGuest(sandbox, "a");
+    const served: string[] = [];
+    const waiting = ["a", "a", "a", "b", "c"].map(async (tenant) => {
+      const guest = await openGuest(sandbox, tenant);
+      served.push(tenant);
+      guest.kill("seen");
+    });
+    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 5 }));
+    first.kill("done");
+    await Promise.all(waiting);
+    expect(served).toEqual(["a", "b", "c", "a", "a"]);
+  });
+
+  test("are waited for by so many programs, and one more is told so", async () => {
+    await using sandbox = createDockerSandbox({ containers: 1, queue: 2 });
+    const first = await openGuest(sandbox, "a");
+    const second = openGuest(sandbox, "a");
+    const third = openGuest(sandbox, "a");
+    await vi.waitFor(() => expect(sandbox.pool.counts.waiting).toBe(2));
+    await expect(openGuest(sandbox, "a")).rejects.toBeInstanceOf(QueueFull);
+    first.kill("done");
+    (await second).kill("done");
+    (await third).kill("done");
+  });
+
+  test("that have ended before a program gets them are not watched", async () => {
+    const begun = vi.spyOn(globalThis, "setInterval");
+    const ended = vi.spyOn(globalThis, "clearInterval");
+    await using sandbox = createDockerSandbox({ command: ["/bin/false"] });
+    const guest = await openGuest(sandbox);
+    expect(await guest.exit).toMatchObject({ type: "died" });
+    const stopped = new Set<unknown>(ended.mock.calls.map(([timer]) => timer));
+    const timers = begun.mock.results.map(({ value }) => value as unknown);
+    vi.restoreAllMocks();
+    expect(timers.filter((timer) => !stopped.has(timer))).toEqual([]);
   });
 
   test("that nobody waits for any more are ended when they stand", async () => {
