@@ -21,7 +21,7 @@ import type { Daemon } from "./daemon.ts";
 import { readMemory } from "./memory-reading.ts";
 import { EgressDoor } from "./egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
-import { UnsentFrames } from "./unsent-frames.ts";
+import { UnsentFrames } from "../unsent-frames.ts";
 
 /** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
 const UNREAD_LENGTH = 256 * 1024;

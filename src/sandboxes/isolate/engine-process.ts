@@ -3,11 +3,12 @@ import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { encodeFrames, FrameDecoder } from "../../../bridge/wire.ts";
+import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
+import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 
@@ -43,6 +44,7 @@ export class EngineProcess {
   readonly #child: ChildProcess;
   /** Where there is a process. */
   readonly #pipe: Socket | null | undefined;
+  readonly #unsent: UnsentFrames | undefined;
   readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
   #frames: FrameQueue;
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -59,6 +61,7 @@ export class EngineProcess {
     this.#child = startProcess(command);
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
     this.#pipe = this.#streams[3];
+    if (this.#pipe) this.#unsent = new UnsentFrames(this.#pipe);
     this.#frames = this.#newQueue();
     for (const stream of this.#streams) stream?.unref();
     this.#pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
@@ -124,7 +127,7 @@ export class EngineProcess {
 
   send(messages: readonly string[]): void {
     if (this.ended) return;
-    this.#pipe?.write(encodeFrames(messages));
+    this.#unsent?.push(messages);
     keepAwake();
   }
 
@@ -160,6 +163,7 @@ export class EngineProcess {
   #endAs(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
+    this.#unsent?.clear();
     // Without a process a child has no process id either, and may end any other one in place of its own.
     if (this.pid !== undefined) this.#child.kill("SIGKILL");
     // That the process has gone must be heard, also by a host that has nothing else to wait for.

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { FrameDecoder } from "../../../bridge/wire.ts";
-import { UnsentFrames } from "../../../src/sandboxes/docker/unsent-frames.ts";
+import { FrameDecoder } from "../../bridge/wire.ts";
+import { UnsentFrames } from "../../src/sandboxes/unsent-frames.ts";
 
 const MIB = 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { encodeFrames, encodePrefix } from "../../../bridge/wire.ts";
+import { encodeFrames, encodePrefix } from "../../bridge/wire.ts";
 
 /** Bytes on their way to a guest that does not read, at most one part more. */
 const HELD_BYTES = 256 * 1024;
