@@ -17,7 +17,7 @@ import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
-import type { Daemon } from "./daemon.ts";
+import { type Daemon, DaemonSilence } from "./daemon.ts";
 import { readMemory } from "./memory-reading.ts";
 import { EgressDoor } from "./egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
@@ -101,13 +101,18 @@ export class ContainerGuest implements Guest {
 
   /**
    * Makes and starts a container, whose guest has greeted or has ended. Rejects with what the engine said, and leaves
-   * none behind.
+   * none behind; `onLeft` is told the name of one that may be there all the same.
    */
-  static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
+  static async start(
+    daemon: Daemon,
+    plan: ContainerPlan,
+    onLeft: (id: string) => void = () => {},
+  ): Promise<ContainerGuest> {
     const pipes = await makePipes(daemon, plan);
     // A name of our own, so that it can be removed also where the engine's answer was lost.
     const id = `portcullis-${randomUUID()}`;
     let door: EgressDoor | undefined;
+    let guest: ContainerGuest | undefined;
     try {
       if (plan.egress) door = await EgressDoor.open(plan.egress);
       await daemon.ask((docker, abortSignal) =>
@@ -118,18 +123,18 @@ export class ContainerGuest implements Guest {
         }),
       );
       const stream = await attach(daemon, id);
-      const guest = new ContainerGuest(daemon, { id, stream, pipes, door, plan });
-      await daemon.ask((docker, abortSignal) => docker.getContainer(guest.id).start({ abortSignal }));
-      const [processor] = await Promise.all([
-        ProcessorTime.of(daemon, guest.id).catch(() => undefined),
-        guest.#greeting(),
-      ]);
+      guest = new ContainerGuest(daemon, { id, stream, pipes, door, plan });
+      await daemon.ask((docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+      const [processor] = await Promise.all([ProcessorTime.of(daemon, id).catch(() => undefined), guest.#greeting()]);
       guest.#processor = processor;
       return guest;
     } catch (error) {
+      // If it runs after all, its guest ends with the connection.
+      guest?.kill("it could not be started");
       pipes?.close();
       door?.close();
-      await removeContainer(daemon, id);
+      // What an engine was asked, and has not answered, it may still do.
+      if (!(await removeContainer(daemon, id)) || error instanceof DaemonSilence) onLeft(id);
       // An engine may live on this machine and not see its temporary folder.
       if (pipes === undefined || !MOUNT_REFUSED.test((error as Error).message)) throw error;
       if (door)
@@ -139,7 +144,7 @@ export class ContainerGuest implements Guest {
           { cause: error },
         );
       daemon.sharesNothing();
-      return ContainerGuest.start(daemon, plan);
+      return ContainerGuest.start(daemon, plan, onLeft);
     }
   }
 

@@ -36,7 +36,7 @@ export class ContainerPool {
   readonly #waiting: WaitingLine<Waiter>;
   /** For whom containers are, or are being started, but those that are started ahead. */
   readonly #tenants = new Map<ContainerGuest | Promise<ContainerGuest>, string>();
-  /** Containers that an engine was asked to remove, and has not. */
+  /** Containers that an engine was asked to remove, and has not, or to make, and has not answered. */
   readonly #left = new Set<string>();
   #closed = false;
 
@@ -139,7 +139,7 @@ export class ContainerPool {
   }
 
   #start(plan: ContainerPlan, tenant?: string): Promise<ContainerGuest> {
-    const starting = ContainerGuest.start(this.#daemon, plan);
+    const starting = ContainerGuest.start(this.#daemon, plan, (id) => this.#left.add(id));
     this.#starting.add(starting);
     if (tenant !== undefined) this.#tenants.set(starting, tenant);
     const started = () => {
