@@ -486,19 +486,19 @@ test("a client that closes while its host is looked up leaves nothing behind", a
 test("names that wait to be looked up when the guest ends are not looked up any more", async () => {
   const first = Promise.withResolvers<readonly string[]>();
   const asked: string[] = [];
-  const { proxy, connect, toldOf } = await openProxy({
+  const way = await openProxy({
     hosts: ["*.allowed.test"],
     lookup: (host) => {
       asked.push(host);
       return first.promise;
     },
   });
-  for (let n = 0; n < 8; n += 1) connect().write(`CONNECT n${n}.allowed.test:443 HTTP/1.1\r\n\r\n`);
+  for (let n = 0; n < 8; n += 1) way.connect().write(`CONNECT n${n}.allowed.test:443 HTTP/1.1\r\n\r\n`);
   await vi.waitFor(() => expect(asked).toHaveLength(1));
   // Those behind it have come too once one more is refused.
-  connect().write("CONNECT other.test:443 HTTP/1.1\r\n\r\n");
-  await toldOf(1);
-  proxy.close();
+  way.connect().write("CONNECT other.test:443 HTTP/1.1\r\n\r\n");
+  await way.toldOf(1);
+  way.proxy.close();
   first.resolve([]);
   for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
   expect(asked).toHaveLength(1);
