@@ -42,6 +42,11 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   "results of 1 MB, all at once": `
     const all = await Promise.allSettled(Array.from({ length: 100 }, () => tools.text({ wide: true })));
     return all.length;`,
+  "results of 1 MB that it leaves unread, for it computes": `
+    const all = Array.from({ length: 44 }, () => tools.late({}));
+    await tools.tick({});
+    for (let n = 0; n < 4e9; n += 1);
+    return (await Promise.allSettled(all)).length;`,
 };
 
 test.each(Object.entries(PROGRAMS))(

@@ -186,6 +186,8 @@ class Drive {
     } else if (end.type === "too_long") {
       const { totalBytes } = this.#options.limits;
       this.#decide({ type: "stopped", limit: "totalBytes", allowed: totalBytes, seen: end.length });
+    } else if (this.#stopping) {
+      this.#decide(this.#stopping);
     } else if (this.#unreplayable !== undefined) {
       const detail = `${detailOf(end)}; it was not run again, because it had used what a replay would not find as it was (${this.#unreplayable})`;
       this.#decide({ type: "crashed", code: "engine_died", detail });
@@ -452,9 +454,10 @@ class Drive {
     setTimeout(() => this.#decide(ending), LAST_WORDS_MS);
   }
 
-  /** The first ending counts. */
-  #decide(ending: Ending): void {
+  /** The first ending counts: where the program is having its last words, the one that is due. */
+  #decide(latest: Ending): void {
     if (this.#ending !== undefined) return;
+    const ending = this.#stopping ?? latest;
     this.#ending = ending;
     this.#closeCalls();
     this.#over.abort(OVER);

@@ -41,7 +41,7 @@ export class QueueFull extends PortcullisError {
   constructor(allowed: number) {
     super(
       "queue_full",
-      `${allowed} programs wait for an engine already, which is as many as may. Try again later, or let the sandbox have more engines (engines) or a longer queue (queue).`,
+      `${allowed} programs wait for an engine or a container already, which is as many as may. Try again later, or let the sandbox have more of them (engines, containers) or a longer queue (queue).`,
     );
     this.allowed = allowed;
   }

@@ -98,6 +98,20 @@ const tools = [
       return "x".repeat(1_000_000) + (wide ? "→" : "");
     },
   }),
+  defineTool({
+    ...programmatic,
+    name: "late",
+    description: "Returns a long text after a while",
+    input: z.object({}),
+    handler: async () => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+      // Once all of them have answered.
+      setTimeout(sample, 1000);
+      return "x".repeat(1_000_000);
+    },
+  }),
 ];
 
 const runtime = await createRuntime({ tools });

@@ -4,6 +4,7 @@ import type { ApprovalRequest } from "../../src/gate/approval.ts";
 import { createRuntime, type ExecuteOptions } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
+import { enginesOf } from "../support/engines.ts";
 
 const MANY_WRITES = `
   console.log("before");
@@ -174,3 +175,37 @@ test("where the runtime's memory is spent an execution that cannot go on is stop
     "completed",
   );
 });
+
+test.each([
+  ["takes all memory", "const rows = []; for (;;) rows.push(new Array(3e6).fill(1.5));"],
+  ["dies with its engine", "end();"],
+])(
+  "what a program does with its last words, which %s, is no other ending, and no other engine's start",
+  async (_, words) => {
+    const stop = new AbortController();
+    const started = Promise.withResolvers<void>();
+    const slow = defineTool({
+      name: "slow",
+      description: "Waits",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      handler: (__, { signal }) => {
+        started.resolve();
+        return new Promise((resolve) => {
+          signal.addEventListener("abort", () => {
+            if (words === "end();") for (const pid of enginesOf()) process.kill(pid, "SIGKILL");
+            resolve(null);
+          });
+        });
+      },
+    });
+    await using runtime = await createRuntime({ tools: [slow], limits: { memoryBytes: 16 * 1024 * 1024 } });
+    const running = runtime.execute(`try { await tools.slow({}); } catch { ${words} }`, { signal: stop.signal });
+    await started.promise;
+    stop.abort();
+    const { outcome, usage } = await running;
+    expect(outcome).toEqual({ type: "cancelled" });
+    expect(usage.restarts).toBe(0);
+  },
+);

@@ -72,19 +72,26 @@ export class ContainerGuest implements Guest {
 
   /**
    * Makes and starts a container, whose guest has greeted or has ended. Rejects with what the daemon said, and leaves
-   * none behind.
+   * none behind; `onLeft` gets the name of one that may be there all the same.
    */
-  static async start(daemon: Daemon, plan: ContainerPlan): Promise<ContainerGuest> {
+  static async start(
+    daemon: Daemon,
+    plan: ContainerPlan,
+    onLeft: (id: string) => void = () => {},
+  ): Promise<ContainerGuest> {
+    let guest: ContainerGuest | undefined;
     try {
-      const container = await Container.make(daemon, plan);
-      const guest = new ContainerGuest(container);
+      const container = await Container.make(daemon, plan, onLeft);
+      guest = new ContainerGuest(container);
       await container.start();
       await Promise.all([container.findProcessorTime(), guest.#greeting()]);
       return guest;
     } catch (error) {
+      // If it runs after all, its guest ends with the connection.
+      guest?.kill("it could not be started");
       if (!(error instanceof FolderUnseen)) throw error;
       daemon.sharesNothing();
-      return ContainerGuest.start(daemon, plan);
+      return ContainerGuest.start(daemon, plan, onLeft);
     }
   }
 
@@ -100,6 +107,7 @@ export class ContainerGuest implements Guest {
 
   /** Gives the container to a program, whose largest frame this is. */
   handOver(frameBytes: number): void {
+    if (this.ended) return;
     this.#decoder.allowed = frameBytes;
     this.#container.beginCounting();
     this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();

@@ -1,3 +1,4 @@
+import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
 import { removeContainer } from "./container.ts";
 import { ContainerGuest } from "./container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
@@ -12,7 +13,17 @@ interface Idle {
   readonly guest: ContainerGuest;
 }
 
-/** The containers of one sandbox. Each is given to one program, and then removed. */
+interface Waiter extends InLine {
+  readonly start: () => void;
+}
+
+const CLOSED = "the sandbox was closed";
+const NONE: ReadonlyMap<string, number> = new Map();
+
+/**
+ * The containers of one sandbox. Each is given to one program, and then removed. Where there are as many as may be,
+ * programs wait, and containers go round among tenants.
+ */
 export class ContainerPool {
   readonly #daemon: Daemon;
   readonly #options: PoolOptions;
@@ -23,14 +34,17 @@ export class ContainerPool {
   /** Containers that are being started, for a program or ahead of one. */
   readonly #starting = new Set<Promise<ContainerGuest>>();
   #startingAhead = 0;
-  readonly #waiting: (() => void)[] = [];
-  /** Containers that a daemon was asked to remove, and has not. */
+  readonly #waiting: WaitingLine<Waiter>;
+  /** Tenants of containers in use or being started for a program; those started ahead have none yet. */
+  readonly #tenants = new Map<ContainerGuest | Promise<ContainerGuest>, string>();
+  /** Containers that a daemon was asked to remove, and has not, or to make, and has not answered. */
   readonly #left = new Set<string>();
   #closed = false;
 
   constructor(daemon: Daemon, options: PoolOptions) {
     this.#daemon = daemon;
     this.#options = options;
+    this.#waiting = new WaitingLine(options.queue);
   }
 
   get counts(): PoolCounts {
@@ -45,9 +59,10 @@ export class ContainerPool {
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#startAhead(plan, key)));
   }
 
-  async acquire(plan: ContainerPlan, signal: AbortSignal): Promise<ContainerGuest> {
+  async acquire(plan: ContainerPlan, tenant: string, signal: AbortSignal): Promise<ContainerGuest> {
     const key = JSON.stringify(plan);
-    const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, signal));
+    const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, tenant, signal));
+    if (this.#all.has(guest)) this.#tenants.set(guest, tenant);
     guest.ref();
     this.#kinds = [key, ...this.#kinds.filter((kind) => kind !== key)].slice(0, WARM_KINDS);
     for (const idle of this.#idle.filter((other) => !this.#kinds.includes(other.key)))
@@ -58,34 +73,55 @@ export class ContainerPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const go of this.#waiting.splice(0)) go();
+    this.#waiting.clear(new Error(CLOSED));
     await Promise.allSettled(this.#starting);
-    for (const guest of this.#all) guest.kill("the sandbox was closed");
+    for (const guest of this.#all) guest.kill(CLOSED);
     await Promise.all([...this.#all].map((guest) => guest.removed));
     await this.#removeLeft();
   }
 
+  /** Those that wait have been there before, and an idle one goes for them. */
   #takeIdle(key: string): ContainerGuest | undefined {
+    if (this.#waiting.length > 0) return undefined;
     const index = this.#idle.findIndex((idle) => idle.key === key && !idle.guest.ended);
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.guest;
   }
 
-  async #startNow(plan: ContainerPlan, signal: AbortSignal): Promise<ContainerGuest> {
-    while (this.#isFull) await this.#turn(signal);
+  async #startNow(plan: ContainerPlan, tenant: string, signal: AbortSignal): Promise<ContainerGuest> {
     signal.throwIfAborted();
-    if (this.#closed) throw new Error("the sandbox was closed");
-    const starting = this.#start(plan);
-    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
-    const onAbort = () => giveUp(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      return await Promise.race([starting, given]);
-    } catch (error) {
+    if (this.#closed) throw new Error(CLOSED);
+    const { promise, resolve, reject } = Promise.withResolvers<ContainerGuest>();
+    let starting: Promise<ContainerGuest> | undefined;
+    const start = () => {
+      starting = this.#start(plan, tenant);
+      starting.then(resolve, reject);
+    };
+    const waiter: Waiter = { tenant, start, reject };
+    const leave = () => {
+      this.#waiting.remove(waiter);
+      reject(signal.reason);
       // Its caller has gone, so it is ended as soon as it stands.
-      void starting.then((guest) => guest.kill("its caller has gone")).catch(() => {});
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
+      starting?.then((guest) => guest.kill("its caller has gone")).catch(() => {});
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    this.#waiting.add(waiter);
+    this.#makeRoom();
+    return promise.finally(() => signal.removeEventListener("abort", leave));
+  }
+
+  /** Starts containers for those that wait, as many as may be. Idle ones go for the others. */
+  #makeRoom(): void {
+    while (this.#waiting.length > 0 && this.counts.containers < this.#options.containers) {
+      const tenant = this.#waiting.next(countNames(this.#tenants.values()), NONE);
+      if (tenant === undefined) return;
+      this.#waiting.take(tenant)?.start();
+    }
+    let going = [...this.#all].filter((guest) => guest.ended).length;
+    for (const { guest } of this.#idle) {
+      if (going >= this.#waiting.length) return;
+      if (guest.ended) continue;
+      guest.kill("its place was needed");
+      going += 1;
     }
   }
 
@@ -97,39 +133,47 @@ export class ContainerPool {
       if (guest.ended) return;
       guest.unref();
       this.#idle.push({ key, guest });
+      this.#makeRoom();
     } finally {
       this.#startingAhead -= 1;
     }
   }
 
-  #start(plan: ContainerPlan): Promise<ContainerGuest> {
-    const starting = ContainerGuest.start(this.#daemon, plan);
+  #start(plan: ContainerPlan, tenant?: string): Promise<ContainerGuest> {
+    const starting = ContainerGuest.start(this.#daemon, plan, (id) => this.#left.add(id));
     this.#starting.add(starting);
+    if (tenant !== undefined) this.#tenants.set(starting, tenant);
+    const started = () => {
+      this.#starting.delete(starting);
+      this.#tenants.delete(starting);
+    };
     starting.then(
       (guest) => {
-        this.#starting.delete(starting);
-        this.#keep(guest);
+        started();
+        this.#keep(guest, tenant);
       },
       () => {
-        this.#starting.delete(starting);
-        this.#waiting.shift()?.();
+        started();
+        this.#makeRoom();
       },
     );
     return starting;
   }
 
-  #keep(guest: ContainerGuest): void {
+  #keep(guest: ContainerGuest, tenant: string | undefined): void {
     this.#all.add(guest);
+    if (tenant !== undefined) this.#tenants.set(guest, tenant);
     void this.#removeLeft();
     void guest.exit.then(() => {
       this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
     });
     void guest.removed.then((removed) => {
       this.#all.delete(guest);
+      this.#tenants.delete(guest);
       if (!removed) this.#left.add(guest.id);
-      this.#waiting.shift()?.();
+      this.#makeRoom();
     });
-    if (this.#closed) guest.kill("the sandbox was closed");
+    if (this.#closed) guest.kill(CLOSED);
   }
 
   /** Tries again, now that the daemon seems to be well. */
@@ -141,21 +185,5 @@ export class ContainerPool {
         if (!(await removeContainer(this.#daemon, id))) this.#left.add(id);
       }),
     );
-  }
-
-  get #isFull(): boolean {
-    return !this.#closed && this.counts.containers >= this.#options.containers;
-  }
-
-  /** Resolves when a container has gone. An idle one goes for it, if there is one. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle[0]?.guest.kill("its place was needed");
-    this.#waiting.push(resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-    const index = this.#waiting.indexOf(resolve);
-    if (index >= 0) this.#waiting.splice(index, 1);
-    signal.throwIfAborted();
   }
 }

@@ -4,7 +4,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { Connection, Exit } from "../sandbox.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
-import type { Daemon } from "./daemon.ts";
+import { type Daemon, DaemonSilence } from "./daemon.ts";
 import { EgressDoor } from "./egress/egress-door.ts";
 import type { EgressPlan } from "./egress/egress-plan.ts";
 import { readMemory } from "./memory-reading.ts";
@@ -30,22 +30,24 @@ export class Container {
   readonly pipes: BridgePipes | undefined;
   readonly #daemon: Daemon;
   readonly #door: EgressDoor | undefined;
+  readonly #onLeft: (id: string) => void;
   #processor: ProcessorTime | undefined;
 
-  private constructor(daemon: Daemon, plan: ContainerPlan, { id, stream, pipes, door }: Made) {
+  private constructor(daemon: Daemon, plan: ContainerPlan, { id, stream, pipes, door, onLeft }: Made) {
     this.#daemon = daemon;
     this.plan = plan;
     this.id = id;
     this.stream = stream;
     this.pipes = pipes;
     this.#door = door;
+    this.#onLeft = onLeft;
   }
 
   /**
    * Makes a container and connects to its streams; it does not run yet. Rejects with what the daemon said, or with
-   * `FolderUnseen`, and leaves nothing behind.
+   * `FolderUnseen`, and leaves nothing behind; `onLeft` gets its name where it may be there all the same.
    */
-  static async make(daemon: Daemon, plan: ContainerPlan): Promise<Container> {
+  static async make(daemon: Daemon, plan: ContainerPlan, onLeft: (id: string) => void): Promise<Container> {
     const id = `portcullis-${randomUUID()}`;
     const pipes = await makePipes(daemon, plan);
     let door: EgressDoor | undefined;
@@ -58,11 +60,11 @@ export class Container {
           abortSignal,
         }),
       );
-      return new Container(daemon, plan, { id, stream: await attach(daemon, id), pipes, door });
+      return new Container(daemon, plan, { id, stream: await attach(daemon, id), pipes, door, onLeft });
     } catch (error) {
       pipes?.close();
       closeDoor(door);
-      await removeContainer(daemon, id);
+      await removeUnstarted(daemon, id, error, onLeft);
       throw explained(error, daemon, pipes, door);
     }
   }
@@ -73,7 +75,7 @@ export class Container {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).start({ abortSignal }));
     } catch (error) {
       this.close();
-      await this.remove();
+      await removeUnstarted(this.#daemon, this.id, error, this.#onLeft);
       throw explained(error, this.#daemon, this.pipes, this.#door);
     }
   }
@@ -172,6 +174,17 @@ interface Made {
   readonly stream: Socket;
   readonly pipes: BridgePipes | undefined;
   readonly door: EgressDoor | undefined;
+  readonly onLeft: (id: string) => void;
+}
+
+/** What a daemon was asked, and has not answered, it may still do. */
+async function removeUnstarted(
+  daemon: Daemon,
+  id: string,
+  error: unknown,
+  onLeft: (id: string) => void,
+): Promise<void> {
+  if (!(await removeContainer(daemon, id)) || error instanceof DaemonSilence) onLeft(id);
 }
 
 /** A daemon may run on this machine and not see its temporary folder. Egress needs a socket there; a bridge does not. */

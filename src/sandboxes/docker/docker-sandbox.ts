@@ -31,7 +31,18 @@ export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<Cont
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
 const LANGUAGES: readonly Language[] = ["javascript", "python"];
 const RUNTIMES = ["runc", "runsc"];
-const OPTIONS = ["warm", "containers", "cpus", "scratchBytes", "image", "runtime", "egress", "callMs", "command"];
+const OPTIONS = [
+  "warm",
+  "containers",
+  "queue",
+  "cpus",
+  "scratchBytes",
+  "image",
+  "runtime",
+  "egress",
+  "callMs",
+  "command",
+];
 
 export interface DockerSandbox extends Sandbox {
   readonly pool: { readonly counts: PoolCounts };
@@ -45,7 +56,14 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
 /** The same, with names and addresses as a test says: the usual way refuses every server on this machine. */
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
   refuseUnknownOptions("createDockerSandbox", options, OPTIONS);
-  const { warm = 0, containers = 32, image = IMAGE, runtime = "runc" } = options;
+  const { warm = 0, containers = 32, queue = 1000, image = IMAGE, runtime = "runc" } = options;
+  for (const [name, value, least] of [
+    ["warm", warm, 0],
+    ["containers", containers, 1],
+    ["queue", queue, 1],
+  ] as const)
+    if (!(Number.isSafeInteger(value) && value >= least))
+      throw optionError(name, `a whole number of at least ${least}`, value);
   const allowance = {
     cpus: options.cpus ?? USUAL_ALLOWANCE.cpus,
     scratchBytes: options.scratchBytes ?? USUAL_ALLOWANCE.scratchBytes,
@@ -55,7 +73,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
   // gVisor lets no container connect to a socket of the host's.
   if (egress && runtime !== "runc") throw optionError("egress", `"none" with the runtime ${runtime}`, options.egress);
   const daemon = new Daemon(options.callMs);
-  const pool = new ContainerPool(daemon, { warm, containers });
+  const pool = new ContainerPool(daemon, { warm, containers, queue });
   const labels = hostLabels();
   let checked: Promise<void> | undefined;
 
@@ -94,7 +112,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
         throw daemon.unavailable(error);
       });
     },
-    async open({ language, limits, onConnection }: OpenOptions, signal: AbortSignal): Promise<Guest> {
+    async open({ language, limits, tenant, onConnection }: OpenOptions, signal: AbortSignal): Promise<Guest> {
       signal.throwIfAborted();
       if (!LANGUAGES.includes(language))
         throw new PortcullisError(
@@ -103,7 +121,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
         );
       await check();
       try {
-        const guest = await pool.acquire(planFor(language, limits), signal);
+        const guest = await pool.acquire(planFor(language, limits), tenant, signal);
         guest.handOver(limits.frameBytes);
         if (onConnection) guest.tellConnections(onConnection);
         return guest;

@@ -6,6 +6,8 @@ export interface PoolOptions {
   readonly warm: number;
   /** Containers at once, idle ones included. Programs beyond that wait. */
   readonly containers: number;
+  /** Programs that may wait at once; one more ends as `stopped`, by `queue`. */
+  readonly queue: number;
 }
 
 /** For tests and benchmarks. */

@@ -1,7 +1,7 @@
 import type { OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { ParentDeathCommand } from "./parent-death.ts";
-import { type InLine, WaitingLine } from "./waiting-line.ts";
+import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
 
 export interface PoolOptions {
   /** Engines kept ready for the next program. */
@@ -38,13 +38,6 @@ const CLOSED = "the sandbox was closed";
 const FAILED_STARTS = 3;
 
 const NONE: ReadonlyMap<string, number> = new Map();
-
-/** How often each name is there. */
-function count(names: Iterable<string | undefined>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
-}
 
 interface Waiter extends InLine {
   failedStarts: number;
@@ -171,13 +164,13 @@ export class EnginePool {
 
   /** Engines that each tenant has or is to get. */
   get #held(): ReadonlyMap<string, number> {
-    return count([...this.#busy.values(), ...this.#coming.values()]);
+    return countNames([...this.#busy.values(), ...this.#coming.values()]);
   }
 
   /** Starts engines for those that wait, where need be in place of other tenants' idle ones. */
   #makeRoom(): void {
     while (!this.#closed && this.#waiting.length > 0) {
-      const coming = count(this.#coming.values());
+      const coming = countNames(this.#coming.values());
       const forAny = [...this.#coming.values()].filter((tenant) => tenant === undefined).length;
       const tenant = this.#waiting.next(this.#held, coming);
       if (tenant === undefined || this.#waiting.unserved(coming) <= forAny) return;
@@ -236,7 +229,11 @@ export class EnginePool {
     this.#coming.delete(engine);
     if (this.#waiting.length > 0) {
       const { tenant } = engine;
-      const next = this.#waiting.next(this.#held, tenant === undefined ? NONE : count(this.#coming.values()), tenant);
+      const next = this.#waiting.next(
+        this.#held,
+        tenant === undefined ? NONE : countNames(this.#coming.values()),
+        tenant,
+      );
       if (next !== undefined && (tenant === undefined || tenant === next)) return this.#give(engine, next);
       if (next !== undefined && this.#all.size >= this.#options.engines) return this.#replace(engine, next);
       if (tenant !== undefined && this.#waiting.first(tenant)) return this.#give(engine, tenant);

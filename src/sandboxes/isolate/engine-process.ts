@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { dirname } from "node:path";
-import type { Duplex, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
@@ -43,9 +42,9 @@ export class EngineProcess {
   readonly #memory: MemoryGauge;
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
-  readonly #pipe: Duplex;
-  /** An engine reads nothing while a program computes in it. */
-  readonly #unsent: UnsentFrames;
+  /** Where there is a process. */
+  readonly #pipe: Socket | null | undefined;
+  readonly #unsent: UnsentFrames | undefined;
   readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
   #frames: FrameQueue;
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -57,22 +56,18 @@ export class EngineProcess {
   #exited = false;
   #stderr = "";
 
-  /** Starts the process. */
-  constructor({ command, prefix, mode }: ParentDeathCommand = parentDeathCommand()) {
-    this.#child = spawn(command, [...prefix, ...engineArguments(mode)], {
-      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-      env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
-      windowsHide: true,
-    });
+  /** Starts the process. Never throws: where there is none it has ended, and `exit` says why. */
+  constructor(command?: ParentDeathCommand) {
+    this.#child = startProcess(command);
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
-    this.#pipe = this.#child.stdio[3] as Duplex;
-    this.#unsent = new UnsentFrames(this.#pipe);
+    this.#pipe = this.#streams[3];
+    if (this.#pipe) this.#unsent = new UnsentFrames(this.#pipe);
     this.#frames = this.#newQueue();
     for (const stream of this.#streams) stream?.unref();
-    this.#pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
-    this.#pipe.on("error", () => {});
-    (this.#child.stdio[4] as Duplex).on("error", () => {});
-    (this.#child.stderr as Readable).on("data", (chunk: Buffer) => {
+    this.#pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
+    this.#pipe?.on("error", () => {});
+    this.#streams[4]?.on("error", () => {});
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-8192);
     });
     this.exit = new Promise((resolve) => {
@@ -132,7 +127,7 @@ export class EngineProcess {
 
   send(messages: readonly string[]): void {
     if (this.ended) return;
-    this.#unsent.push(messages);
+    this.#unsent?.push(messages);
     keepAwake();
   }
 
@@ -168,14 +163,16 @@ export class EngineProcess {
   #endAs(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
-    this.#child.kill("SIGKILL");
+    this.#unsent?.clear();
+    // Without a process a child has no process id either, and may end any other one in place of its own.
+    if (this.pid !== undefined) this.#child.kill("SIGKILL");
     // That the process has gone must be heard, also by a host that has nothing else to wait for.
     this.ref();
     for (const stream of this.#streams) stream?.ref();
   }
 
   get #streams(): readonly (Socket | null)[] {
-    return this.#child.stdio as readonly (Socket | null)[];
+    return ((this.#child.stdio as ChildProcess["stdio"] | undefined) ?? []) as readonly (Socket | null)[];
   }
 
   #receive(chunk: Buffer): void {
@@ -210,8 +207,8 @@ export class EngineProcess {
 
   #newQueue(): FrameQueue {
     return new FrameQueue(UNREAD_LENGTH, (pause) => {
-      if (pause) this.#pipe.pause();
-      else this.#pipe.resume();
+      if (pause) this.#pipe?.pause();
+      else this.#pipe?.resume();
     });
   }
 
@@ -234,6 +231,25 @@ export class EngineProcess {
     this.#frames.end();
     this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
     resolve(exit);
+  }
+}
+
+/**
+ * A child whose process could not be started says so in its `error`, whatever was in the way: where this process has no
+ * file descriptors left files cannot be read, and the child has no pipes; where the system has no memory node throws.
+ */
+function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
+  try {
+    const { command, prefix, mode } = parentDeath ?? parentDeathCommand();
+    return spawn(command, [...prefix, ...engineArguments(mode)], {
+      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+      env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
+      windowsHide: true,
+    });
+  } catch (error) {
+    const child = new ChildProcess();
+    process.nextTick(() => child.emit("error", error));
+    return child;
   }
 }
 

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container-guest.ts";
-import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
+import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
+import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
+import { Daemon, DaemonSilence } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
-import type { Guest } from "../../../src/sandboxes/sandbox.ts";
+import { type Guest, QueueFull } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
@@ -47,7 +49,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await sandbox.warm?.();
     const [usual] = await containersOf();
     await using second = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 32 * MIB });
-    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ idle: 2 }));
+    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ idle: 2 }), { timeout: 5000 });
     expect(await containersOf()).toContain(usual);
     second.kill("seen");
     await using third = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 48 * MIB });
@@ -69,6 +71,45 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
   });
 
+  test("go round among tenants: however many programs of one wait, another's has its turn", async () => {
+    await using sandbox = createDockerSandbox({ containers: 1 });
+    const first = await openGuest(sandbox, "a");
+    const served: string[] = [];
+    const waiting = ["a", "a", "a", "b", "c"].map(async (tenant) => {
+      const guest = await openGuest(sandbox, tenant);
+      served.push(tenant);
+      guest.kill("seen");
+    });
+    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 5 }));
+    first.kill("done");
+    await Promise.all(waiting);
+    expect(served).toEqual(["a", "b", "c", "a", "a"]);
+  });
+
+  test("are waited for by so many programs, and one more is told so", async () => {
+    await using sandbox = createDockerSandbox({ containers: 1, queue: 2 });
+    const first = await openGuest(sandbox, "a");
+    const second = openGuest(sandbox, "a");
+    const third = openGuest(sandbox, "a");
+    await vi.waitFor(() => expect(sandbox.pool.counts.waiting).toBe(2));
+    await expect(openGuest(sandbox, "a")).rejects.toBeInstanceOf(QueueFull);
+    first.kill("done");
+    (await second).kill("done");
+    (await third).kill("done");
+  });
+
+  test("that have ended before a program gets them are not watched", async () => {
+    const begun = vi.spyOn(globalThis, "setInterval");
+    const ended = vi.spyOn(globalThis, "clearInterval");
+    await using sandbox = createDockerSandbox({ command: ["/bin/false"] });
+    const guest = await openGuest(sandbox);
+    expect(await guest.exit).toMatchObject({ type: "died" });
+    const stopped = new Set<unknown>(ended.mock.calls.map(([timer]) => timer));
+    const timers = begun.mock.results.map(({ value }) => value as unknown);
+    vi.restoreAllMocks();
+    expect(timers.filter((timer) => !stopped.has(timer))).toEqual([]);
+  });
+
   test("that nobody waits for any more are ended when they stand", async () => {
     await using sandbox = createDockerSandbox();
     await sandbox.warm?.();
@@ -80,4 +121,34 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await vi.waitFor(() => expect(sandbox.pool.counts.containers).toBe(0), { timeout: 5000 });
     expect(await containersOf()).toEqual([]);
   });
+});
+
+test("a container that an engine was asked for, and has not answered, is removed when it is there after all", async () => {
+  const made = new Set<string>();
+  const asked: string[] = [];
+  const docker = {
+    createContainer: async ({ name }: { readonly name: string }) => {
+      asked.push(name);
+      throw new DaemonSilence("it has not answered");
+    },
+    getContainer: (name: string) => ({
+      remove: async () => {
+        if (!made.delete(name)) throw Object.assign(new Error("no such container"), { statusCode: 404 });
+      },
+    }),
+  };
+  const daemon = {
+    sharesMachine: async () => false,
+    ask: (question: (client: typeof docker, signal: AbortSignal) => unknown) =>
+      question(docker, new AbortController().signal),
+  } as unknown as Daemon;
+  const pool = new ContainerPool(daemon, { warm: 0, containers: 1, queue: 1 });
+  const plan = { image: "", runtime: "runc", command: [], language: "python", labels: {} } as const;
+  const limits = containerLimits(LIMITS, "python");
+  const opening = pool.acquire({ ...plan, limits }, "a", new AbortController().signal);
+  await expect(opening).rejects.toThrow("it has not answered");
+  for (const name of asked) made.add(name);
+  await pool.close();
+  expect(asked).toHaveLength(1);
+  expect([...made]).toEqual([]);
 });

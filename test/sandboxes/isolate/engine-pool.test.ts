@@ -260,3 +260,31 @@ async function goneFrom(pid: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   await goneFrom(pid);
 }
+
+const CANNOT_START = fileURLToPath(new URL("host-that-cannot-start.ts", import.meta.url));
+
+/** Lines that a host says on which no engine can be started, which may have 80 files open. */
+async function hostThatCannotStart(...causes: readonly string[]): Promise<readonly string[]> {
+  const node = [process.execPath, "--conditions=portcullis-source", CANNOT_START, ...causes];
+  const host = spawn("/bin/sh", ["-c", 'ulimit -n 80 && exec "$@"', "host", ...node], {
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: 15_000,
+    killSignal: "SIGKILL",
+  });
+  const said: string[] = [];
+  host.stdout.on("data", (chunk: Buffer) => said.push(chunk.toString()));
+  await once(host, "close");
+  return said.join("").trim().split("\n");
+}
+
+test.for([0, 3, 6])(
+  "a host that may open %i files more, and cannot start an engine with them, says so, and goes on when it can",
+  { timeout: 20_000 },
+  async (left) => {
+    expect(await hostThatCannotStart("descriptors", String(left))).toEqual(["sandbox_unavailable", "completed"]);
+  },
+);
+
+test("an engine that node refuses to start is a sandbox that cannot be used", { timeout: 20_000 }, async () => {
+  expect(await hostThatCannotStart("throws")).toEqual(["sandbox_unavailable", "sandbox_unavailable"]);
+});

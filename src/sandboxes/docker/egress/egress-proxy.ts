@@ -66,6 +66,7 @@ export class EgressProxy {
   /** Ends every connection, and tells of each before this returns. */
   close(): void {
     this.#server.close();
+    this.#resolver.close();
     for (const connection of this.#open.values()) connection.cut("The guest has ended.");
   }
 

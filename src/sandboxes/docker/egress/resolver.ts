@@ -12,6 +12,7 @@ export class Resolver {
   readonly #plan: Pick<EgressPlan, "lookup" | "mayReach">;
   readonly #found = new Map<string, Promise<readonly string[]>>();
   #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(plan: Pick<EgressPlan, "lookup" | "mayReach">) {
     this.#plan = plan;
@@ -29,7 +30,13 @@ export class Resolver {
     return found;
   }
 
+  /** Looks nothing up any more: not what waits for its turn either, for a name that is asked for tells name servers something. */
+  close(): void {
+    this.#closed = true;
+  }
+
   async #find(host: string): Promise<readonly string[]> {
+    if (this.#closed) throw new EgressRefusal(502, "Host Not Found", "The guest has ended.", "failed");
     let addresses: readonly string[];
     try {
       addresses = await this.#plan.lookup(host);

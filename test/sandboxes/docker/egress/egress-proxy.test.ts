@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { connect as connectTls } from "node:tls";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/public-address.ts";
 import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
@@ -481,4 +481,25 @@ test("a client that closes while its host is looked up leaves nothing behind", a
   found.resolve(["127.0.0.1"]);
   await new Promise((resolve) => setImmediate(resolve));
   expect(asked).toEqual([]);
+});
+
+test("names that wait to be looked up when the guest ends are not looked up any more", async () => {
+  const first = Promise.withResolvers<readonly string[]>();
+  const asked: string[] = [];
+  const way = await openProxy({
+    hosts: ["*.allowed.test"],
+    lookup: (host) => {
+      asked.push(host);
+      return first.promise;
+    },
+  });
+  for (let n = 0; n < 8; n += 1) way.connect().write(`CONNECT n${n}.allowed.test:443 HTTP/1.1\r\n\r\n`);
+  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  // Those behind it have come too once one more is refused.
+  way.connect().write("CONNECT other.test:443 HTTP/1.1\r\n\r\n");
+  await way.toldOf(1);
+  way.proxy.close();
+  first.resolve([]);
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(asked).toHaveLength(1);
 });

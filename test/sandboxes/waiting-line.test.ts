@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, property } from "fast-check";
 import { expect, test } from "vitest";
-import { QueueFull } from "../../../src/sandboxes/sandbox.ts";
-import { WaitingLine } from "../../../src/sandboxes/isolate/waiting-line.ts";
+import { QueueFull } from "../../src/sandboxes/sandbox.ts";
+import { WaitingLine } from "../../src/sandboxes/waiting-line.ts";
 
 const NONE: ReadonlyMap<string, number> = new Map();
 

@@ -1,4 +1,11 @@
-import { QueueFull } from "../sandbox.ts";
+import { QueueFull } from "./sandbox.ts";
+
+/** How often each name is there. */
+export function countNames(names: Iterable<string | undefined>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
 
 /** Who waits in a line, and whose program it is. */
 export interface InLine {
@@ -8,8 +15,8 @@ export interface InLine {
 }
 
 /**
- * Programs that wait for an engine, first come first served among those of one tenant, and fair over tenants: the
- * tenant that has fewest engines comes next, and of several the one that was served longest ago.
+ * Programs that wait for an engine or a container, first come first served among those of one tenant, and fair over tenants: the
+ * tenant that has fewest of them comes next, and of several the one that was served longest ago.
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #most: number;
