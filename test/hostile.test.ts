@@ -249,12 +249,13 @@ function startedCalls(tool: string): number {
 }
 
 /** How an engine died is for the operator, and may hold what the engine said. */
-function expectNothingOfHost({ output, outcome, logs, notes, calls }: Report): void {
+function expectNothingOfHost({ output, outcome, logs, notes, remarks, calls }: Report): void {
   const told = JSON.stringify({
     output,
     outcome: outcome.type === "crashed" ? outcome.code : outcome,
     logs,
     notes,
+    remarks,
     calls,
   });
   for (const secret of [HOST_SECRET, process.cwd(), process.env.PATH ?? HOST_SECRET, "node:internal"])

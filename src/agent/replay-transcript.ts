@@ -64,11 +64,11 @@ function endsWith(turns: Transcript["turns"], ending: AgentEnding): boolean {
       return last?.end.type === "answered" && last.text === ending.answer;
     case "refused":
     case "cut_off":
-      return isDeepStrictEqual(last?.end, ending);
+      return last?.end.type === ending.type && isText(ending.reason) && last.end.reason === ending.reason;
     case "turns_spent":
       return wentOn && turns.length === ending.allowed;
     case "tokens_spent":
-      return wentOn && ending.seen >= ending.allowed;
+      return wentOn && Number.isFinite(ending.seen) && ending.seen >= ending.allowed;
     case "provider_failed":
       return wentOn && typeof ending.failure?.message === "string";
     case "cancelled":
@@ -104,7 +104,8 @@ function check(transcript: Transcript): void {
   for (const [index, one] of turns.entries()) {
     const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
     const { text, calls, end } = turn ?? {};
-    if (typeof text !== "string" || !haveIds(calls, "id") || !haveIds(results, "callId") || !TURN_ENDS.has(end?.type))
+    const haveAll = haveTexts(calls, "id") && haveTexts(results, "callId") && haveTexts(results, "text");
+    if (!isText(text) || !haveAll || !TURN_ENDS.has(end?.type))
       throw new PortcullisError(
         "option_invalid",
         `replayTranscript(transcript): turn ${index + 1} lacks its text, its calls, its results or its end.`,
@@ -112,7 +113,11 @@ function check(transcript: Transcript): void {
   }
 }
 
-function haveIds(list: unknown, key: "id" | "callId"): boolean {
+function haveTexts(list: unknown, key: "id" | "callId" | "text"): boolean {
   if (!Array.isArray(list)) return false;
-  return list.every((one: Readonly<Record<string, unknown>> | null) => typeof one?.[key] === "string");
+  return list.every((one: Readonly<Record<string, unknown>> | null) => isText(one?.[key]));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }

@@ -15,7 +15,7 @@ import type {
   TurnRequest,
 } from "./model.ts";
 import { sourceOf } from "./program-input.ts";
-import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
+import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import { loadSdk, type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
 import { NO_TIMEOUT_MS, ProviderRequests } from "./provider-requests.ts";
 import { labelledText } from "./result-text.ts";
@@ -175,7 +175,7 @@ class AnthropicConversation implements Conversation {
     const text = wordsOf(content);
     if (end.type === "called" && calls.length === 0)
       return this.#failed("reply_invalid", "It calls, and names no tool.", reply.usage);
-    const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
+    const whole = calls.length > 0 ? ({ type: "called" } as const) : shownEnd(end, this.#about);
     return { type: "turn", text, calls, hosted, end: whole, usage };
   }
 

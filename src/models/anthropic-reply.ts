@@ -1,5 +1,6 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
 import type { ModelUsage } from "./model.ts";
+import { decisiveReason } from "./stop-reason.ts";
 
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply {
@@ -11,6 +12,15 @@ export interface AnthropicReply {
   readonly container: { readonly id: string; readonly expiresAt: string | undefined } | undefined;
   readonly usage: ModelUsage;
 }
+
+/** Reasons of a reply that is whole. */
+const WHOLE_REASONS: ReadonlySet<string> = new Set([
+  "end_turn",
+  "stop_sequence",
+  "tool_use",
+  "pause_turn",
+  "compaction",
+]);
 
 /** Reads a reply that came in one piece; undefined where it is none. */
 export function readMessage(message: unknown): AnthropicReply | undefined {
@@ -36,7 +46,8 @@ export class AnthropicStream {
   readonly #citations = new Map<unknown, unknown[]>();
   readonly #inputTexts = new Map<number, string>();
   #usage: Record<string, unknown> = {};
-  readonly #delta: Record<string, unknown> = {};
+  #stopReason: string | undefined;
+  #stopDetails: unknown;
   #container: AnthropicReply["container"];
   #isOver = false;
   readonly #onText: (text: string) => void;
@@ -69,8 +80,8 @@ export class AnthropicStream {
         break;
       case "message_delta": {
         const delta = fieldOf(event, "delta");
-        for (const name of ["stop_reason", "stop_details"])
-          if (isFields(delta) && Object.hasOwn(delta, name)) this.#delta[name] = delta[name];
+        this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"), WHOLE_REASONS);
+        this.#stopDetails = fieldOf(delta, "stop_details") ?? this.#stopDetails;
         this.#container = containerOf(delta) ?? this.#container;
         this.#count(fieldOf(event, "usage"));
         break;
@@ -94,8 +105,8 @@ export class AnthropicStream {
     return {
       content: places.map((place) => this.#blocks.get(place) ?? {}),
       inputTexts: new Map(places.map((place, index) => [index, this.#inputTexts.get(place)] as const).filter(isKnown)),
-      stopReason: textOf(this.#delta, "stop_reason"),
-      stopDetails: fieldOf(this.#delta, "stop_details"),
+      stopReason: this.#stopReason,
+      stopDetails: this.#stopDetails,
       container: this.#container,
       usage: this.usage,
     };

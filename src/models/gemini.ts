@@ -14,10 +14,11 @@ import type {
   TurnRequest,
 } from "./model.ts";
 import { PROGRAM_SCHEMA, sourceOf } from "./program-input.ts";
-import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
+import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import { loadSdk, type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 import { provenanceText } from "./result-text.ts";
+import { decisiveReason } from "./stop-reason.ts";
 import { ToolNames } from "./tool-names.ts";
 
 const KEY_VARIABLE = "GEMINI_API_KEY";
@@ -148,8 +149,7 @@ class GeminiConversation implements Conversation {
 
   /** Takes a whole reply into the history, and out of it what is to be done. No part is moved, merged or left out: some are signed. */
   #read({ parts, finishReason, blockReason, usage }: GeminiReply): TurnReply {
-    if (blockReason !== undefined)
-      return turnOf("", [], { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` }, usage);
+    if (blockReason !== undefined) return turnOf("", [], shownEnd(refusedPrompt(blockReason), this.#about), usage);
     const end = endOf(finishReason);
     if (!end) {
       const code = finishReason === undefined && this.#options.stream ? "interrupted" : "reply_invalid";
@@ -160,7 +160,7 @@ class GeminiConversation implements Conversation {
     if (parts.some(({ functionCall }) => isFields(functionCall) && isPiece(functionCall)))
       return { type: "failed", failure: failure("reply_invalid", this.#about, "It holds a part of a call."), usage };
     const calls = end.type === "answered" ? this.#callsOf(parts) : [];
-    return turnOf(wordsOf(parts), calls, calls.length > 0 ? { type: "called" } : end, usage);
+    return turnOf(wordsOf(parts), calls, calls.length > 0 ? { type: "called" } : shownEnd(end, this.#about), usage);
   }
 
   #callsOf(parts: readonly Fields[]): ModelCall[] {
@@ -206,6 +206,7 @@ function turnOf(text: string, calls: readonly ModelCall[], end: TurnEnd, usage: 
   return { type: "turn", text, calls, hosted: [], end, usage };
 }
 
+const WHOLE_REASONS: ReadonlySet<string> = new Set(["STOP"]);
 const REFUSALS = new Set([
   "SAFETY",
   "RECITATION",
@@ -215,6 +216,10 @@ const REFUSALS = new Set([
   "IMAGE_SAFETY",
   "LANGUAGE",
 ]);
+
+function refusedPrompt(blockReason: string): TurnEnd {
+  return { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` };
+}
 
 /** Undefined where there is no whole turn: it broke off, or holds a call that even the provider cannot read. */
 function endOf(finishReason: string | undefined): TurnEnd | undefined {
@@ -227,11 +232,13 @@ function endOf(finishReason: string | undefined): TurnEnd | undefined {
 
 function joined(chunks: readonly unknown[]): GeminiReply {
   const last = (read: (chunk: unknown) => unknown) => chunks.map(read).findLast((value) => value !== undefined);
-  const finishReason = last((chunk) => textOf(candidateOf(chunk), "finishReason"));
+  let finishReason: string | undefined;
+  for (const chunk of chunks)
+    finishReason = decisiveReason(finishReason, textOf(candidateOf(chunk), "finishReason"), WHOLE_REASONS);
   const blockReason = last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason"));
   return {
     parts: chunks.flatMap(partsOf),
-    finishReason: typeof finishReason === "string" ? finishReason : undefined,
+    finishReason,
     blockReason: typeof blockReason === "string" ? blockReason : undefined,
     usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),
   };

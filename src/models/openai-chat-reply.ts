@@ -1,5 +1,6 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
 import type { ModelUsage } from "./model.ts";
+import { decisiveReason } from "./stop-reason.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply {
@@ -15,6 +16,9 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
   if (!isFields(message)) return undefined;
   return { message, finishReason: textOf(choice, "finish_reason"), usage: usageOf(fieldOf(completion, "usage")) };
 }
+
+/** Reasons of a reply that is whole. */
+export const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
 
 /** Fields of a fragment that are put together in a way of their own. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
@@ -50,7 +54,7 @@ export class ChatStream {
   take(chunk: unknown): void {
     if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
     const choice = firstChoice(chunk);
-    this.#finishReason = textOf(choice, "finish_reason") ?? this.#finishReason;
+    this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"), WHOLE_REASONS);
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
     for (const [name, value] of Object.entries(delta)) {

@@ -12,10 +12,10 @@ import type {
   TurnReply,
   TurnRequest,
 } from "./model.ts";
-import { type ChatReply, ChatStream, readCompletion } from "./openai-chat-reply.ts";
+import { type ChatReply, ChatStream, readCompletion, WHOLE_REASONS } from "./openai-chat-reply.ts";
 import { OPENAI_KEY, openAiClient, type OpenAiClient } from "./openai-client.ts";
 import { PROGRAM_SCHEMA, sourceOf } from "./program-input.ts";
-import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
+import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import { type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 import { labelledText } from "./result-text.ts";
@@ -136,7 +136,7 @@ class ChatConversation implements Conversation {
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     });
     const calls = end.type === "answered" ? this.#callsOf(toolCalls) : [];
-    const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
+    const whole = calls.length > 0 ? ({ type: "called" } as const) : shownEnd(end, this.#about);
     return { type: "turn", text: wordsOf(message), calls, hosted: [], end: whole, usage };
   }
 
@@ -174,20 +174,9 @@ function wordsOf(message: unknown): string {
 }
 
 function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
-  switch (finishReason) {
-    case undefined:
-      return undefined;
-    case "length":
-      return { type: "cut_off", reason: finishReason };
-    case "content_filter":
-      return { type: "refused", reason: "The provider's filter stopped the reply." };
-    case "stop":
-    case "tool_calls":
-    case "function_call": {
-      const refusal = textOf(message, "refusal");
-      return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
-    }
-    default:
-      return { type: "cut_off", reason: finishReason.slice(0, 100) };
-  }
+  if (finishReason === undefined) return undefined;
+  if (finishReason === "content_filter") return { type: "refused", reason: "The provider's filter stopped the reply." };
+  if (!WHOLE_REASONS.has(finishReason)) return { type: "cut_off", reason: finishReason };
+  const refusal = textOf(message, "refusal");
+  return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
 }

@@ -30,7 +30,12 @@ export function readResponse(response: unknown, items = fieldOf(response, "outpu
   };
 }
 
-const LAST_EVENTS = new Set(["response.completed", "response.incomplete", "response.failed"]);
+/** The status of a response by its last event. */
+const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
+  ["response.completed", "completed"],
+  ["response.incomplete", "incomplete"],
+  ["response.failed", "failed"],
+]);
 
 /**
  * Puts a streamed response together of the items that are done. What an item is when it is added may be less than
@@ -54,7 +59,15 @@ export class ResponsesStream {
       if (this.#done.has(place)) throw new SyntaxError(`Two items of the reply have the place ${place}.`);
       this.#done.set(place, fieldOf(event, "item"));
     } else if (type === "response.output_text.delta") this.#onText(textOf(event, "delta") ?? "");
-    else if (LAST_EVENTS.has(type)) this.#last = fieldOf(event, "response");
+    else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
+  }
+
+  /** A response that was not completed is not completed by what is said later. */
+  #end(response: unknown, status: string | undefined): void {
+    const said = textOf(response, "status");
+    if (said === "completed" && said !== status)
+      throw new SyntaxError("The reply says that it was completed, and that it was not.");
+    if (this.#last === undefined || textOf(this.#last, "status") === "completed") this.#last = response;
   }
 
   /** The reply, where all of it came; undefined where it broke off. */

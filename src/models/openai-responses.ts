@@ -14,7 +14,7 @@ import type {
 } from "./model.ts";
 import { OPENAI_KEY, openAiClient, type OpenAiClient } from "./openai-client.ts";
 import { readResponse, type ResponsesReply, ResponsesStream } from "./openai-responses-reply.ts";
-import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
+import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import { type ProviderOptions, type ResolvedOptions, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 import { labelledText } from "./result-text.ts";
@@ -141,7 +141,7 @@ class ResponsesConversation implements Conversation {
   /** Takes a whole reply into the history, and out of it what is to be done. */
   #read(reply: ResponsesReply): TurnReply {
     const { items, usage } = reply;
-    if (reply.status === "failed") {
+    if (reply.status === "failed" || isFields(reply.error)) {
       const code = textOf(reply.error, "code");
       const detail = textOf(reply.error, "message") ?? "";
       return { ...this.#failed(code === "rate_limit_exceeded" ? "rate_limited" : "server_failed", detail), usage };
@@ -158,7 +158,7 @@ class ResponsesConversation implements Conversation {
     const hosted = items.flatMap((item) => this.#newsOf(item));
     const calls = end.type === "cut_off" || end.type === "refused" ? [] : this.#callsOf(items);
     const text = wordsOf(items);
-    const whole: TurnEnd = calls.length > 0 ? { type: "called" } : end;
+    const whole = calls.length > 0 ? ({ type: "called" } as const) : shownEnd(end, this.#about);
     return { type: "turn", text, calls, hosted, end: whole, usage };
   }
 
@@ -237,11 +237,18 @@ class ResponsesConversation implements Conversation {
   }
 }
 
-/** How a call stands that nobody may make yet. */
+/** How a call of the provider's own tools stands that is not finished. */
 const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
+/** How a call of our tools stands that may be made; some servers say nothing of it. */
+const FINISHED = new Set<unknown>(["completed", null, undefined]);
+
+function isUnfinished({ type, status }: Fields): boolean {
+  if (type === "function_call" || type === "custom_tool_call") return !FINISHED.has(status);
+  return String(type).endsWith("_call") && UNFINISHED.has(status);
+}
 
 function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | undefined {
-  if (status === "incomplete")
+  if (status === "incomplete" || (status === "completed" && incompleteReason !== undefined))
     return incompleteReason === "content_filter"
       ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
       : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
@@ -249,8 +256,7 @@ function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | u
   const parts = items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
   const refusal = parts.map((part) => textOf(part, "refusal")).find((words) => words !== undefined);
   if (refusal !== undefined) return { type: "refused", reason: refusal };
-  if (items.some(({ type, status }) => String(type).endsWith("_call") && UNFINISHED.has(status)))
-    return { type: "cut_off", reason: "a call is not completed" };
+  if (items.some(isUnfinished)) return { type: "cut_off", reason: "a call is not completed" };
   // Where no message comes after the provider's programs, the model has more to do.
   const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
   return { type: last?.type === "message" ? "answered" : "unfinished" };

@@ -1,8 +1,10 @@
 import { fieldOf, textOf } from "./fields.ts";
-import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnReply } from "./model.ts";
+import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "./model.ts";
 
 /** What of a provider's own words is passed on, in characters. */
 const DETAIL_LENGTH = 300;
+/** The same of why it would not go on, which a model may have written. */
+const REASON_LENGTH = 2000;
 
 /** What is read of an error's message, in characters: it may hold a whole reply. */
 const MESSAGE_LENGTH = 64 * 1024;
@@ -33,8 +35,7 @@ export function failure(
   detail: string,
   status?: number,
 ): ProviderFailure {
-  // The key goes first: cut, or with a line break taken out of it, it would no longer be found.
-  const shown = oneLine(withoutKey(detail, key));
+  const shown = shownWords(detail, key, DETAIL_LENGTH);
   const { attempts } = requests;
   const message = [
     SENTENCES[code](provider, keyVariable),
@@ -42,6 +43,11 @@ export function failure(
     ...(shown === "" ? [] : [`It says: ${shown}`]),
   ].join(" ");
   return { code, message, ...(status === undefined ? {} : { status }) };
+}
+
+/** How a turn ended, with no more of a provider's own words, and no other ones, than are passed on. */
+export function shownEnd(end: TurnEnd, { key }: FailedProvider): TurnEnd {
+  return "reason" in end ? { ...end, reason: shownWords(end.reason, key, REASON_LENGTH) } : end;
 }
 
 const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVariable: string) => string>> = {
@@ -118,12 +124,13 @@ function chainOf(error: unknown): unknown[] {
   return chain;
 }
 
-function oneLine(text: string): string {
-  const line = text
-    .slice(0, DETAIL_LENGTH * 2)
+/** In one line. The key goes first: cut, or with a line break taken out of it, it would no longer be found. */
+function shownWords(text: string, key: string | undefined, length: number): string {
+  const line = withoutKey(text, key)
+    .slice(0, length * 2)
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
     .trim();
-  return line.length > DETAIL_LENGTH ? `${line.slice(0, DETAIL_LENGTH)}…` : line;
+  return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 
 /** Some providers repeat the key, or its ends, in what they say of it. */

@@ -84,7 +84,7 @@ function askedWaitMs(headers: Headers, now: number): number | undefined {
 }
 
 function decimal(text: string | null): number | undefined {
-  return text !== null && /^\d{1,12}(?:\.\d{1,6})?$/.test(text) ? Number(text) : undefined;
+  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
 /** Some of it is left to chance, so that many who were refused together do not come back together. */

@@ -57,7 +57,10 @@ export interface Report {
   readonly usage: Usage;
   readonly calls: readonly CallLine[];
   readonly logs: Logs;
+  /** What the runtime says of the value and the calls. */
   readonly notes: readonly string[];
+  /** What was changed to make the value JSON, in the words of the program's side: it may be anything. */
+  readonly remarks: readonly string[];
 }
 
 /** Most bytes that are said about an ending. A program may throw an error with a long message. */
@@ -69,6 +72,7 @@ const ADVICE = "The value is too large to be shown. Return less: select, aggrega
 export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): Report {
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
+  const remarks = execution.remarks.map(cleanText);
   const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes) : undefined;
   const printed = cutMiddle(insetText(logs.text.trimEnd()), limits.logBytes * 2, INSET);
   const parts =
@@ -83,6 +87,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
           ...effectsText(calls, tools),
         ];
   if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
+  if (remarks.length > 0) parts.push(`Remarked by the program's side:\n${remarks.map(insetText).join("\n")}`);
   if (printed !== INSET) parts.push(`Printed:\n${printed}`);
   const text = parts.join("\n\n");
   const cut = {
@@ -108,6 +113,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
     calls,
     logs,
     notes,
+    remarks,
   };
 }
 

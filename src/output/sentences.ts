@@ -72,7 +72,7 @@ export function endingText(ending: Exclude<Ending, { type: "completed" }>, hint:
 
 /** What a program may call its faults: a word, and none with which the runtime begins a line of its own. */
 const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
-const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed"]);
+const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed", "Remarked"]);
 
 /** A fault as a compiler would tell it: what, where, the line, what to do. */
 function faultText({ name, message, line, column, excerpt }: Fault, hint: string | undefined): string {

@@ -47,6 +47,8 @@ export interface Driven {
   readonly logs: Logs;
   /** What the reader of the result should know, in sentences. */
   readonly notes: readonly string[];
+  /** What the guest says of the value. */
+  readonly remarks: readonly string[];
   readonly turns: number;
   readonly restarts: number;
   /** Time without a guest. */
@@ -86,6 +88,7 @@ class Drive {
   readonly #clocks: Clocks;
   readonly #logs: LogCollector;
   readonly #notes: string[] = [];
+  readonly #remarks: string[] = [];
   readonly #turns: TurnRecord[] = [];
   /** Events whose turns have not ended, in the order they were handed over or will be. */
   readonly #events: GuestEvent[] = [];
@@ -144,6 +147,7 @@ class Drive {
       ending: await this.#decided.promise,
       logs: this.#logs.logs,
       notes: this.#notes,
+      remarks: this.#remarks,
       turns: this.#turns.length,
       restarts: this.#restarts,
       queuedMs: this.#queuedMs + (this.#queuedSince === undefined ? 0 : performance.now() - this.#queuedSince),
@@ -413,6 +417,7 @@ class Drive {
     const settlement = await settling;
     if (this.#ending !== undefined) return;
     this.#notes.push(...settlement.notes);
+    this.#remarks.push(...settlement.remarks);
     if (settlement.ending.type === "crashed") this.#breakBridge(settlement.ending.detail);
     else this.#decide(settlement.ending);
   }

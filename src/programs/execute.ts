@@ -52,6 +52,7 @@ export interface Execution extends Driven {
 const NOT_DRIVEN: Omit<Driven, "ending"> = {
   logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
   notes: [],
+  remarks: [],
   turns: 0,
   restarts: 0,
   queuedMs: 0,

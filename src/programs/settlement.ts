@@ -29,28 +29,34 @@ export interface Settlement {
   readonly ending: Ending;
   /** For the reader of the result, in sentences. */
   readonly notes: readonly string[];
+  /** What the guest says of the value. A program that has taken its guest over says in them what it likes. */
+  readonly remarks: readonly string[];
 }
 
 /** What a guest's last frame means for the execution. */
 export async function settle(
-  { ok, notes, body }: GuestFrame & { readonly kind: "settled" },
+  { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
 ): Promise<Settlement> {
   if (!ok) {
     const fault = parseFault(body);
-    return { notes, ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read") };
+    return {
+      notes: [],
+      remarks,
+      ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read"),
+    };
   }
   const { left, limits, tools, lines, lane } = circumstances;
   const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes, lane);
-  if (!returned) return { notes, ending: broken("a value that is not plain JSON") };
+  if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
   const writing = left.filter((name) => changes(tools, name));
-  if (writing.length > 0) return { notes, ending: { type: "failed", fault: notAwaited(writing) } };
+  if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
   return {
     notes: [
-      ...notes,
       ...notDone(lines.filter(({ tool, ok, started }) => started && !ok && changes(tools, tool))),
-      ...(left.length === 0 ? [] : [endedWithProgram(left)]),
+      ...(left.length === 0 ? [] : [endedWithProgram(left.map((name) => knownName(tools, name)))]),
     ],
+    remarks,
     ending: { type: "completed", ...returned, text: body },
   };
 }
@@ -93,6 +99,12 @@ function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumsta
 function changes(tools: ToolSet, name: string): boolean {
   const tool = tools.get(name);
   return tool !== undefined && isVisible(tool, ["programmatic"]) && tool.effect !== "read";
+}
+
+/** The name of a tool that programs may call. Any other is the program's own text, which has no place in a sentence of ours. */
+function knownName(tools: ToolSet, name: string): string {
+  const tool = tools.get(name);
+  return tool && isVisible(tool, ["programmatic"]) ? name : "an unknown tool";
 }
 
 /** What V8 throws where it has no memory for an array buffer, and Python where it has none for anything, instead of ending the engine. */

@@ -9,7 +9,8 @@ export type PlainData =
 /**
  * Reads JSON that an attacker may have written. How deep it is and how many values it holds is found out before it
  * is parsed, because both make parsing cost many times what the text's length would; a field called `__proto__`
- * becomes a prototype when the fields are copied, and is found afterwards, when its name can be told.
+ * becomes a prototype when the fields are copied, and is found afterwards, when its name can be told. So is a number
+ * beyond all that JavaScript has: it is read as infinite, which fits most schemas and is no JSON.
  */
 export function readPlainData(
   text: string,
@@ -25,7 +26,8 @@ export function readPlainData(
   } catch {
     return { ok: false, reason: "it is not JSON" };
   }
-  return hasProto(value) ? { ok: false, reason: "it has a field called __proto__" } : { ok: true, value };
+  const reason = faultIn(value);
+  return reason === undefined ? { ok: true, value } : { ok: false, reason };
 }
 
 export const QUOTE = 34;
@@ -73,13 +75,23 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-function hasProto(root: unknown): boolean {
+function faultIn(root: unknown): string | undefined {
   const open: unknown[] = [root];
+  if (isInfinite(root)) return TOO_LARGE;
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value !== "object" || value === null) continue;
-    if (Object.hasOwn(value, "__proto__")) return true;
-    for (const child of Object.values(value)) if (typeof child === "object" && child !== null) open.push(child);
+    if (Object.hasOwn(value, "__proto__")) return "it has a field called __proto__";
+    for (const child of Object.values(value)) {
+      if (typeof child === "object" && child !== null) open.push(child);
+      else if (isInfinite(child)) return TOO_LARGE;
+    }
   }
-  return false;
+  return undefined;
+}
+
+const TOO_LARGE = "it holds a number that is too large";
+
+function isInfinite(value: unknown): boolean {
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
 }

@@ -105,9 +105,25 @@ test.each([
     { turn: { text: "", calls: [{ id: "a" }], end: { type: "called" } }, results: [null] },
     { turn: { text: "", calls: [], end: { type: "elsewhere" } }, results: [] },
     { turn: { calls: [], end: { type: "answered" } }, results: [] },
+    { turn: { text: "", calls: [{ id: "a" }], end: { type: "called" } }, results: [{ callId: "a" }] },
   ].map((turn) => ({ format: 1, turns: [turn], ending: { type: "cancelled" } })),
 ])("what is no transcript is refused: %j", (value) => {
   expect(() => replayTranscript(value as unknown as Transcript)).toThrow(/^replayTranscript\(transcript\): /);
+});
+
+test("reasons that are no texts, however deep, and counts that are none make no ending that follows", () => {
+  const deep: unknown = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+  for (const [end, ending] of [
+    ...[deep, { a: 1 }, undefined].map((reason) => [
+      { type: "cut_off", reason },
+      { type: "cut_off", reason },
+    ]),
+    [{ type: "unfinished" }, { type: "tokens_spent", allowed: "1", seen: "9" }],
+  ]) {
+    const turns = [{ turn: { text: "", calls: [], end }, results: [] }];
+    const transcript = { format: 1, turns, ending } as unknown as Transcript;
+    expect(replayTranscript(transcript)).toMatchObject({ type: "inconsistent", turn: 1 });
+  }
 });
 
 test("a conversation in the journal is not replayed as a program", async () => {

@@ -154,6 +154,37 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       );
     });
 
+    test("wherever a provider repeats the key, no ending tells it in the provider's words", async () => {
+      for (const turn of [
+        TURN,
+        { text: "Half", end: "cut_off" },
+        { text: "No.", end: "refused" },
+      ] satisfies WireTurn[]) {
+        const places = placesIn(wire.json(turn, 1)).length;
+        for (let place = 0; place < places; place += 1) {
+          const repeating = { place, kind: "set", value: `Your key is ${wire.key}, is it not?` } as const;
+          const reply = stream
+            ? eventText(wire.events(turn, 1).map((event) => repeatedIn(event, repeating)))
+            : JSON.stringify(changed(wire.json(turn, 1), [repeating]));
+          const { ending } = await askHostile(wire, stream, [reply], []);
+          if (ending.type !== "answered") expect(JSON.stringify(ending)).not.toContain(wire.key);
+        }
+      }
+    });
+
+    test("of what a provider says at length of a turn's end, the beginning is told", async () => {
+      const turn = { text: "No.", end: "refused" } as const;
+      const places = placesIn(wire.json(turn, 1)).length;
+      for (let place = 0; place < places; place += 1) {
+        const long = { place, kind: "set", value: "No. ".repeat(100_000) } as const;
+        const reply = stream
+          ? eventText(wire.events(turn, 1).map((event) => repeatedIn(event, long)))
+          : JSON.stringify(changed(wire.json(turn, 1), [long]));
+        const { ending } = await askHostile(wire, stream, [reply], []);
+        if (ending.type !== "answered") expect(JSON.stringify(ending).length).toBeLessThan(3000);
+      }
+    });
+
     test("a reply with far more calls than a turn may make is an ending that says so, and none of them is made", async () => {
       const { tools, made } = watched();
       const calls = Array.from({ length: 20_000 }, () => ({ tool: "read", input: {} }));
@@ -170,6 +201,31 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       expect(made).toEqual([]);
     });
   });
+
+  test.each([
+    ["cut_off", "before"],
+    ["cut_off", "after"],
+    ["refused", "before"],
+    ["refused", "after"],
+  ] as const)(
+    `${name}, hostile replies, a stream that says that it is whole and that it is not (%s, %s) makes no call`,
+    async (end, order) => {
+      const { tools, made } = watched();
+      const calls = callsOf(["read", "remove_all"]);
+      const events = wire.events({ calls }, 1);
+      const lastOf = (list: readonly ServerEvent[]) =>
+        list.slice(-wire.lastEvents).filter(({ data }) => data.startsWith("{"));
+      const whole = lastOf(events);
+      const broken = lastOf(wire.events({ calls, end }, 1));
+      const begun = events.slice(0, -wire.lastEvents);
+      const asked = (last: readonly ServerEvent[]) => askHostile(wire, true, [eventText([...begun, ...last])], tools);
+      // Not every provider says that a model refused where it says that a reply has ended.
+      if ((await asked(broken)).ending.type === "answered") return;
+      const { ending } = await asked(order === "before" ? [...broken, ...whole] : [...whole, ...broken]);
+      expect(ending.type).toMatch(/^(refused|cut_off|provider_failed)$/);
+      expect(made).toEqual([]);
+    },
+  );
 
   test(`${name}, hostile replies, in whatever order parts of calls come, no call is made with another's input`, async () => {
     const names = fc.array(fc.constantFrom("read", "remove_all"), { minLength: 2, maxLength: 3 });
@@ -198,6 +254,13 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       { numRuns: 60 },
     );
   });
+}
+
+/** An event with its place of this number changed, where it has so many. */
+function repeatedIn(event: ServerEvent, change: Change): ServerEvent {
+  if (!event.data.startsWith("{")) return event;
+  const whole: unknown = JSON.parse(event.data);
+  return change.place < placesIn(whole).length ? { ...event, data: JSON.stringify(changed(whole, [change])) } : event;
 }
 
 /** An event that does not say where it belongs. */

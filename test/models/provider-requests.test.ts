@@ -15,6 +15,8 @@ test.each<[Record<string, string>, number | undefined]>([
   [{ "retry-after": "60" }, 60_000],
   [{ "retry-after": "61" }, undefined],
   [{ "retry-after": "99999999999" }, undefined],
+  [{ "retry-after": "9".repeat(400) }, undefined],
+  [{ "retry-after-ms": "99999999999999.9999999" }, undefined],
   [{ "retry-after": "Sat, 21 Nov 2026 10:00:09 GMT" }, 9000],
   [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT" }, 0],
   [{ "retry-after": "Sun, 21 Nov 2027 10:00:00 GMT" }, undefined],

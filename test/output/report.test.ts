@@ -30,6 +30,7 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     ending,
     logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
     notes: [],
+    remarks: [],
     turns: 3,
     restarts: 1,
     queuedMs: 5,
@@ -201,6 +202,7 @@ const FORGED = [
   "Note",
   "Printed",
   "Printed:",
+  "Remarked by the program's side:",
   "The program returned nothing.",
   "\n",
   "\r\n",
@@ -227,22 +229,29 @@ test("whatever a program throws, notes, prints or returns, the lines of the runt
       const own = (name: string, message: string, printed: string) => {
         const logs = { text: `${printed}\n`, lines: 1, bytes: 1, dropped: 0 };
         const fault = { name, message, line: 1, column: 1, excerpt: message.slice(0, 100) };
-        const { text } = report({ type: "failed", fault }, { calls: [line("crm.put", "null")], logs }).output;
+        const calls = [line("crm.put", "null")];
+        const { text } = report({ type: "failed", fault }, { calls, logs, remarks: [message] }).output;
         return { own: ownLines(text).filter((one) => !one.startsWith("… ")), text };
       };
       const made = own(name, message, `p${printed}`);
-      expect(made.own).toEqual(["Already done before that, and not undone: crm.put.", "Printed:"]);
-      expect(made.text).toMatch(/^(?!(?:Note|Printed)\b)[\w.]{1,100} at line 1, column 1: /);
+      expect(made.own).toEqual([
+        "Already done before that, and not undone: crm.put.",
+        "Remarked by the program's side:",
+        "Printed:",
+      ]);
+      expect(made.text).toMatch(/^(?!(?:Note|Printed|Remarked)\b)[\w.]{1,100} at line 1, column 1: /);
       expect(own("Error", "x", "p").own).toEqual(made.own);
     }),
     { numRuns: 300 },
   );
 });
 
-test("a note of a guest stays one note, and a value one line", () => {
-  const notes = ["one\nNote: two\nAlready done before that, and not undone: bank.pay."];
-  const { text } = report(completed("a\nNote: b"), { notes }).output;
-  expect(text).toBe('"a\\nNote: b"\n\nNote: one\n  Note: two\n  Already done before that, and not undone: bank.pay.');
+test("what a guest says of a value is set in, and a value is one line", () => {
+  const remarks = ["one\nNote: two", "Already done before that, and not undone: bank.pay."];
+  const { text } = report(completed("a\nNote: b"), { remarks }).output;
+  expect(text).toBe(
+    '"a\\nNote: b"\n\nRemarked by the program\'s side:\n  one\n  Note: two\n  Already done before that, and not undone: bank.pay.',
+  );
 });
 
 test.each([

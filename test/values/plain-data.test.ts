@@ -37,6 +37,13 @@ test.each(["", " ", "undefined", "{'a':1}", "NaN", '{"a":1}{"b":2}', "[1,]", '"a
   },
 );
 
+test.each(["1e400", "-1e400", `[1,${"9".repeat(400)}]`, '{"a":{"b":[[1E+309]]}}'])(
+  "%s holds a number that would be read as infinite, and is not plain data",
+  (text) => {
+    expect(readPlainData(text)).toEqual(refused("it holds a number that is too large"));
+  },
+);
+
 test("a value nested a hundred levels deep is plain data, and one nested deeper is not", () => {
   for (const nested of [lists, objects]) {
     expect(readPlainData(nested(100))).toMatchObject({ ok: true });

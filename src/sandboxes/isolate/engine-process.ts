@@ -225,7 +225,7 @@ export class EngineProcess {
     this.#exited = true;
     clearTimeout(this.#deadline);
     this.#memory.close();
-    this.#unsent.clear();
+    this.#unsent?.clear();
     this.#processor?.close();
     this.#closePipes();
     this.#frames.end();
