@@ -20,6 +20,7 @@
 import { readFileSync, readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
+import { Script } from "node:vm";
 import { Worker } from "node:worker_threads";
 
 const PIPE = 3;
@@ -235,7 +236,7 @@ if (parentDeath === "watch") {
 // every engine. These functions lie there. Compiled better they would have other frames, so they never are; and the loop
 // is never left, for node's own functions would lie there otherwise.
 setFlagsFromString("--allow-natives-syntax");
-const keepFrames = new Function("one", "%NeverOptimizeFunction(one)");
+const keepFrames = new Script("(one) => %NeverOptimizeFunction(one)").runInThisContext();
 for (const one of [run, serve, prepare, deliver, drain]) keepFrames(one);
 setFlagsFromString("--no-allow-natives-syntax");
 

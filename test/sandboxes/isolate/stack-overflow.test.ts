@@ -24,12 +24,12 @@ const caught = (overflow: string) => `try { ${overflow} } catch {} tell();`;
 const PROGRAMS: Readonly<Record<string, string>> = {
   "in a plain function": inTurns(30, "const down = () => { depth += 1; down(); };", caught("down();")),
   "in a function that returns how deep it came": inTurns(
-    30,
+    12,
     "const down = (n) => { try { return down(n + 1); } catch { return n; } };",
     "depth = down(0); tell();",
   ),
   "in a function that gets hot": inTurns(
-    30,
+    12,
     "const down = (a, b) => { depth += 1; return down(b, a + 1) + 1; }; const sum = (n) => (n === 0 ? 0 : 1 + sum(n - 1));",
     `for (let round = 0; round < 5; round += 1) { ${caught("down(turn, round);")} } sum(500);`,
   ),
@@ -42,7 +42,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     caught("for (let levels = 5000; ; levels += 211) parse(levels);"),
   ),
   "after awaits, in async functions": inTurns(
-    12,
+    4,
     "const down = async () => { depth += 1; await down(); }; const told = async (n) => { try { return await told(n + 1); } catch { return n; } };",
     `try { await down(); } catch {} tell(); depth = await told(0); tell();
      await Promise.all([1, 2, 3].map(async (n) => { await tools.echo({ n }); await down().catch(() => {}); })); tell();
@@ -56,7 +56,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
       seen.push(down(0));
       if (i % 3 === 0) seen.push((await tools.echo({ depth: seen.at(-1) })).depth);
     };
-    await Promise.all(Array.from({ length: 100 }, (_, i) => work(i)));
+    await Promise.all(Array.from({ length: 60 }, (_, i) => work(i)));
     return seen;`,
   "in timers": `
     const seen = [];
@@ -78,14 +78,14 @@ const PROGRAMS: Readonly<Record<string, string>> = {
      ${caught('JSON.parse(JSON.stringify({ a: [1, 2] }), function revive() { depth += 1; return JSON.parse("[1]", revive); });')}`,
   ),
   "in comparators, callbacks and replacers": inTurns(
-    15,
+    6,
     `const compare = (a, b) => { depth += 1; [3, 1, 2].sort(compare); return a - b; };
      const map = (n) => { depth += 1; return [n].map(map); };
      const replace = () => { depth += 1; return "ab".replace(/a/, replace); };`,
     `${caught("[3, 1, 2].sort(compare);")} ${caught("map(1);")} ${caught("replace();")}`,
   ),
   "in getters, proxies, constructors and generators": inTurns(
-    15,
+    6,
     `const getter = { get own() { depth += 1; return this.own; } };
      const proxy = new Proxy({}, { get: (target, key, receiver) => { depth += 1; return receiver[key]; } });
      class Endless { constructor() { depth += 1; this.inner = new Endless(); } }
@@ -94,7 +94,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     ["getter.own;", "proxy.own;", "new Endless();", "[...generate()];", "String(text);"].map(caught).join(" "),
   ),
   "beside garbage of all ages": inTurns(
-    30,
+    12,
     "let kept = []; const down = (a) => { depth += 1; const o = { a, s: 'x' + a, l: [a, a] }; kept.push(o); return down(o.a + 1) + o.l.length; };",
     `kept = []; ${caught("down(turn);")} for (let n = 0; n < 20000; n += 1) kept.push({ n, t: "y" + n });`,
   ),
