@@ -51,7 +51,7 @@ const CRASHED: Readonly<Record<Extract<Ending, { type: "crashed" }>["code"], str
     "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
   bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
   replay_diverged:
-    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an overflow of the stack, which is not as deep each time, bound its recursion instead.",
+    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an error that memory or the stack was full, which need not be at the same place each time, bound its data and its recursion instead.",
 };
 
 /** How an execution ended that has no value, in sentences. */

@@ -18,7 +18,8 @@ export interface Fault {
 
 /**
  * `replay_diverged`: an engine died, and in another one the program did not do what is recorded. An honest program does
- * so where it acts on how deep the stack was when it overflowed, which V8 does not keep the same.
+ * so where it acts on how full memory was when there was none left, or, in a container, on how deep the stack was when it
+ * overflowed: V8 does not keep those the same.
  */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 

@@ -5,7 +5,7 @@ import { areTurns, type GuestEvent, type GuestLink, type LinkEnd } from "./guest
 
 /**
  * The place where a guest did something else than is recorded. Of an honest program in JavaScript that is where it acts on
- * how deep the stack was, or how much memory there was, when it caught an error that says that there is no more.
+ * how much memory there was or, in a container, how deep the stack was, when it caught an error that says that there is no more.
  */
 export interface Divergence {
   /** Index of the turn, from 0. */

@@ -17,10 +17,10 @@
  * Arguments: path of the guest script, path of isolated-vm's binary, "watch" or "kernel" (who ends this process when
  * its host is gone).
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
+import { Script } from "node:vm";
 import { Worker } from "node:worker_threads";
 
 const PIPE = 3;
@@ -30,10 +30,8 @@ const SEPARATOR = "\u001e";
 const BRACE = 123;
 /** Longest time that frames wait for more frames to leave with, in milliseconds. */
 const FLUSH_MS = 2;
-/** How long the engine looks for the next frame before it sleeps, in milliseconds: waking up costs more than a short wait. */
-const SPIN_MS = 0.1;
-/** Waits in a row that a fruitless look is followed by without one, at most. */
-const MOST_SKIPPED_SPINS = 64;
+/** Room for what is read at once, in bytes, where no frame is larger. */
+const ROOM_BYTES = 64 * 1024;
 
 const [guestPath = "", addonPath = "", parentDeath = ""] = process.argv.slice(2);
 /** @type {typeof import("isolated-vm")} */
@@ -44,6 +42,17 @@ const guestSource = readFileSync(guestPath, "utf8");
 
 // Compiling the guest whole once, and every later isolate's from that code, takes 0.7 ms off each program's start.
 setFlagsFromString("--no-lazy");
+// A program that catches an overflow of its stack learns how deep that was, and must learn the same when it runs again.
+// How large a function's frames are depends on how well it is compiled. So what is compiled better, and when, may depend
+// on nothing but what the program does: not on when another thread has finished, nor on what was garbage at some moment.
+for (const flag of [
+  "--no-concurrent-recompilation",
+  "--no-concurrent-osr",
+  "--no-concurrent-sparkplug",
+  "--no-allocation-site-pretenuring",
+  "--no-flush-bytecode",
+])
+  setFlagsFromString(flag);
 /** @type {import("isolated-vm").ExternalCopy<ArrayBuffer> | undefined} */
 let compiledGuest;
 
@@ -68,6 +77,7 @@ function prepare(memoryBytes) {
     drain: face.getSync("drain", { reference: true }),
   };
   queue("prepared");
+  take(drain());
 }
 
 /** @param {string} text */
@@ -80,11 +90,22 @@ function deliver(text) {
   }
 }
 
+/** @returns {unknown} */
 function drain() {
-  if (!guest) return;
-  /** @type {unknown} */
-  const drained = guest.drain.applySync(undefined, []);
-  if (typeof drained !== "string") end("broken the guest drained something that is not text");
+  try {
+    return guest?.drain.applySync(undefined, []) ?? "";
+  } catch (error) {
+    return end(
+      guest?.isolate.isDisposed
+        ? "memory"
+        : `broken ${error instanceof Error ? error.message : String(error)}`.slice(0, 500),
+    );
+  }
+}
+
+/** @param {unknown} drained */
+function take(drained) {
+  if (typeof drained !== "string") return end("broken the guest drained something that is not text");
   if (drained === "") return;
   for (const frame of drained.split(SEPARATOR)) {
     if (frame.charCodeAt(0) !== BRACE) end("broken a frame is not an object");
@@ -92,60 +113,74 @@ function drain() {
   }
 }
 
+function run() {
+  for (let word = nextMessage(); ;) word = serve(Number(word.slice("prepare ".length)));
+}
+
+/**
+ * Serves one program, and returns the host's first word after it. Nothing else happens meanwhile, so reading and writing
+ * wait. Each event is delivered and drained by itself, so that it does not depend on when the next one has arrived.
+ * @param {number} memoryBytes
+ */
+function serve(memoryBytes) {
+  prepare(memoryBytes);
+  for (;;) {
+    const message = nextMessage();
+    if (message.charCodeAt(0) !== BRACE) return message;
+    deliver(message);
+    take(drain());
+  }
+}
+
 // ---- the pipe --------------------------------------------------------------------------------------------------
 
-const pipe = new Socket({ fd: PIPE });
-/** @type {Buffer[]} */
-let chunks = [];
-let buffered = 0;
+/** What was read and not taken yet: a part of `room`. */
+let room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+let start = 0;
+let filled = 0;
 /** @type {string[]} */
 let outgoing = [];
 let flushedAt = 0;
 
-/** @param {Buffer} chunk */
-function receive(chunk) {
-  spinning = false;
-  chunks.push(chunk);
-  buffered += chunk.length;
-  for (let message = nextMessage(); message !== undefined; message = nextMessage()) {
-    handle(message);
-    // Events that have arrived together are turns of their own, but their frames leave together.
-    if (performance.now() - flushedAt > FLUSH_MS) handOver();
-  }
-  handOver();
-  spin();
-}
-
-/** @returns {string | undefined} */
+/** @returns {string} */
 function nextMessage() {
-  if (buffered < PREFIX_BYTES) return undefined;
-  if (chunks.length > 1 && (chunks[0]?.length ?? 0) < PREFIX_BYTES) chunks = [Buffer.concat(chunks)];
-  const end = PREFIX_BYTES + (chunks[0]?.readUInt32BE(0) ?? 0);
-  if (buffered < end) return undefined;
-  if (chunks.length > 1) chunks = [Buffer.concat(chunks)];
-  const all = /** @type {Buffer} */ (chunks[0]);
-  chunks = all.length > end ? [all.subarray(end)] : [];
-  buffered -= end;
-  return all.toString("utf8", PREFIX_BYTES, end);
-}
-
-/** @param {string} message */
-function handle(message) {
-  if (message.charCodeAt(0) === BRACE) deliver(message);
-  else prepare(Number(message.slice("prepare ".length)));
-}
-
-function handOver() {
-  try {
-    drain();
-  } catch (error) {
-    end(
-      guest?.isolate.isDisposed
-        ? "memory"
-        : `broken ${error instanceof Error ? error.message : String(error)}`.slice(0, 500),
-    );
+  // Events that have arrived together are turns of their own, but their frames leave together.
+  if (performance.now() - flushedAt > FLUSH_MS) flush();
+  need(PREFIX_BYTES);
+  const bytes = room.readUInt32BE(start);
+  need(PREFIX_BYTES + bytes);
+  const text = room.toString("utf8", start + PREFIX_BYTES, start + PREFIX_BYTES + bytes);
+  start += PREFIX_BYTES + bytes;
+  if (start === filled) {
+    start = filled = 0;
+    if (room.length > ROOM_BYTES) room = Buffer.allocUnsafeSlow(ROOM_BYTES);
   }
+  return text;
+}
+
+/** Reads until so many bytes are there. @param {number} bytes */
+function need(bytes) {
+  if (filled - start >= bytes) return;
   flush();
+  if (room.length - start < bytes) {
+    const larger = bytes > room.length ? Buffer.allocUnsafeSlow(bytes) : room;
+    room.copy(larger, 0, start, filled);
+    room = larger;
+    filled -= start;
+    start = 0;
+  }
+  while (filled - start < bytes) filled += read();
+}
+
+/** @returns {number} */
+function read() {
+  let bytes = 0;
+  try {
+    bytes = readSync(PIPE, room, filled, room.length - filled, null);
+  } catch {
+    endNow();
+  }
+  return bytes > 0 ? bytes : endNow();
 }
 
 /** @param {string} text */
@@ -164,33 +199,11 @@ function flush() {
     offset += bytes.write(text, offset);
   });
   outgoing = [];
-  pipe.write(bytes);
-}
-
-let spinning = false;
-let skipSpins = 0;
-let skipNext = 1;
-
-/** Keeps awake for a moment after frames have left, as long as that has lately been worth it. */
-function spin() {
-  if (skipSpins > 0) {
-    skipSpins -= 1;
-    return;
+  try {
+    for (let sent = 0; sent < bytes.length;) sent += writeSync(PIPE, bytes, sent);
+  } catch {
+    endNow();
   }
-  spinning = true;
-  const until = performance.now() + SPIN_MS;
-  const look = () => {
-    if (!spinning) {
-      skipNext = 1;
-    } else if (performance.now() < until) {
-      setImmediate(look);
-    } else {
-      spinning = false;
-      skipSpins = skipNext;
-      skipNext = Math.min(skipNext * 2, MOST_SKIPPED_SPINS);
-    }
-  };
-  setImmediate(look);
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------
@@ -217,6 +230,14 @@ if (parentDeath === "watch") {
   }).unref();
 }
 
-pipe.on("data", receive);
-pipe.on("end", endNow);
-pipe.on("error", endNow);
+// ---- the loop --------------------------------------------------------------------------------------------------
+
+// V8 counts the stack from where the thread's begins, so what lies below the guest must be the same at every event, in
+// every engine. These functions lie there. Compiled better they would have other frames, so they never are; and the loop
+// is never left, for node's own functions would lie there otherwise.
+setFlagsFromString("--allow-natives-syntax");
+const keepFrames = new Script("(one) => %NeverOptimizeFunction(one)").runInThisContext();
+for (const one of [run, serve, prepare, deliver, drain]) keepFrames(one);
+setFlagsFromString("--no-allow-natives-syntax");
+
+run();
