@@ -185,7 +185,7 @@ class Talk {
     const { budget } = this.session;
     const reply = await this.#conversation.turn({
       signal,
-      mostTokens: budget.tokensLeft,
+      maxTokens: budget.tokensLeft,
       onText: (text) => this.#tell({ type: "text", execution: this.#execution, text }),
     });
     if (reply.type === "aborted") return reply;

@@ -54,7 +54,7 @@ export interface Conversation {
 export interface TurnRequest {
   readonly signal: AbortSignal;
   /** Tokens that the reply may have at most, where the provider can be told. */
-  readonly mostTokens: number;
+  readonly maxTokens: number;
   /** Told the model's words as they come, where they are streamed. */
   readonly onText: (text: string) => void;
 }

@@ -160,7 +160,7 @@ test("a turn is told how many tokens are left for it", async () => {
         say: (text) => conversation.say(text),
         answer: (results) => conversation.answer(results),
         turn: (request) => {
-          asked.push(request.mostTokens);
+          asked.push(request.maxTokens);
           return conversation.turn(request);
         },
       };

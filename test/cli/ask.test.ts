@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { anthropicWire } from "../models/anthropic-wire.ts";
-import { chatWire } from "../models/openai-chat-wire.ts";
-import { geminiWire } from "../models/gemini-wire.ts";
-import { responsesWire } from "../models/openai-responses-wire.ts";
+import { anthropicWire } from "../models/anthropic/wire.ts";
+import { chatWire } from "../models/openai-chat/wire.ts";
+import { geminiWire } from "../models/gemini/wire.ts";
+import { responsesWire } from "../models/openai-responses/wire.ts";
 import { serve, type Wire, type WireStep } from "../models/wire.ts";
 import { fixtures, portcullis, root, start } from "./command.ts";
 

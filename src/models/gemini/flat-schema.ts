@@ -1,5 +1,5 @@
-import { type JsonSchema, resolveReference } from "../tools/schema.ts";
-import { type Fields, isFields } from "./fields.ts";
+import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
+import { type Fields, isFields } from "../fields.ts";
 
 /** Words that Gemini's schemas have. */
 const WORDS = [

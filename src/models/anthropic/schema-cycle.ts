@@ -1,5 +1,5 @@
-import { type JsonSchema, resolveReference } from "../tools/schema.ts";
-import { isFields } from "./fields.ts";
+import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
+import { isFields } from "../fields.ts";
 
 /** Whether a schema refers to itself, directly or through others. Walked without recursion: references can make it as deep as it is large. */
 export function hasCycle(schema: JsonSchema): boolean {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ChatStream } from "../../src/models/openai-chat-reply.ts";
-import { chatWire } from "./openai-chat-wire.ts";
-import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
-import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
+import { ChatStream } from "../../../src/models/openai-chat/reply.ts";
+import { chatWire } from "./wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
+import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
 
 behavesAsModel("OpenAI Chat Completions", chatWire);
 

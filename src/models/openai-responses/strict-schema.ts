@@ -1,5 +1,5 @@
-import type { JsonSchema } from "../tools/schema.ts";
-import { type Fields, isFields } from "./fields.ts";
+import type { JsonSchema } from "../../tools/schema.ts";
+import { type Fields, isFields } from "../fields.ts";
 
 /** Words that a strict schema can have; a default, which it cannot, is left out. */
 const WORDS = new Set(

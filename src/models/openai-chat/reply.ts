@@ -1,5 +1,6 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
-import type { ModelUsage } from "./model.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply {
@@ -33,7 +34,7 @@ interface OpenCall {
  * as long as it is certain to which call a fragment belongs. Throws a `SyntaxError` where it is not: a call must never
  * be made with another one's input.
  */
-export class ChatStream {
+export class ChatStream implements ReplyStream<ChatReply> {
   readonly #calls: OpenCall[] = [];
   readonly #byIndex = new Map<number | undefined, OpenCall[]>();
   readonly #byId = new Map<string, OpenCall[]>();
@@ -173,4 +174,30 @@ function usageOf(usage: unknown): ModelUsage {
     outputTokens: countOf(usage, "completion_tokens"),
     cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
   };
+}
+
+/** How the turn ends; undefined where the reply has no finish reason. */
+export function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
+  switch (finishReason) {
+    case undefined:
+      return undefined;
+    case "length":
+      return { type: "cut_off", reason: finishReason };
+    case "content_filter":
+      return { type: "refused", reason: "The provider's filter stopped the reply." };
+    case "stop":
+    case "tool_calls":
+    case "function_call": {
+      const refusal = textOf(message, "refusal");
+      return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
+    }
+    default:
+      return { type: "cut_off", reason: finishReason.slice(0, 100) };
+  }
+}
+
+/** Some servers send the content as a list of parts. */
+export function wordsOf(message: Fields): string {
+  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
+  return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }

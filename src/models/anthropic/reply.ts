@@ -1,5 +1,6 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
-import type { ModelUsage } from "./model.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
 
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply {
@@ -30,7 +31,7 @@ export function readMessage(message: unknown): AnthropicReply | undefined {
  * Puts a streamed reply together. The SDK would do it too, but mends the text of an input that broke off into a
  * smaller value that may fit its schema.
  */
-export class AnthropicStream {
+export class AnthropicStream implements ReplyStream<AnthropicReply> {
   readonly #blocks = new Map<number, Record<string, unknown>>();
   readonly #stopped = new Set<number>();
   readonly #citations = new Map<unknown, unknown[]>();
@@ -195,4 +196,50 @@ function usageOf(usage: unknown): ModelUsage {
     outputTokens: countOf(usage, "output_tokens"),
     cachedInputTokens,
   };
+}
+
+/** How the turn ends; undefined where the reply has no stop reason. */
+export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | undefined {
+  switch (stopReason) {
+    case undefined:
+      return undefined;
+    case "end_turn":
+    case "stop_sequence":
+      return { type: "answered" };
+    case "tool_use":
+      return { type: "called" };
+    case "pause_turn":
+    case "compaction":
+      return { type: "unfinished" };
+    case "refusal":
+      return { type: "refused", reason: textOf(stopDetails, "explanation") ?? "Anthropic's model gives no reason." };
+    default:
+      // The content before an unknown stop reason cannot be trusted.
+      return { type: "cut_off", reason: stopReason.slice(0, 100) };
+  }
+}
+
+export function callerOf(caller: unknown): ToolCall["caller"] {
+  if (caller === undefined || caller === null) return "direct";
+  const type = textOf(caller, "type");
+  if (type === "direct") return "direct";
+  return type?.startsWith("code_execution_") ? "programmatic" : "unknown";
+}
+
+/** What a hosted program printed; undefined where it is encrypted. */
+export function outputOf(content: unknown): { readonly output: string | undefined; readonly isError: boolean } {
+  switch (textOf(content, "type")) {
+    case "code_execution_result": {
+      const printed = [textOf(content, "stdout"), textOf(content, "stderr")].filter((part) => part);
+      return { output: printed.join("\n"), isError: fieldOf(content, "return_code") !== 0 };
+    }
+    case "encrypted_code_execution_result":
+      return { output: undefined, isError: fieldOf(content, "return_code") !== 0 };
+    default:
+      return { output: textOf(content, "error_code"), isError: true };
+  }
+}
+
+export function wordsOf(content: readonly Fields[]): string {
+  return content.map((block) => (block.type === "text" ? (textOf(block, "text") ?? "") : "")).join("");
 }

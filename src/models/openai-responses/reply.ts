@@ -1,5 +1,6 @@
-import { countOf, fieldOf, type Fields, isFields, textOf } from "./fields.ts";
-import type { ModelUsage } from "./model.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
 
 /** A whole response, as its items go back in the next request. */
 export interface ResponsesReply {
@@ -36,7 +37,7 @@ const LAST_EVENTS = new Set(["response.completed", "response.incomplete", "respo
  * Puts a streamed response together of the items that are done. What an item is when it is added may be less than
  * what it is in the end, and the SDK's own accumulator throws at kinds it does not know.
  */
-export class ResponsesStream {
+export class ResponsesStream implements ReplyStream<ResponsesReply> {
   readonly #added = new Set<number>();
   readonly #done = new Map<number, unknown>();
   readonly #onText: (text: string) => void;
@@ -75,4 +76,42 @@ function placeOf(event: unknown): number {
   const place = fieldOf(event, "output_index");
   if (!Number.isSafeInteger(place)) throw new SyntaxError("An item of the reply does not say which place it has.");
   return place as number;
+}
+
+/** Statuses of a call that is not complete. */
+const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
+
+/** How the turn ends; undefined where the response has no final status. */
+export function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | undefined {
+  if (status === "incomplete")
+    return incompleteReason === "content_filter"
+      ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
+      : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
+  if (status !== "completed") return undefined;
+  const refusal = messageParts(items)
+    .map((part) => textOf(part, "refusal"))
+    .find((words) => words !== undefined);
+  if (refusal !== undefined) return { type: "refused", reason: refusal };
+  if (items.some(({ type, status }) => String(type).endsWith("_call") && UNFINISHED.has(status)))
+    return { type: "cut_off", reason: "a call is not completed" };
+  // Without a message after the hosted programs, the model has not finished.
+  const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
+  return { type: last?.type === "message" ? "answered" : "unfinished" };
+}
+
+export function callerOf(caller: unknown): ToolCall["caller"] {
+  if (caller === undefined || caller === null) return "direct";
+  const type = fieldOf(caller, "type");
+  if (type === "direct") return "direct";
+  return type === "program" ? "programmatic" : "unknown";
+}
+
+export function wordsOf(items: readonly Fields[]): string {
+  return messageParts(items)
+    .map((part) => textOf(part, "text") ?? "")
+    .join("");
+}
+
+function messageParts(items: readonly Fields[]): readonly unknown[] {
+  return items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
 }
