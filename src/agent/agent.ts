@@ -75,11 +75,11 @@ const MAX_CALLS = 1000;
 
 /** The callers that a conversation may act as, and the callers whose tools are visible to it. */
 const ROLES: Readonly<
-  Record<ProgramsOption, { readonly callers: readonly Caller[]; readonly knows: readonly Caller[] }>
+  Record<ProgramsOption, { readonly callers: readonly Caller[]; readonly visibleTo: readonly Caller[] }>
 > = {
-  none: { callers: ["direct"], knows: ["direct"] },
-  local: { callers: ["direct"], knows: ["direct", "programmatic"] },
-  hosted: { callers: ["direct", "programmatic"], knows: ["direct", "programmatic"] },
+  none: { callers: ["direct"], visibleTo: ["direct"] },
+  local: { callers: ["direct"], visibleTo: ["direct", "programmatic"] },
+  hosted: { callers: ["direct", "programmatic"], visibleTo: ["direct", "programmatic"] },
 };
 
 class AgentLoop {

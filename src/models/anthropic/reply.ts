@@ -5,7 +5,7 @@ import type { ReplyStream } from "../provider-conversation.ts";
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply {
   readonly content: readonly Fields[];
-  /** Text of the input of each block that was streamed, by its place: the block itself holds what could be made of it. */
+  /** Input text of each streamed block, by the index of the block. The block itself has the parsed input. */
   readonly inputTexts: ReadonlyMap<number, string>;
   readonly stopReason: string | undefined;
   readonly stopDetails: unknown;
@@ -13,7 +13,7 @@ export interface AnthropicReply {
   readonly usage: ModelUsage;
 }
 
-/** Reads a reply that came in one piece; undefined where it is none. */
+/** Reads a reply that is not streamed; undefined where it is invalid. */
 export function readMessage(message: unknown): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
@@ -28,8 +28,8 @@ export function readMessage(message: unknown): AnthropicReply | undefined {
 }
 
 /**
- * Puts a streamed reply together. The SDK would do it too, but mends the text of an input that broke off into a
- * smaller value that may fit its schema.
+ * Puts a streamed reply together. The SDK's helper would complete an input that broke off to a smaller value, which may
+ * fit the schema of the tool.
  */
 export class AnthropicStream implements ReplyStream<AnthropicReply> {
   readonly #blocks = new Map<number, Record<string, unknown>>();
@@ -80,7 +80,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
         this.#isOver = true;
         break;
       default:
-      // What is not known yet may come at any time.
+      // Unknown events are ignored, as the protocol demands.
     }
   }
 
@@ -130,7 +130,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     }
   }
 
-  /** Its own list, made once: copied for each of them it would take time that grows with their square. */
+  /** The list is copied once: copying it for each citation would take quadratic time. */
   #citationsOf(block: Record<string, unknown>): unknown[] {
     const known = this.#citations.get(block);
     if (known) return known;
@@ -140,7 +140,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     return citations;
   }
 
-  /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
+  /** Parses the input of a complete block. An input that is no object becomes `{}`, because Anthropic accepts only objects. */
   #stop(place: number): void {
     if (this.#stopped.has(place)) return;
     if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
@@ -156,7 +156,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     block.input = isFields(input) ? input : {};
   }
 
-  /** Counters of later events are those of all so far. */
+  /** The counters are cumulative: later ones replace earlier ones. */
   #count(usage: unknown): void {
     if (!isFields(usage)) return;
     for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
@@ -167,7 +167,7 @@ function isKnown(entry: readonly [number, string | undefined]): entry is readonl
   return entry[1] !== undefined;
 }
 
-/** The place of a block. Without one it cannot be told whose input a part is. */
+/** The index of a block. Without it a part could be added to the input of another call. */
 function indexOf(event: unknown): number {
   const index = fieldOf(event, "index");
   if (!Number.isSafeInteger(index))

@@ -9,7 +9,7 @@ export interface ChatReply {
   readonly usage: ModelUsage;
 }
 
-/** Reads a completion that came in one piece; undefined where it is none. */
+/** Reads a completion that is not streamed; undefined where it is invalid. */
 export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
@@ -17,10 +17,10 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
   return { message, finishReason: textOf(choice, "finish_reason"), usage: usageOf(fieldOf(completion, "usage")) };
 }
 
-/** Fields of a fragment that are put together in a way of their own. */
+/** Fields of a fragment that are not joined like a vendor's own fields. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
 
-/** A call under way. */
+/** A call whose fragments are still arriving. */
 interface OpenCall {
   readonly index: number | undefined;
   id: string;
@@ -30,9 +30,9 @@ interface OpenCall {
 }
 
 /**
- * Puts a streamed completion together. Servers that speak this protocol differ: what they leave out is done without,
- * as long as it is certain to which call a fragment belongs. Throws a `SyntaxError` where it is not: a call must never
- * be made with another one's input.
+ * Puts a streamed completion together. Compatible servers leave out different fields, which is accepted as
+ * long as it is certain to which call a fragment belongs. Throws a `SyntaxError` where it is not: a call must never be
+ * made with the input of another call.
  */
 export class ChatStream implements ReplyStream<ChatReply> {
   readonly #calls: OpenCall[] = [];
@@ -83,7 +83,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
     for (const [field, value] of own) extend(call.fields, field, value);
   }
 
-  /** The call that a fragment begins, by its name, or goes on with; undefined where there could be several. */
+  /** The call that a fragment starts, by its name, or continues; undefined where several are possible. */
   #callOf(fragment: Fields, name: string): OpenCall | undefined {
     const index = indexOf(fragment);
     // Some servers repeat the field, empty, in later fragments.
@@ -117,7 +117,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
     return this.#withId(call, id);
   }
 
-  /** By an index that only some calls have they cannot be told apart. */
+  /** Calls cannot be told apart by an index that only some of them have. */
   #checkIndexed(index: number | undefined): void {
     const [first] = this.#calls;
     if (first && (first.index === undefined) !== (index === undefined))
@@ -142,7 +142,7 @@ function written({ id, name, text, fields }: OpenCall): Fields {
   };
 }
 
-/** The place of a call; undefined where the server gives none. */
+/** The index of a call; undefined where the server sends none. */
 function indexOf(fragment: Fields): number | undefined {
   const index = fieldOf(fragment, "index") ?? undefined;
   if (index !== undefined && (!Number.isSafeInteger(index) || (index as number) < 0))
@@ -150,7 +150,7 @@ function indexOf(fragment: Fields): number | undefined {
   return index as number | undefined;
 }
 
-/** The one choice that was asked for: what a server says of others belongs to other replies. */
+/** The choice that was requested. Other choices belong to other replies. */
 function firstChoice(completion: unknown): unknown {
   return listOf(completion, "choices").find((choice) => (fieldOf(choice, "index") ?? 0) === 0);
 }
@@ -161,7 +161,7 @@ function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value):
   else lists.set(key, [value]);
 }
 
-/** Texts grow; of everything else the latest counts. */
+/** Appends texts, and replaces all other values. */
 function extend(target: Record<string, unknown>, name: string, value: unknown): void {
   if (value === null || value === undefined || name === "__proto__") return;
   const before = Object.hasOwn(target, name) ? target[name] : undefined;

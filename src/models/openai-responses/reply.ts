@@ -13,7 +13,7 @@ export interface ResponsesReply {
   readonly usage: ModelUsage;
 }
 
-/** Reads a response that came in one piece; undefined where it is none. */
+/** Reads a response that is not streamed; undefined where it is invalid. */
 export function readResponse(response: unknown, items = fieldOf(response, "output")): ResponsesReply | undefined {
   if (!Array.isArray(items) || !items.every(isFields)) return undefined;
   const usage = fieldOf(response, "usage");
@@ -61,17 +61,17 @@ export class ResponsesStream implements ReplyStream<ResponsesReply> {
   /** The reply, where all of it came; undefined where it broke off. */
   get reply(): ResponsesReply | undefined {
     if (this.#last === undefined) return undefined;
-    // Servers that send no items one by one send them at the end.
+    // Some servers send all items with the last event only.
     if (this.#added.size === 0 && this.#done.size === 0) return readResponse(this.#last);
     const isWhole = [...this.#added].every((place) => this.#done.has(place));
     const places = [...this.#done.keys()].toSorted((a, b) => a - b);
     const items = places.map((place) => this.#done.get(place));
-    // Of one that is incomplete, what was not done is what it was cut off in.
+    // In an incomplete response, an item that is not done is the one that was cut off.
     return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
   }
 }
 
-/** The place of an item. Without one it cannot be told which item is done. */
+/** The index of an item. Without it, it is not known which item is done. */
 function placeOf(event: unknown): number {
   const place = fieldOf(event, "output_index");
   if (!Number.isSafeInteger(place)) throw new SyntaxError("An item of the reply does not say which place it has.");
