@@ -10,7 +10,7 @@ import { guarded, listenToProcess } from "./cli/guarded.ts";
 import { listTools } from "./cli/commands/list-tools.ts";
 import { parseLimit } from "./cli/input/parse-limit.ts";
 import { image } from "./cli/commands/image.ts";
-import { PROVIDERS } from "./cli/input/parse-model.ts";
+import { PROVIDERS } from "./models/providers.ts";
 import { run } from "./cli/commands/run.ts";
 import { flush, listenToStreams } from "./cli/terminal/standard-streams.ts";
 import { version } from "./cli/package-json.ts";

@@ -8,7 +8,6 @@ export type { AgentEvent } from "./agent/event.ts";
 export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
 
-export { anthropic } from "./models/anthropic-messages.ts";
 export type {
   CallResult,
   Conversation,
@@ -29,10 +28,8 @@ export type {
   TurnReply,
   TurnRequest,
 } from "./models/model.ts";
-export { gemini } from "./models/gemini.ts";
-export { openaiChat } from "./models/openai-chat.ts";
-export { openai, type OpenAiOptions } from "./models/openai-responses.ts";
 export type { ProviderOptions } from "./models/provider-options.ts";
+export { anthropic, gemini, openai, openaiChat, type OpenAiOptions } from "./models/providers.ts";
 export {
   type ScriptedCall,
   type ScriptedModel,

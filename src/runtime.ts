@@ -8,7 +8,7 @@ import {
   DEFAULT_TURNS,
   programsFor,
 } from "./agent/agent-options.ts";
-import type { AgentEvent } from "./agent/event.ts";
+import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
 import type { Language } from "../bridge/frames.ts";
 import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
@@ -242,18 +242,6 @@ function emit<Event>(listener: ((event: Event) => void) | undefined, event: Even
     const result: unknown = listener?.(event);
     if (result instanceof Promise) result.catch(() => {});
   } catch {}
-}
-
-const EXECUTION_EVENTS: readonly string[] = [
-  "execution_started",
-  "output",
-  "execution_ended",
-  "call_started",
-  "call_ended",
-] satisfies readonly ExecutionEvent["type"][];
-
-function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
-  return EXECUTION_EVENTS.includes(event.type);
 }
 
 function sandboxOf(sandbox: "isolate" | "docker" | Sandbox): Sandbox {

@@ -29,20 +29,20 @@ export interface AgentHost
 
 export interface AgentToolOptions {
   readonly name: string;
-  /** For the model that calls it: what it can be asked. */
+  /** For the model that calls the agent: which tasks it takes. */
   readonly description: string;
   readonly model: Model;
-  /** Its tools, and no others. */
+  /** The tools of the agent. It has no others. */
   readonly tools: readonly Tool[];
   readonly allowedCallers: readonly Caller[];
   readonly programs?: ProgramsOption;
-  /** Turns that one call may take; 20 by default. */
+  /** Maximum of turns for one call; 20 by default. */
   readonly maxTurns?: number;
-  /** Tokens that one call may take; a million by default, and never more than whoever calls has left. */
+  /** Maximum of tokens for one call; a million by default. Also capped by the caller's remaining budget. */
   readonly maxTokens?: number;
   /** Calls at once, over all executions of a runtime; 4 by default. */
   readonly concurrency?: number;
-  /** Time that one call may take, in milliseconds; ten minutes by default. */
+  /** Timeout of one call, in milliseconds; ten minutes by default. */
   readonly timeoutMs?: number;
 }
 
@@ -62,8 +62,8 @@ const CONCURRENCY = 4;
 const TIMEOUT_MS = 600_000;
 
 /**
- * A model with tools of its own as a tool: it is given a task and returns its answer. What it uses counts against
- * the budget of whoever called it too, and its calls stop at the same gate, as direct calls and calls of programs.
+ * Makes a tool of a model with tools of its own: the tool takes a task and returns the model's answer. Its usage also
+ * counts against the caller's budget, and its calls go through the caller's gate.
  */
 export function agentAsTool(options: AgentToolOptions): Tool {
   const { name, description, model, allowedCallers, maxTurns, maxTokens } = options;
@@ -74,7 +74,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
   checkPrograms("agentAsTool({ programs })", options.programs);
   const tools = new ToolSet(options.tools);
   const programs = programsFor(options.programs, tools);
-  // Whoever defines it is told what its model cannot be asked, and not whoever calls it.
+  // An opening that the model does not support is an error of the definition, not of a call.
   openingFor(model, tools, programs, "javascript");
   const ask = async (task: string, context: CallContext) => {
     const origin = originOf(context);
@@ -104,7 +104,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
     output: jsonSchema<string>({ type: "string" }),
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
-    // It needs none itself, but somebody has to be there whom its tools can ask.
+    // The agent itself needs no approval, but a runtime without `approve` must refuse tools that do.
     approval: tools.all.some(({ approvable }) => approvable) ? () => false : "never",
     concurrency: options.concurrency ?? CONCURRENCY,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,

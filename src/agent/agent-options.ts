@@ -11,23 +11,23 @@ import { type ProgramsOption, PROGRAMS_OPTIONS } from "./transcript.ts";
 export interface AgentOptions {
   readonly model: Model;
   readonly task: string;
-  /** The tools it has; all of the runtime's by default. */
+  /** The tools of the conversation; all tools of the runtime by default. */
   readonly tools?: readonly Tool[];
-  /** Where its programs run: here by default, where a tool may be called by programs; else nowhere. */
+  /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   readonly programs?: ProgramsOption;
-  /** Of the programs that run here. */
+  /** Language of local programs. */
   readonly language?: ProgramLanguage;
-  /** Turns it may take; 20 by default. */
+  /** Maximum of turns; 20 by default. */
   readonly maxTurns?: number;
   /**
-   * Tokens it may read and write, all turns together; a million by default. A turn that is begun is finished, its own
-   * and one of each agent that works for it at the time; then none begins any more.
+   * Maximum of input and output tokens, all turns together; a million by default. A turn that has started is finished,
+   * also one of each agent that is working for the conversation; then no further turn starts.
    */
   readonly maxTokens?: number;
   readonly limits?: Partial<Limits>;
-  /** Decides about calls of tools that need approval, in place of the runtime's. */
+  /** Decides about calls that need approval, in place of the runtime's `approve`. */
   readonly approve?: Approve;
-  /** Told what happens as it happens. What it throws is ignored. */
+  /** Called with each event as it happens. Errors that it throws are ignored. */
   readonly onEvent?: (event: AgentEvent) => void;
   readonly tenant?: string;
   /** Cancels the conversation. */
@@ -49,12 +49,12 @@ export const AGENT_OPTIONS: readonly (keyof AgentOptions)[] = [
   "signal",
 ];
 
-/** Most turns that a conversation may be given. */
+/** Largest value of `maxTurns`. */
 export const MAX_TURNS = 10_000;
 export const DEFAULT_TURNS = 20;
 export const DEFAULT_TOKENS = 1_000_000;
 
-/** Throws `option_invalid` for an option that cannot be what it is. */
+/** Throws `option_invalid` for an invalid option. */
 export function checkAgentOptions({
   model,
   task,
@@ -79,10 +79,10 @@ export function isModel(value: unknown): value is Model {
   return typeof name === "string" && typeof converse === "function";
 }
 
-export function checkCount(option: string, value: unknown, most: number): void {
+export function checkCount(option: string, value: unknown, max: number): void {
   if (value === undefined) return;
-  if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > most)
-    throw optionError(option, `a whole number from 1 to ${most}`, value);
+  if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > max)
+    throw optionError(option, `a whole number from 1 to ${max}`, value);
 }
 
 export function checkPrograms(option: string, value: ProgramsOption | undefined): void {
@@ -90,7 +90,7 @@ export function checkPrograms(option: string, value: ProgramsOption | undefined)
     throw optionError(option, PROGRAMS_OPTIONS.map((known) => `"${known}"`).join(", "), value);
 }
 
-/** Programs run here where that is of use, unless somebody has said otherwise. */
+/** The default is `local` if there is a tool that programs may call. */
 export function programsFor(option: ProgramsOption | undefined, tools: ToolSet): ProgramsOption {
   return option ?? (tools.visibleTo(["programmatic"]).length > 0 ? "local" : "none");
 }

@@ -16,7 +16,7 @@ import { openingFor } from "./opening.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
 
-/** Where a conversation takes place: its tools stand behind the gate, its programs run in the sandbox. */
+/** Context of a conversation. Its tools are called through the gate, its programs run in the sandbox. */
 export interface AgentContext extends Omit<ExecutionContext, "onEvent"> {
   readonly onEvent: (event: AgentEvent) => void;
 }
@@ -29,16 +29,16 @@ export interface AgentRequest extends Omit<ExecutionRequest, "source"> {
   readonly maxTokens: number;
 }
 
-/** A conversation, ended. */
+/** A conversation that has ended. */
 export interface AgentReport {
-  /** Id under which the journal holds it. */
+  /** Id of the conversation in the journal. */
   readonly execution: string;
   readonly ending: AgentEnding;
   /** Undefined unless the ending is `answered`. */
   readonly answer: string | undefined;
   /**
-   * All calls: the model's own, those of its programs and those of agents that are its tools. One of a program that ran
-   * here has the ids of both, like `call_2/17`, and one of an agent that of its call too.
+   * All calls: the model's own, and those of its programs and of agents that it called. The id of a call that a local
+   * program or an agent made begins with the id of the call that started it, like `call_2/17`.
    */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
@@ -46,43 +46,43 @@ export interface AgentReport {
 }
 
 /**
- * Gives a model a task and lets it work: a turn, its calls answered, the next turn, until it answers or may not go on.
- * Whatever the model or its provider does is an ending. Rejects only for what the model cannot be asked at all, and
- * where the journal refuses to be written or the sandbox has no guest to give.
+ * Runs a conversation: asks the model for a turn, answers its calls, asks for the next turn, until the model answers or
+ * a limit is reached. Every failure of the model or its provider is an ending. Rejects for requests that the model
+ * does not support, and where the journal cannot be written or the sandbox has no guest.
  */
 export async function runAgent(context: AgentContext, request: AgentRequest): Promise<AgentReport> {
   const { model, task, programs } = request;
   const conversation = await model.converse(openingFor(model, context.gate.tools, programs, request.language));
-  // Where one of several calls brings the conversation down, the programs beside it and after it end too.
+  // When one of several calls makes the conversation reject, the other programs end too.
   const over = new AbortController();
   const signal = AbortSignal.any([request.signal, over.signal]);
-  const talk = await Talk.begin(context, { ...request, signal }, conversation);
-  const onAbort = () => talk.session.close();
+  const loop = await AgentLoop.begin(context, { ...request, signal }, conversation);
+  const onAbort = () => loop.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     conversation.say(task);
-    return await talk.end(await talk.untilEnding());
+    return await loop.end(await loop.untilEnding());
   } catch (error) {
-    await talk.abandon(error);
+    await loop.abandon(error);
     throw error;
   } finally {
     over.abort();
   }
 }
 
-/** Most calls of one turn. The widest that models make on purpose are some hundreds, of a program at its provider. */
-const MOST_CALLS = 1000;
+/** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
+const MAX_CALLS = 1000;
 
-/** As whom a model's conversation calls, and whose tools it knows of. */
+/** The callers that a conversation may act as, and the callers whose tools are visible to it. */
 const ROLES: Readonly<
-  Record<ProgramsOption, { readonly callers: readonly Caller[]; readonly knows: readonly Caller[] }>
+  Record<ProgramsOption, { readonly callers: readonly Caller[]; readonly visibleTo: readonly Caller[] }>
 > = {
-  none: { callers: ["direct"], knows: ["direct"] },
-  local: { callers: ["direct"], knows: ["direct", "programmatic"] },
-  hosted: { callers: ["direct", "programmatic"], knows: ["direct", "programmatic"] },
+  none: { callers: ["direct"], visibleTo: ["direct"] },
+  local: { callers: ["direct"], visibleTo: ["direct", "programmatic"] },
+  hosted: { callers: ["direct", "programmatic"], visibleTo: ["direct", "programmatic"] },
 };
 
-class Talk {
+class AgentLoop {
   readonly session: GateSession;
   readonly #execution: string;
   readonly #context: AgentContext;
@@ -135,7 +135,7 @@ class Talk {
     });
   }
 
-  static async begin(context: AgentContext, request: AgentRequest, conversation: Conversation): Promise<Talk> {
+  static async begin(context: AgentContext, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
     const execution = randomUUID();
     const { model, task, tenant, limits } = request;
     const log = await ExecutionLog.create(context.journal, {
@@ -153,14 +153,14 @@ class Talk {
       ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
     });
     context.onEvent({ type: "conversation_started", execution, model: model.name });
-    return new Talk(execution, context, request, conversation, log);
+    return new AgentLoop(execution, context, request, conversation, log);
   }
 
-  /** The loop. */
+  /** Asks for turns and answers their calls until the conversation ends. */
   async untilEnding(): Promise<AgentEnding> {
     for (;;) {
       if (this.#request.signal.aborted) return { type: "cancelled" };
-      // Agents that are its tools, or that stand beside it, may have used what was left.
+      // Agents that share the budget may have used the remaining tokens.
       if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
       if (reply.type === "aborted") return { type: "cancelled" };
@@ -185,20 +185,20 @@ class Talk {
     const { budget } = this.session;
     const reply = await this.#conversation.turn({
       signal,
-      mostTokens: budget.tokensLeft,
-      onText: (text) => this.#tell({ type: "text", execution: this.#execution, text }),
+      maxTokens: budget.tokensLeft,
+      onText: (text) => this.#emit({ type: "text", execution: this.#execution, text }),
     });
     if (reply.type === "aborted") return reply;
     const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
     budget.takeTokens(usage);
-    this.#tell({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
+    this.#emit({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
     if (reply.type !== "turn") return reply;
-    if (reply.calls.length > MOST_CALLS) return tooManyCalls(reply);
-    this.#tellHosted(reply);
+    if (reply.calls.length > MAX_CALLS) return tooManyCalls(reply);
+    this.#emitHosted(reply);
     return reply;
   }
 
-  /** Why the conversation ends with this turn, if it does. What a model would call in the last turn it may have, nobody would read. */
+  /** The ending, if the conversation ends with this turn. The calls of the last turn are not made, because the model could not read their results. */
   #endingOf({ end, text }: ModelTurn): AgentEnding | undefined {
     const { maxTurns } = this.#request;
     switch (end.type) {
@@ -215,7 +215,7 @@ class Talk {
     }
   }
 
-  /** What it was allowed is less than it was given where whoever called it had less left. */
+  /** The effective allowance is also capped by the caller's remaining budget. */
   #tokensSpent(): AgentEnding {
     const { tokens, tokensLeft } = this.session.budget;
     return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
@@ -223,7 +223,7 @@ class Talk {
 
   async #runProgram(call: ProgramCall, source: string): Promise<Report> {
     const execution = this.#execution;
-    this.#tell({ type: "program_started", execution, callId: call.id, source, hosted: false });
+    this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const { language, limits, tenant, signal } = this.#request;
     const ran = await execute(
       { ...this.#context, above: { session: this.session, execution, callId: call.id } },
@@ -231,22 +231,22 @@ class Talk {
     );
     const report = reportOf(ran, limits, this.#context.gate.tools);
     const { outcome, output } = report;
-    this.#tell({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
+    this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
     return report;
   }
 
-  #tellHosted({ hosted }: ModelTurn): void {
+  #emitHosted({ hosted }: ModelTurn): void {
     for (const news of hosted) {
       const about = { execution: this.#execution, callId: news.program, hosted: true };
       if (news.type === "hosted_program_started")
-        this.#tell({ type: "program_started", ...about, source: news.source });
-      else this.#tell({ type: "program_ended", ...about, isError: news.isError });
+        this.#emit({ type: "program_started", ...about, source: news.source });
+      else this.#emit({ type: "program_ended", ...about, isError: news.isError });
     }
   }
 
   async end(ending: AgentEnding): Promise<AgentReport> {
     await this.#log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
-    this.#tell({ type: "conversation_ended", execution: this.#execution, ending });
+    this.#emit({ type: "conversation_ended", execution: this.#execution, ending });
     const { model, task, programs } = this.#request;
     return {
       execution: this.#execution,
@@ -266,13 +266,13 @@ class Talk {
     };
   }
 
-  /** The journal is not to keep it as one that still runs. */
+  /** Records an outcome, so that the journal does not show the conversation as running. */
   async abandon(error: unknown): Promise<void> {
     const outcome = JSON.stringify({ type: "crashed", detail: String(error) });
     try {
       await this.#log.append({ type: "outcome", outcome, at: Date.now() });
     } catch {
-      // It may be the journal that has failed.
+      // The journal itself may be the cause of the error.
     }
   }
 
@@ -280,19 +280,19 @@ class Talk {
     return this.#log.append({ type: "message", from, message: JSON.stringify(message), at: Date.now() });
   }
 
-  #tell(event: AgentEvent): void {
+  #emit(event: AgentEvent): void {
     this.#context.onEvent(event);
   }
 }
 
 function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
-  const message = `The reply makes ${calls.length} calls, more than the ${MOST_CALLS} that one turn may make, and nothing of it was done.`;
+  const message = `The reply makes ${calls.length} calls, more than the ${MAX_CALLS} that one turn may make. None of them was made.`;
   return { type: "failed", failure: { code: "reply_invalid", message }, usage };
 }
 
 function notDone(calls: readonly ModelCall[], ending: AgentEnding): CallResult[] {
   const tool = (call: ModelCall) => (call.type === "tool_call" ? call.tool : RUN_PROGRAM);
   return calls.map((call) =>
-    refusal(call, `It was not done, because the conversation had ended (${ending.type}).`, tool(call)),
+    refusal(call, `It was not made, because the conversation had ended (${ending.type}).`, tool(call)),
   );
 }

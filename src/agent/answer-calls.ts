@@ -6,24 +6,24 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import { refusal, resultOfAnswer, resultOfReport } from "./call-result.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 
-/** Longest time that a timer can wait, in milliseconds. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Longest delay of a timer, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface AnswererParts {
   readonly session: GateSession;
   readonly tools: ToolSet;
-  /** Bytes of one result that a model reads. */
+  /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
-  /** Undefined where no programs run here. */
+  /** Undefined where programs do not run locally. */
   readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report>) | undefined;
-  /** Journals a call that the gate cannot be asked about. */
+  /** Journals a call with an unknown caller, which the gate cannot decide. */
   readonly recordRefused: (call: ToolCall) => Promise<void>;
 }
 
-/** Answers the calls of a model's turns: each exactly once, whatever becomes of it. */
+/** Answers the calls of a model's turns, each exactly once. */
 export class CallAnswerer {
   readonly #parts: AnswererParts;
-  /** What may change something is done one after the other, as the model wrote it. How many of the others run at once is the gate's to say. */
+  /** Calls that may write, and programs, run one after the other in the order of the turn. The gate limits how many others run at once. */
   readonly #inOrder = new PQueue({ concurrency: 1 });
 
   constructor(parts: AnswererParts) {
@@ -36,7 +36,7 @@ export class CallAnswerer {
     );
   }
 
-  /** A program at the provider has decided itself what it calls at once. */
+  /** A hosted program decides itself which calls it makes at once. */
   #mayOverlap(call: ModelCall): boolean {
     if (call.type === "program_call") return false;
     return call.caller !== "direct" || (this.#parts.tools.get(call.tool)?.effect ?? "read") === "read";
@@ -51,9 +51,9 @@ export class CallAnswerer {
     const { session, outputBytes, recordRefused } = this.#parts;
     if (caller === "unknown") {
       await recordRefused(call);
-      return refusal(call, "It is not known here who makes this call, so it was refused.");
+      return refusal(call, "The caller of this call is of an unknown kind, so the call was refused.");
     }
-    const late = `The call of ${tool} took longer than the program's provider waits, and was given up.`;
+    const late = `The call of ${tool} took longer than the provider of the program waits, and was cancelled.`;
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
       const answer = await session.call({ callId, tool, caller, inputText });
@@ -66,7 +66,7 @@ export class CallAnswerer {
 
   async #runProgram(call: ProgramCall): Promise<CallResult> {
     const { runProgram, session } = this.#parts;
-    if (!runProgram) return refusal(call, "No programs can be run here.", RUN_PROGRAM);
+    if (!runProgram) return refusal(call, "Programs cannot be run in this conversation.", RUN_PROGRAM);
     if (call.source === undefined)
       return refusal(call, `${RUN_PROGRAM} takes the program's source as text, and got none.`, RUN_PROGRAM);
     const refused = await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
@@ -77,13 +77,13 @@ export class CallAnswerer {
 
 const CANCELLED = "The conversation was ended before this call had an answer.";
 
-/** Does something at a time, however far away, at once where it has passed. */
+/** Acts at a time in milliseconds since 1970; at once where it has passed. */
 function atTime(time: number, act: () => Promise<void>): { readonly rang: boolean; readonly stop: () => void } {
   const alarm = { rang: false, stop: () => clearTimeout(timer) };
-  const delay = Math.min(Math.max(0, time - Date.now()), LONGEST_TIMER_MS);
+  const delay = Math.min(Math.max(0, time - Date.now()), MAX_TIMER_MS);
   const timer = setTimeout(() => {
     alarm.rang = true;
-    // Journalling is all that can fail here, and the call itself fails of that too.
+    // Only journalling can fail here, and the call itself reports that error.
     act().catch(() => {});
   }, delay);
   return alarm;

@@ -12,7 +12,7 @@ import { readHead } from "../values/value-head.ts";
 const ADVICE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
 
-/** What the gate answered to a call, as it goes back. */
+/** The gate's answer to a call, as a result for the model. */
 export async function resultOfAnswer(
   call: ToolCall,
   answer: Answer,
@@ -20,7 +20,7 @@ export async function resultOfAnswer(
   lane: Lane,
 ): Promise<CallResult> {
   if (!answer.ok) return failureResult(call, answer, outputBytes);
-  // A program's text is parsed by that program: it gets the value as it is, within the gate's limits.
+  // A hosted program parses the text itself: it gets the value unchanged, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
   const shown = answer.bytes <= outputBytes ? cleanJson(answer.text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
@@ -32,7 +32,7 @@ export async function resultOfAnswer(
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
-/** The gate has cut a long message already. A handler writes its message itself, so all of it is set in. */
+/** The gate has already cut a long message. The message of a handler is foreign text, so all its lines are indented. */
 function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
   if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));
   const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
@@ -43,7 +43,7 @@ function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, 
   return { ...whole, provenance: { ...whole.provenance, bytes, cut: "of which the middle is left out" } };
 }
 
-/** What a program that ran here came to, as it goes back. */
+/** The report of a local program, as a result for the model. */
 export function resultOfReport(call: ModelCall, tool: string, { output }: Report): CallResult {
   const { text, isError, cut } = output;
   const left = [
@@ -56,7 +56,7 @@ export function resultOfReport(call: ModelCall, tool: string, { output }: Report
   return { callId: call.id, text, isJson: false, isError, provenance };
 }
 
-/** Why a call got no value, in a sentence. */
+/** A result that says in a sentence why a call has no value. */
 export function refusal(call: ModelCall, text: string, tool = call.type === "tool_call" ? call.tool : ""): CallResult {
   const provenance = { tool: cleanText(tool), bytes: Buffer.byteLength(text) };
   return { callId: call.id, text, isJson: false, isError: true, provenance };

@@ -3,7 +3,7 @@ import type { Outcome } from "../output/report.ts";
 import type { ExecutionEvent } from "../programs/execute.ts";
 import type { AgentEnding } from "./ending.ts";
 
-/** For whoever watches a conversation. `execution` is the conversation's id, but for what programs and tools tell of themselves. */
+/** What happens in a conversation. `execution` is its id, or in an `ExecutionEvent` the id of the program or agent that it called. */
 export type AgentEvent =
   | { readonly type: "conversation_started"; readonly execution: string; readonly model: string }
   | { readonly type: "text"; readonly execution: string; readonly text: string }
@@ -19,10 +19,24 @@ export type AgentEvent =
       readonly type: "program_ended";
       readonly execution: string;
       readonly callId: string;
-      /** Of a program that ran here. */
+      /** Of a program that ran locally. */
       readonly outcome?: Outcome;
       readonly isError: boolean;
       readonly hosted: boolean;
     }
   | { readonly type: "conversation_ended"; readonly execution: string; readonly ending: AgentEnding }
   | ExecutionEvent;
+
+const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
+  execution_started: true,
+  output: true,
+  execution_ended: true,
+  call_started: true,
+  call_ended: true,
+};
+
+const EXECUTION_EVENTS: ReadonlySet<string> = new Set(Object.keys(EXECUTION_EVENT_OF_EACH_TYPE));
+
+export function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
+  return EXECUTION_EVENTS.has(event.type);
+}

@@ -8,20 +8,20 @@ import { instructionsFor } from "./instructions.ts";
 import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
-/** What a model is told of its tools. Throws `option_invalid` for what it cannot do. */
+/** The opening of a conversation. Throws `option_invalid` where the model does not host programs, and `tools_conflict`. */
 export function openingFor(model: Model, tools: ToolSet, programs: ProgramsOption, language: ProgramLanguage): Opening {
   if (programs === "hosted" && !model.hostsPrograms)
     throw optionError(
       "programs",
-      `"local" or "none", for ${model.name} runs no programs that could call tools`,
+      `"local" or "none", because ${model.name} does not host programs that call tools`,
       programs,
     );
   if (programs === "local" && tools.get(RUN_PROGRAM))
     throw new PortcullisError(
       "tools_conflict",
-      `A tool is called "${RUN_PROGRAM}", which is how the model hands over programs: rename it, or choose programs: "none".`,
+      `A tool is called "${RUN_PROGRAM}", a name that is reserved for running programs: rename it, or choose programs: "none".`,
     );
-  // With hosted programs the provider is told of all tools, and of each who may call it.
+  // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
   return {
     instructions: instructionsFor(programs),

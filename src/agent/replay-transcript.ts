@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { optionError, PortcullisError } from "../errors.ts";
-import type { CallResult, ModelCall, ModelTurn, TurnEnd } from "../models/model.ts";
-import type { AgentEnding } from "./ending.ts";
+import { type CallResult, type ModelCall, type ModelTurn, TURN_ENDS } from "../models/model.ts";
+import { AGENT_ENDINGS, type AgentEnding } from "./ending.ts";
 import type { Transcript, TranscriptTurn } from "./transcript.ts";
 
 export type ReplayedTranscript =
@@ -9,16 +9,16 @@ export type ReplayedTranscript =
   /** `turn` is counted from 1. */
   | { readonly type: "inconsistent"; readonly turn: number; readonly detail: string };
 
-/** What a replay shows of each turn. */
+/** Called for each turn and each result, in order. */
 export interface TranscriptViewer {
   readonly onTurn?: (turn: ModelTurn) => void;
   readonly onResult?: (call: ModelCall, result: CallResult) => void;
 }
 
 /**
- * Goes through a saved conversation once more, without its provider, its tools or a key, and says whether it is one
- * that can have been: every call answered once by its own id, and an ending that follows from the last turn. Throws
- * `option_invalid` for what is no transcript, which may come from a file that anybody has written.
+ * Checks a saved conversation without its provider, its tools or a key: every call must have one result with its id,
+ * and the ending must follow from the last turn. A transcript may come from an untrusted file: throws `option_invalid`
+ * for a value that is no transcript.
  */
 export function replayTranscript(transcript: Transcript, viewer: TranscriptViewer = {}): ReplayedTranscript {
   check(transcript);
@@ -32,7 +32,7 @@ export function replayTranscript(transcript: Transcript, viewer: TranscriptViewe
       return {
         type: "inconsistent",
         turn: index + 1,
-        detail: `It ended the conversation (${turn.end.type}), and another follows.`,
+        detail: `It ended the conversation (${turn.end.type}), and another turn follows.`,
       };
   }
   const { ending, turns } = transcript;
@@ -55,7 +55,7 @@ function goesOn({ end }: ModelTurn): boolean {
   return end.type === "called" || end.type === "unfinished";
 }
 
-/** Whether a conversation can have ended like this after these turns. */
+/** Whether an ending is possible after these turns. */
 function endsWith(turns: Transcript["turns"], ending: AgentEnding): boolean {
   const last = turns.at(-1)?.turn;
   const wentOn = last === undefined || goesOn(last);
@@ -76,41 +76,28 @@ function endsWith(turns: Transcript["turns"], ending: AgentEnding): boolean {
   }
 }
 
-const ENDINGS: ReadonlySet<unknown> = new Set<AgentEnding["type"]>([
-  "answered",
-  "turns_spent",
-  "tokens_spent",
-  "refused",
-  "cut_off",
-  "provider_failed",
-  "cancelled",
-]);
-
-const TURN_ENDS: ReadonlySet<unknown> = new Set<TurnEnd["type"]>([
-  "answered",
-  "called",
-  "unfinished",
-  "refused",
-  "cut_off",
-]);
-
 function check(transcript: Transcript): void {
   const whole = "a transcript, as runtime.agent gives it";
   if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
     throw optionError("replayTranscript(transcript)", whole, transcript);
   const { turns, ending } = transcript;
-  if (!Array.isArray(turns) || !ENDINGS.has(ending?.type))
+  if (!Array.isArray(turns) || !AGENT_ENDINGS.has(ending?.type))
     throw optionError("replayTranscript(transcript)", whole, transcript);
   for (const [index, one] of turns.entries()) {
     const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
     const { text, calls, end } = turn ?? {};
     const haveAll = haveTexts(calls, "id") && haveTexts(results, "callId") && haveTexts(results, "text");
-    if (!isText(text) || !haveAll || !TURN_ENDS.has(end?.type))
+    if (!isText(text) || !haveAll || !isTurnEnd(end))
       throw new PortcullisError(
         "option_invalid",
         `replayTranscript(transcript): turn ${index + 1} lacks its text, its calls, its results or its end.`,
       );
   }
+}
+
+function isTurnEnd(end: unknown): boolean {
+  const type = (end as { readonly type?: unknown } | null | undefined)?.type;
+  return typeof type === "string" && TURN_ENDS.has(type);
 }
 
 function haveTexts(list: unknown, key: "id" | "callId" | "text"): boolean {

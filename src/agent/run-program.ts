@@ -13,7 +13,7 @@ Use it where an answer takes more than a few calls, or large results: loop, filt
 Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. Each run begins afresh. There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
-/** The tool by which a model hands over a program: what it is for, and the typed stubs of what programs may call. */
+/** The tool that runs a program. Its description has the typed stubs of the tools that programs may call. */
 export function declareRunProgram(tools: ToolSet, language: ProgramLanguage): ProgramDeclaration {
   const stubs = declareTools(tools.visibleTo(["programmatic"]), { language });
   return { name: RUN_PROGRAM, description: `${RULES[language]}\n\n${stubs === "" ? "(there are none)" : stubs}` };

@@ -1,20 +1,20 @@
 import type { CallResult, ModelTurn, ModelUsage } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
 
-/** Where programs run: here, at the provider, or nowhere. */
+/** Where programs run: in the local sandbox, at the provider, or nowhere. */
 export type ProgramsOption = "local" | "hosted" | "none";
 export const PROGRAMS_OPTIONS: readonly ProgramsOption[] = ["local", "hosted", "none"];
 
-/** One turn of the model, and what its calls were answered. */
+/** One turn of the model, and the results of its calls. */
 export interface TranscriptTurn {
   readonly turn: ModelTurn;
-  /** One for each call, in the calls' order; those that were not done say so. */
+  /** One for each call, in the same order; also for calls that were not made. */
   readonly results: readonly CallResult[];
 }
 
 /**
- * A conversation as plain JSON. It holds no key and nothing that only the provider can read, so it can be kept and
- * shown; whoever may read it reads what the tools returned.
+ * A conversation as plain JSON. It contains no key and no data that only the provider can read. It contains what the
+ * tools returned.
  */
 export interface Transcript {
   readonly format: 1;
@@ -26,10 +26,10 @@ export interface Transcript {
   readonly ending: AgentEnding;
 }
 
-/** Of a conversation: tokens and calls of its programs, and of agents that are its tools, are in it. */
+/** Usage of a conversation, including its programs and the agents that it called. */
 export interface AgentUsage extends ModelUsage {
-  /** The model's own. */
+  /** Turns of the conversation's own model. */
   readonly turns: number;
-  /** Programs that ran here count as one each, and their calls besides. */
+  /** A local program counts as one call, in addition to the calls that it makes. */
   readonly calls: number;
 }

@@ -124,20 +124,20 @@ export class OpenCall {
   }
 
   /** What the handler is told beside its input. */
-  contextIn(execution: string, origin?: Origin): CallContext {
+  contextIn(execution: string, origin?: ParentSession): CallContext {
     return new HandlerContext(this, execution, origin);
   }
 }
 
 /** A call's session, for a tool that is itself an agent. */
-export interface Origin {
+export interface ParentSession {
   readonly budget: Budget;
   readonly opener: unknown;
   readonly note: (line: CallLine) => void;
 }
 
 /** Where a handler's call came from; undefined for a context that no gate has made. */
-export function originOf(context: CallContext): Origin | undefined {
+export function originOf(context: CallContext): ParentSession | undefined {
   return context instanceof HandlerContext ? HandlerContext.originOf(context) : undefined;
 }
 
@@ -147,9 +147,9 @@ class HandlerContext implements CallContext {
   readonly callId: string;
   readonly caller: Caller;
   readonly #call: OpenCall;
-  readonly #origin: Origin | undefined;
+  readonly #origin: ParentSession | undefined;
 
-  constructor(call: OpenCall, execution: string, origin: Origin | undefined) {
+  constructor(call: OpenCall, execution: string, origin: ParentSession | undefined) {
     this.#call = call;
     this.#origin = origin;
     this.execution = execution;
@@ -157,7 +157,7 @@ class HandlerContext implements CallContext {
     this.caller = call.identity.caller;
   }
 
-  static originOf(context: HandlerContext): Origin | undefined {
+  static originOf(context: HandlerContext): ParentSession | undefined {
     return context.#origin;
   }
 

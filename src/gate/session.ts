@@ -6,7 +6,7 @@ import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Answer } from "./answer.ts";
 import type { Approve } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import { type CallIdentity, type CallLine, type CallRequest, OpenCall, type Origin, OVER } from "./open-call.ts";
+import { type CallIdentity, type CallLine, type CallRequest, OpenCall, type ParentSession, OVER } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
@@ -29,13 +29,13 @@ export interface SessionOptions {
   /** As whom calls may be made in this session. */
   readonly callers: readonly Caller[];
   /**
-   * Whose tools are known in this session, if they are more than those who call in it: a model that writes programs
-   * for us knows what they may call. Tools for none of them do not exist here.
+   * The callers whose tools exist in this session; `callers` by default. A model that writes programs also sees the
+   * tools for programs, and a direct call of one is refused with `caller_not_allowed`.
    */
-  readonly knows?: readonly Caller[];
+  readonly visibleTo?: readonly Caller[];
   readonly limits: GateLimits;
   /** The call that has begun it, in whose session calls and tokens count too. */
-  readonly above?: Above | undefined;
+  readonly above?: ParentCall | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
   /** What a tool needs that is itself an agent: passed on to handlers, and not looked at. */
@@ -45,8 +45,8 @@ export interface SessionOptions {
   readonly onEvent: (event: CallEvent) => void;
 }
 
-export interface Above {
-  readonly session: Origin;
+export interface ParentCall {
+  readonly session: ParentSession;
   readonly execution: string;
   readonly callId: string;
 }
@@ -106,10 +106,10 @@ export class GateSession {
    * one. Rejects only where the journal does.
    */
   async call(request: CallRequest): Promise<Answer | undefined> {
-    const { callers, knows = callers } = this.#options;
+    const { callers, visibleTo = callers } = this.#options;
     const tool = this.#gate.tools.get(request.tool);
     this.budget.arrive();
-    if (!tool || !callers.includes(request.caller) || !isVisible(tool, knows))
+    if (!tool || !callers.includes(request.caller) || !isVisible(tool, visibleTo))
       return this.#refuse(request, this.#toolUnknown(request));
     if (!tool.allowedCallers.includes(request.caller)) return this.#refuse(request, sentences.callerNotAllowed(tool));
     if (this.#closed || this.#givenUp.has(request.callId)) return this.#drop(request);

@@ -1,17 +1,17 @@
-/** Most bytes of one reply. The longest that providers allow are a few megabytes of text and signatures. */
+/** Maximum size of a reply. The largest replies of providers have a few megabytes of text and signatures. */
 const REPLY_BYTES = 32 * 1024 * 1024;
 
-/** Most bytes of one event of a stream. It is held until it is whole. */
+/** Maximum size of an event of a stream. An event is held in memory until it is complete. */
 const EVENT_BYTES = 4 * 1024 * 1024;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** A reply that has more bytes than any turn can need. */
+/** The reply, or an event of it, is larger than its limit. */
 export class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
 }
 
-/** Of one request: its time in milliseconds, from its beginning to the end of its reply, and how it leaves. */
+/** Bounds of one request. `timeoutMs` covers the time from sending it to the end of its reply. */
 export interface FetchBounds {
   readonly timeoutMs: number;
   readonly stream: boolean;
@@ -19,13 +19,12 @@ export interface FetchBounds {
 }
 
 /**
- * A `fetch` as SDKs use it: it gives a reply up as soon as it is too large, before anybody parses it, or takes too long,
- * of which SDKs measure only the time to its headers. It follows no redirection, because that would hand the key to
- * another host.
+ * A `fetch` for SDKs. It aborts a reply that is too large before the SDK parses it, and one that takes too long: SDKs
+ * measure only the time to the headers. It follows no redirection, because that would send the key to another host.
  */
 export function boundedFetch(
   { timeoutMs, stream, fetch }: FetchBounds,
-  mostBytes = REPLY_BYTES,
+  maxBytes = REPLY_BYTES,
 ): typeof globalThis.fetch {
   return async (input, init) => {
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -40,7 +39,7 @@ export function boundedFetch(
         const whole = stream ? events.push(chunk) : [chunk];
         if (events.heldBytes > EVENT_BYTES)
           controller.error(new ReplyTooLarge(`An event of the reply has more than ${EVENT_BYTES} bytes.`));
-        else if (bytes > mostBytes) controller.error(new ReplyTooLarge(`The reply has more than ${mostBytes} bytes.`));
+        else if (bytes > maxBytes) controller.error(new ReplyTooLarge(`The reply has more than ${maxBytes} bytes.`));
         else for (const one of whole) controller.enqueue(one);
       },
       flush(controller) {
@@ -54,17 +53,17 @@ export function boundedFetch(
 }
 
 /**
- * Cuts a stream of server-sent events into its events. SDKs look through all they hold each time more comes, and copy
- * what is behind an event: a reply that comes byte by byte, or thousands of events at once, would cost its square.
+ * Cuts a stream of server-sent events into its events. SDKs search their whole buffer for each chunk, and copy what
+ * follows an event: many small chunks, or thousands of events in one chunk, would take quadratic time.
  */
 class EventCutter {
   #held: Uint8Array[] = [];
   heldBytes = 0;
-  /** Line ends in a row: two of them end an event. */
+  /** Consecutive line ends: two of them end an event. */
   #lineEnds = 0;
   #afterReturn = false;
 
-  /** The events that a chunk completes. */
+  /** Takes a chunk and returns the events that it completes. */
   push(chunk: Uint8Array): Uint8Array[] {
     const events: Uint8Array[] = [];
     let start = 0;
@@ -72,7 +71,7 @@ class EventCutter {
       const isSecondHalf = byte === LINE_FEED && this.#afterReturn;
       this.#afterReturn = byte === CARRIAGE_RETURN;
       if (isSecondHalf) continue;
-      // A line end is over where the next byte is not its second half: what it ends is cut there.
+      // Only the next byte shows whether a carriage return was the whole line end.
       if (this.#lineEnds >= 2) {
         events.push(this.#cut(chunk.subarray(start, at)));
         start = at;
@@ -80,7 +79,7 @@ class EventCutter {
       }
       this.#lineEnds = byte === LINE_FEED || byte === CARRIAGE_RETURN ? this.#lineEnds + 1 : 0;
     }
-    // An event is not kept waiting for the one behind it.
+    // A complete event is passed on without waiting for the next chunk.
     const rest = chunk.subarray(start);
     if (this.#lineEnds >= 2 && !this.#afterReturn) {
       events.push(this.#cut(rest));
@@ -89,14 +88,14 @@ class EventCutter {
     return events;
   }
 
-  /** What came behind the last event. */
+  /** Returns what followed the last event. */
   end(): Uint8Array {
     return this.#cut(new Uint8Array());
   }
 
   #hold(part: Uint8Array): void {
     if (part.byteLength === 0) return;
-    // Small parts are copied: each may be a view of a large buffer.
+    // Small parts are copied, because each may keep a large buffer alive.
     this.#held.push(part.byteLength < SMALL_BYTES ? part.slice() : part);
     this.heldBytes += part.byteLength;
   }

@@ -1,10 +1,10 @@
-/** Longest id that is taken over from a provider. */
-const LONGEST = 128;
+/** Longest id that is used as the provider sent it, in UTF-16 code units. */
+const MAX_LENGTH = 128;
 
-/** Gives out ids of which no two are the same. */
+/** Makes ids unique by a suffix. */
 export class UniqueIds {
   readonly #used = new Set<string>();
-  /** How often each was asked for, so that a reply full of one id is not searched through for each of them. */
+  /** How often each id was requested, so that many equal ids do not take quadratic time. */
   readonly #times = new Map<string, number>();
 
   get size(): number {
@@ -25,14 +25,14 @@ export class UniqueIds {
 }
 
 /**
- * Gives every call of a conversation an id of its own. A provider's is used where it can be; servers that repeat ids,
- * or leave them out, get answers by their own all the same, for the adapter keeps those.
+ * Gives every call of a conversation a unique id: the provider's, where it is well-formed and new. The adapter keeps the
+ * provider's own id for the result.
  */
 export class CallIds {
   readonly #ids = new UniqueIds();
 
   take(provided: string | undefined): string {
-    const usable = provided !== undefined && provided.length <= LONGEST && /^[\w.:-]+$/.test(provided);
+    const usable = provided !== undefined && provided.length <= MAX_LENGTH && /^[\w.:-]+$/.test(provided);
     return this.#ids.take(usable ? provided : `call-${this.#ids.size + 1}`);
   }
 }

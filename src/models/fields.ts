@@ -1,6 +1,5 @@
 /*
- * Reads what a provider sent, of which nothing is known until it has been looked at: own properties only, and the
- * type that was asked for or nothing.
+ * Reads untrusted JSON values of a provider: own properties only, and undefined or empty where a value has another type.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -23,13 +22,13 @@ export function listOf(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(field) ? field : [];
 }
 
-/** A count that can be added up: providers' counters may be missing, and servers may send anything. */
+/** A counter; 0 where it is missing or no whole number from 0. */
 export function countOf(value: unknown, name: string): number {
   const field = fieldOf(value, name);
   return Number.isSafeInteger(field) && (field as number) >= 0 ? (field as number) : 0;
 }
 
-/** All fields but those of these names. */
+/** The fields without those of these names. */
 export function without(fields: Fields, ...names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }

@@ -3,32 +3,32 @@ import type { JsonSchema } from "../tools/schema.ts";
 import type { Caller } from "../tools/tool.ts";
 
 /**
- * The one port to a language model. An adapter speaks a provider's words and nothing else: it declares tools, reads a
- * turn, hands answers over and counts usage. It runs nothing and decides nothing. What only its provider can read
- * (signatures, encrypted reasoning, containers, fingerprints) stays inside the conversation and goes back as it came.
+ * The port to a language model. An adapter translates between this port and a provider's protocol: it declares tools,
+ * reads turns, sends results and counts usage. It runs nothing and decides nothing. Data that only the provider can
+ * read (signatures, encrypted reasoning, containers, fingerprints) stays in the conversation and is sent back unchanged.
  */
 export interface Model {
   /** Provider and model, like `anthropic:claude-opus-4-5`. */
   readonly name: string;
   /** Whether the provider itself can run programs that call our tools. */
   readonly hostsPrograms: boolean;
-  /** Begins a conversation. Rejects with a `PortcullisError` where the model cannot do what is asked, before any request. */
+  /** Begins a conversation. Rejects with a `PortcullisError`, before any request, where the model does not support the opening. */
   converse(opening: Opening): Promise<Conversation>;
 }
 
-/** What a conversation begins with, the same for all of it. */
+/** What stays the same in a whole conversation. */
 export interface Opening {
-  /** Ours, never anybody's data. */
+  /** Written by this package; never contains data from tools or users. */
   readonly instructions: string;
   readonly tools: readonly ToolDeclaration[];
-  /** The tool that takes a program's text, where programs run here. */
+  /** The tool that takes the source of a program, where programs run locally. */
   readonly runProgram?: ProgramDeclaration;
-  /** Whether the provider's own programs may call the tools that are for programs. */
+  /** Whether hosted programs may call the tools that allow programs. */
   readonly hosted: boolean;
 }
 
 export interface ToolDeclaration {
-  /** As it is defined. What the provider does not take is shortened by the adapter, and mapped back. */
+  /** As defined. An adapter maps names that its provider does not accept, in both directions. */
   readonly name: string;
   readonly description: string;
   readonly input: JsonSchema;
@@ -41,21 +41,21 @@ export interface ProgramDeclaration {
   readonly description: string;
 }
 
-/** One conversation, in one order: say, then turn and answer by turns. */
+/** A conversation: first `say`, then `turn` and `answer` alternately. */
 export interface Conversation {
-  /** Says something as the user. While a program of the provider waits for answers, it is held back until that has ended. */
+  /** Adds a message of the user. It is sent after the hosted program that waits for results has ended, if there is one. */
   say(text: string): void;
-  /** Asks for the next turn. Never rejects for what a provider does. */
+  /** Requests the next turn. Failures of the provider are replies of type `failed`; they do not reject. */
   turn(request: TurnRequest): Promise<TurnReply>;
-  /** Answers every call of the last turn, each once, in any order. They leave together, with the next turn. */
+  /** Takes one result for each call of the last turn, in any order. All are sent together with the next turn. */
   answer(results: readonly CallResult[]): void;
 }
 
 export interface TurnRequest {
   readonly signal: AbortSignal;
-  /** Tokens that the reply may have at most, where the provider can be told. */
-  readonly mostTokens: number;
-  /** Told the model's words as they come, where they are streamed. */
+  /** Maximum of output tokens; each adapter also applies its own limit. */
+  readonly maxTokens: number;
+  /** Called with each piece of the model's text; once for the whole text where replies are not streamed. */
   readonly onText: (text: string) => void;
 }
 
@@ -64,54 +64,65 @@ export type TurnReply =
   | { readonly type: "failed"; readonly failure: ProviderFailure; readonly usage?: ModelUsage }
   | { readonly type: "aborted" };
 
-/** A whole turn. Nothing of a turn that broke off, or was cut off, gets here as a call. */
+/** A complete turn. A turn that was cut off has no calls. */
 export interface ModelTurn {
   readonly type: "turn";
-  /** The model's words in this turn, and nothing of what it thought. */
+  /** The model's text, without its reasoning. */
   readonly text: string;
   readonly calls: readonly ModelCall[];
-  /** What programs of the provider did in this turn. */
+  /** Hosted programs that started or ended in this turn. */
   readonly hosted: readonly HostedProgramNews[];
   readonly end: TurnEnd;
   readonly usage: ModelUsage;
 }
 
 export type TurnEnd =
-  /** The model has said all it has to say. */
+  /** The model has finished. */
   | { readonly type: "answered" }
-  /** It waits for the answers to `calls`; at least one. */
+  /** The model waits for the results of `calls`, which has at least one. */
   | { readonly type: "called" }
-  /** The provider wants to be asked again, with nothing new. */
+  /** The provider expects another request without new input. */
   | { readonly type: "unfinished" }
   | { readonly type: "refused"; readonly reason: string }
-  /** A limit of tokens or of the context cut it off; what it was about to call is not to be trusted. */
+  /** A limit of tokens or of the context cut the turn off; its calls may be incomplete. */
   | { readonly type: "cut_off"; readonly reason: string };
+
+const END_OF_EACH_TYPE: Readonly<Record<TurnEnd["type"], true>> = {
+  answered: true,
+  called: true,
+  unfinished: true,
+  refused: true,
+  cut_off: true,
+};
+
+/** The types of `TurnEnd`. The compiler checks that none is missing. */
+export const TURN_ENDS: ReadonlySet<string> = new Set(Object.keys(END_OF_EACH_TYPE));
 
 export type ModelCall = ToolCall | ProgramCall;
 
 interface AnyCall {
-  /** Unique in the conversation. The provider's own, where that is. */
+  /** Unique in the conversation. The provider's id where it is unique and well-formed. */
   readonly id: string;
 }
 
 export interface ToolCall extends AnyCall {
   readonly type: "tool_call";
-  /** Name as it was declared, or whatever the model said where nothing was declared by that. */
+  /** Name as defined, or the name that the model wrote where no tool has it. */
   readonly tool: string;
-  /** `unknown` where the provider names a kind of caller that nobody here knows. */
+  /** `unknown` where the adapter does not know the kind of caller. */
   readonly caller: Caller | "unknown";
-  /** JSON text, as far as it is JSON. Not looked at by the adapter. */
+  /** The text that the model wrote as input; may be invalid JSON. */
   readonly inputText: string;
-  /** The provider's program that calls. */
+  /** Id of the hosted program that calls. */
   readonly program?: string;
-  /** Milliseconds since 1970 after which the provider takes no answer. */
+  /** Milliseconds since 1970 after which the provider accepts no result. */
   readonly answerBy?: number;
 }
 
 /** A call of the tool that takes a program. */
 export interface ProgramCall extends AnyCall {
   readonly type: "program_call";
-  /** Undefined where the model sent something that is no program's text. */
+  /** Undefined where the input holds no source. */
   readonly source: string | undefined;
 }
 
@@ -120,15 +131,15 @@ export type HostedProgramNews =
   | {
       readonly type: "hosted_program_ended";
       readonly program: string;
-      /** What it printed, which the model has read; undefined where only the provider can read it. */
+      /** What the program printed; undefined where only the provider can read it. */
       readonly output: string | undefined;
       readonly isError: boolean;
     };
 
-/** The answer to one call. It travels in the block that providers have for results, and nowhere else. */
+/** The result of one call. Adapters send it only in the block that the provider has for results. */
 export interface CallResult {
   readonly callId: string;
-  /** JSON where the call got a value, else a sentence. */
+  /** The value as JSON, or a sentence. */
   readonly text: string;
   readonly isJson: boolean;
   readonly isError: boolean;
@@ -140,33 +151,33 @@ export interface Provenance {
   readonly tool: string;
   /** UTF-8 bytes of the whole result, before anything was cut. */
   readonly bytes: number;
-  /** What was left out, in words. */
+  /** What was left out, as a phrase. */
   readonly cut?: string;
 }
 
-/** Of one turn. */
+/** Tokens of one turn. */
 export type ModelUsage = TokenUsage;
 
 /** Why a provider gave no turn. */
 export interface ProviderFailure {
   readonly code: ProviderFailureCode;
-  /** A sentence for the operator, without secrets. */
+  /** A sentence for the operator. Contains no key. */
   readonly message: string;
-  /** HTTP status, where there was one. */
+  /** HTTP status, if the provider answered. */
   readonly status?: number;
 }
 
 export type ProviderFailureCode =
-  /** The key is wrong, or may not do this. */
+  /** The key is invalid or lacks a permission. */
   | "key_refused"
   | "rate_limited"
   | "overloaded"
-  /** The provider does not take the request: it knows no such model, or feature, or the conversation is too long. */
+  /** The provider rejects the request: unknown model or feature, or a conversation that is too long. */
   | "request_refused"
   | "server_failed"
   | "timed_out"
   | "unreachable"
   /** The reply broke off. */
   | "interrupted"
-  /** The reply is not what this provider's protocol says. */
+  /** The reply breaks the provider's protocol. */
   | "reply_invalid";

@@ -1,31 +1,27 @@
-import { loadSdk, type ResolvedOptions } from "./provider-options.ts";
-import { NO_TIMEOUT_MS, type ProviderRequests } from "./provider-requests.ts";
-
-export const OPENAI_KEY = "OPENAI_API_KEY";
+import type { ConversationParts } from "./provider-conversation.ts";
+import { loadSdk } from "./provider-options.ts";
+import { NO_TIMEOUT_MS } from "./provider-requests.ts";
 
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
-/** The official client, told what it would otherwise take from the environment, but for headers of all its requests. */
-export async function openAiClient(
-  { apiKey, baseUrl }: ResolvedOptions,
-  { fetch }: ProviderRequests,
-): Promise<OpenAiClient> {
+/** The SDK's client, for both protocols of OpenAI. What it would read from the environment, besides default headers, is set here. */
+export async function openOpenAiClient({ options, requests }: ConversationParts): Promise<OpenAiClient> {
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
   return new OpenAI({
-    apiKey,
+    apiKey: options.apiKey,
     adminAPIKey: null,
     organization: null,
     project: null,
-    baseURL: versioned(baseUrl ?? "https://api.openai.com"),
+    baseURL: withVersion(options.baseUrl ?? "https://api.openai.com"),
     maxRetries: 0,
     timeout: NO_TIMEOUT_MS,
-    fetch,
+    fetch: requests.fetch,
     logLevel: "off",
   });
 }
 
-/** A bare origin gets the path that all these servers have; whoever gives a path knows better. */
-function versioned(baseUrl: string): string {
+/** Adds `/v1` to a bare origin, as compatible servers have it. A URL with a path stays as it is. */
+function withVersion(baseUrl: string): string {
   const url = new URL(baseUrl);
   return url.pathname === "/" ? `${url.origin}/v1` : baseUrl.replace(/\/+$/, "");
 }

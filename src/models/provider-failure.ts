@@ -1,15 +1,15 @@
 import { fieldOf, textOf } from "./fields.ts";
 import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "./model.ts";
 
-/** What of a provider's own words is passed on, in characters. */
+/** Maximum length of a provider's message in a failure, in UTF-16 code units. */
 const DETAIL_LENGTH = 300;
 /** The same of why it would not go on, which a model may have written. */
 const REASON_LENGTH = 2000;
 
-/** What is read of an error's message, in characters: it may hold a whole reply. */
+/** How much of an error's message is parsed, in UTF-16 code units: it may contain a whole reply. */
 const MESSAGE_LENGTH = 64 * 1024;
 
-/** Who failed, and what must not be repeated of it. */
+/** The provider that failed, and the key that its message must not show. */
 export interface FailedProvider {
   /** Like `Anthropic`. */
   readonly provider: string;
@@ -19,7 +19,7 @@ export interface FailedProvider {
   readonly requests: { readonly attempts: number };
 }
 
-/** What came of a request that threw: the three SDKs throw alike, but none of it can be relied on. */
+/** The reply for an error that a request threw. Nothing of the error is trusted. */
 export function failedReply(error: unknown, signal: AbortSignal, about: FailedProvider, usage?: ModelUsage): TurnReply {
   if (signal.aborted) return { type: "aborted" };
   const status = fieldOf(error, "status") ?? (error as { readonly status?: unknown } | null)?.status;
@@ -28,7 +28,7 @@ export function failedReply(error: unknown, signal: AbortSignal, about: FailedPr
   return { type: "failed", failure: failure(code, about, detailOf(error), known), ...(usage ? { usage } : {}) };
 }
 
-/** A failure that is told apart by the adapter itself. */
+/** A failure of a known kind. */
 export function failure(
   code: ProviderFailureCode,
   { provider, keyVariable, key, requests }: FailedProvider,
@@ -70,7 +70,7 @@ function codeOf(error: unknown, status: number | undefined): ProviderFailureCode
   const kind = kindOf(error);
   if (status === 529 || /overloaded/.test(kind)) return "overloaded";
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(kind)) return "key_refused";
-  // Google tells of a wrong key with the status of a wrong request.
+  // Google reports an invalid key with status 400.
   if (status === 400 && /api.key/i.test((error as Error).message)) return "key_refused";
   if (status === 429 || /rate_limit/.test(kind)) return "rate_limited";
   if (status === 408 || status === 504 || isNamed(/Timeout/)) return "timed_out";
@@ -86,14 +86,14 @@ function says(error: unknown, pattern: RegExp): boolean {
   return chainOf(error).some((one) => one instanceof Error && pattern.test(one.message));
 }
 
-/** The provider's own words for the kind of error: some have a type that says nothing, and a code that does. */
+/** The provider's name for the kind of error. Some providers put it in `code`, and a general word in `type`. */
 function kindOf(error: unknown): string {
   const body = (error as { readonly error?: unknown } | null | undefined)?.error;
   const inner = fieldOf(body, "error") ?? body;
   return [textOf(inner, "type"), textOf(inner, "code")].filter((word) => word !== undefined).join(" ");
 }
 
-/** The provider's own words for what is wrong. */
+/** The provider's message. */
 function detailOf(error: unknown): string {
   const body = (error as { readonly error?: unknown } | null | undefined)?.error;
   const inner = fieldOf(body, "error") ?? body;
@@ -103,7 +103,7 @@ function detailOf(error: unknown): string {
   return messageInBody(message) ?? message;
 }
 
-/** Google's SDK puts the text of the body into the message, after words of its own in a stream. */
+/** Google's SDK puts the text of the body into the message, for streams after a prefix. */
 function messageInBody(message: string): string | undefined {
   try {
     const body: unknown = JSON.parse(message.slice(message.indexOf("{")));
@@ -133,7 +133,7 @@ function shownWords(text: string, key: string | undefined, length: number): stri
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 
-/** Some providers repeat the key, or its ends, in what they say of it. */
+/** Some providers repeat the key, or parts of it, in their messages. */
 function withoutKey(text: string, key: string | undefined): string {
   const whole = key === undefined || key.length < 8 ? text : text.replaceAll(key, "[key]");
   return whole.replaceAll(/\b(?:sk|AIza)[\w*.-]{8,}/g, "[key]");

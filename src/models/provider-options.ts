@@ -1,29 +1,30 @@
 import { optionError, PortcullisError, refuseUnknownOptions } from "../errors.ts";
+import type { Provider } from "./provider.ts";
 
-/** What every provider's adapter takes. */
+/** Options that all providers share. */
 export interface ProviderOptions {
   /** The provider's name of the model. */
   readonly model: string;
-  /** Read from the provider's own variable by default. */
+  /** The value of the provider's environment variable by default. */
   readonly apiKey?: string;
-  /** Origin of a server that speaks the same protocol, with or without a path. */
+  /** URL of a compatible server, with or without a path. */
   readonly baseUrl?: string;
   /** Whether turns are streamed; true by default. */
   readonly stream?: boolean;
-  /** Most tokens of one turn; 16,000 by default. */
+  /** Maximum of output tokens per turn; 16,000 by default. */
   readonly maxOutputTokens?: number;
   /**
-   * How often a request is repeated that did not get there, or was answered with 408, 409, 429 or 5xx; 2 by default.
-   * `Retry-After` is waited for up to a minute; who asks for longer is not asked again.
+   * How often a request is repeated after a failed connection, or a status of 408, 409, 429 or 5xx; 2 by default. A
+   * `Retry-After` of up to a minute is respected; after a longer one the request is not repeated.
    */
   readonly retries?: number;
-  /** Time for one request each time it is sent, in milliseconds; ten minutes by default. Not repeated after it. */
+  /** Time for each attempt of a request, in milliseconds; ten minutes by default. A request that timed out is not repeated. */
   readonly timeoutMs?: number;
-  /** How requests leave: through a proxy, for instance; the global one by default. */
+  /** Sends the requests, through a proxy for instance; the global `fetch` by default. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
-export const PROVIDER_OPTIONS = [
+const SHARED_OPTIONS: readonly (keyof ProviderOptions)[] = [
   "model",
   "apiKey",
   "baseUrl",
@@ -38,20 +39,20 @@ const OUTPUT_TOKENS = 16_000;
 const RETRIES = 2;
 const TIMEOUT_MS = 600_000;
 
+/** Options with defaults in place. */
 export interface ResolvedOptions extends Required<Omit<ProviderOptions, "baseUrl">> {
   readonly baseUrl: string | undefined;
+  /** The provider's own flags that are set. */
+  readonly flags: ReadonlySet<string>;
 }
 
-/** Checks what an adapter was given. Throws `option_invalid`, and `model_unavailable` where there is no key. */
+/** Checks a provider's options. Throws `option_invalid`, and `model_unavailable` where there is no key. */
 export function resolveOptions(
-  maker: string,
-  keyVariable: string,
+  { maker, keyVariable, flags }: Pick<Provider, "maker" | "keyVariable" | "flags">,
   options: ProviderOptions,
-  further: readonly string[] = [],
 ): ResolvedOptions {
   if (typeof options !== "object" || options === null) throw optionError(`${maker}(options)`, "an object", options);
-  const known = [...PROVIDER_OPTIONS, ...further];
-  refuseUnknownOptions(maker, options, known);
+  refuseUnknownOptions(maker, options, [...SHARED_OPTIONS, ...flags]);
   const {
     model,
     baseUrl,
@@ -59,7 +60,7 @@ export function resolveOptions(
     maxOutputTokens = OUTPUT_TOKENS,
     retries = RETRIES,
     timeoutMs = TIMEOUT_MS,
-    // Looked up with each request: others may put theirs in its place later.
+    // Read for each request, because a host may replace the global `fetch` later.
     fetch = (input, init) => globalThis.fetch(input, init),
   } = options;
   const apiKey = options.apiKey ?? process.env[keyVariable] ?? "";
@@ -70,7 +71,7 @@ export function resolveOptions(
   if (baseUrl !== undefined && hasUser(new URL(baseUrl)))
     throw new PortcullisError(
       "option_invalid",
-      `${maker}({ baseUrl }): there is a user name or a password in it, which would get into errors. Leave it out, and give the key as apiKey.`,
+      `${maker}({ baseUrl }): the URL contains a user name or a password, which errors would show. Remove it, and pass the key as apiKey.`,
     );
   checkWhole(`${maker}({ maxOutputTokens })`, maxOutputTokens, 1, 10_000_000);
   checkWhole(`${maker}({ retries })`, retries, 0, 100);
@@ -81,12 +82,19 @@ export function resolveOptions(
   if (!/^[\x21-\x7e]+$/.test(apiKey.trim()))
     throw new PortcullisError(
       "option_invalid",
-      `${maker}({ apiKey }): there is a character in the key that no key has, like a space or a line break: check ${keyVariable}.`,
+      `${maker}({ apiKey }): the key contains a character that is not allowed in keys, like a space or a line break: check ${keyVariable}.`,
     );
-  return { model, apiKey: apiKey.trim(), baseUrl, stream, maxOutputTokens, retries, timeoutMs, fetch };
+  const set = new Set(flags.filter((flag) => isSet(maker, flag, options)));
+  return { model, apiKey: apiKey.trim(), baseUrl, stream, maxOutputTokens, retries, timeoutMs, fetch, flags: set };
 }
 
-/** Loads a provider's SDK, which is installed only by those who use it. */
+function isSet(maker: string, flag: string, options: object): boolean {
+  const value: unknown = (options as Readonly<Record<string, unknown>>)[flag] ?? false;
+  if (typeof value !== "boolean") throw optionError(`${maker}({ ${flag} })`, "true or false", value);
+  return value;
+}
+
+/** Loads a provider's SDK, an optional peer dependency. Rejects with `model_unavailable` where it is not installed. */
 export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Promise<Sdk> {
   try {
     return await load();
@@ -107,7 +115,7 @@ function hasUser({ username, password }: URL): boolean {
   return username !== "" || password !== "";
 }
 
-function checkWhole(option: string, value: unknown, least: number, most: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most)
-    throw optionError(option, `a whole number from ${least} to ${most}`, value);
+function checkWhole(option: string, value: unknown, min: number, max: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
+    throw optionError(option, `a whole number from ${min} to ${max}`, value);
 }

@@ -1,18 +1,18 @@
 import type { CallResult } from "./model.ts";
 
 /**
- * A result as a model reads it: where it comes from, then what it is. The reader is told in the same block that this
- * is data, so that nothing in it can pass for somebody's words. Programs read results bare; that is for the adapter.
+ * A result as a model reads it: a line with its provenance, then the text. The label marks the text as data, so that it
+ * cannot pass for a message. Adapters send results to hosted programs without it.
  */
 export function labelledText(result: CallResult): string {
   return `[${provenanceText(result)}]\n${result.text}`;
 }
 
-/** Where a result comes from, which call it answers, its size and what was cut. */
+/** The tool, the call, the size and what was cut. */
 export function provenanceText({ callId, isError, provenance }: CallResult): string {
   const { tool, bytes, cut } = provenance;
   const what = isError ? "No result" : "Result";
-  // Where no tool was meant it is the model's own word, which may hold anything.
+  // The name of an unknown tool was written by the model and may contain anything.
   const name = /^[\w.-]+$/.test(tool) ? tool : JSON.stringify(tool);
   return `${what} of ${name}, call ${callId}, ${bytes} bytes${cut === undefined ? "" : `, ${cut}`}`;
 }

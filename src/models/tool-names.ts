@@ -1,48 +1,60 @@
 import { hash } from "node:crypto";
+import type { Opening } from "./model.ts";
 
-/** Characters of a digest that tell shortened names apart. */
+/** Characters of the digest in a changed name. */
 const DIGEST_LENGTH = 8;
 
 /**
- * Names as every provider takes them, 64 letters, digits, `_` and `-` at most, and back. A name that had to be changed
- * keeps a digest of what it was, so that two never meet, whatever else is declared.
+ * Maps tool names to names that every provider accepts (at most 64 letters, digits, `_` and `-`), and back. A name that
+ * has to be changed gets a digest of the original, so that two tools never share a name.
  */
 export class ToolNames {
   readonly #givenBy = new Map<string, string>();
   readonly #ownBy = new Map<string, string>();
 
-  /** `taken` are names that the provider's own tools have, or ours that are no tools. */
-  constructor(names: readonly string[], taken: readonly string[] = [], longest = 64) {
-    const plain = new Set(names.filter((name) => isPlain(name, longest) && !taken.includes(name)));
+  /** `taken` are names that no tool may get. `maxLength` counts UTF-16 code units. */
+  constructor(names: readonly string[], taken: readonly string[] = [], maxLength = 64) {
+    const plain = new Set(names.filter((name) => isPlain(name, maxLength) && !taken.includes(name)));
     for (const name of names) {
       const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
       const isTaken = (given: string) => taken.includes(given) || plain.has(given) || this.#ownBy.has(given);
-      const isFree = readable.length <= longest && !isTaken(readable);
-      const given = plain.has(name) || isFree ? readable : withDigest(name, readable, longest, isTaken);
+      const isFree = readable.length <= maxLength && !isTaken(readable);
+      const given = plain.has(name) || isFree ? readable : withDigest(name, readable, maxLength, isTaken);
       this.#givenBy.set(name, given);
       this.#ownBy.set(given, name);
     }
   }
 
-  /** The name that a tool is declared by. */
+  /** The name under which a tool is declared. */
   given(name: string): string {
     return this.#givenBy.get(name) ?? name;
   }
 
-  /** The tool that a provider's word means; the word itself where it means none. */
+  /** The tool that was declared under a name; the name itself, cut to 256 code units, where no tool was. */
   own(given: string): string {
     return this.#ownBy.get(given) ?? given.slice(0, 256);
   }
 }
 
-function isPlain(name: string, longest: number): boolean {
-  return name.length <= longest && /^[A-Za-z0-9_-]+$/.test(name);
+/** Names of a conversation's tools, beside the tool for programs and `reserved` names of the provider's own tools. */
+export function toolNamesOf(
+  { tools, runProgram }: Pick<Opening, "tools" | "runProgram">,
+  reserved: readonly string[] = [],
+): ToolNames {
+  return new ToolNames(
+    tools.map(({ name }) => name),
+    [...(runProgram ? [runProgram.name] : []), ...reserved],
+  );
 }
 
-/** The digest is taken again where somebody is called by the first, as a server of tools may arrange. */
-function withDigest(name: string, readable: string, longest: number, isTaken: (given: string) => boolean): string {
+function isPlain(name: string, maxLength: number): boolean {
+  return name.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(name);
+}
+
+/** Where another tool has the resulting name already, which an MCP server could arrange, the digest is hashed again. */
+function withDigest(name: string, readable: string, maxLength: number, isTaken: (given: string) => boolean): string {
   let digest = hash("sha256", name);
-  const given = () => `${readable.slice(0, longest - DIGEST_LENGTH - 1)}_${digest.slice(0, DIGEST_LENGTH)}`;
+  const given = () => `${readable.slice(0, maxLength - DIGEST_LENGTH - 1)}_${digest.slice(0, DIGEST_LENGTH)}`;
   while (isTaken(given())) digest = hash("sha256", digest);
   return given();
 }

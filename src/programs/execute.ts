@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { CallLine } from "../gate/open-call.ts";
-import type { Above, CallEvent } from "../gate/session.ts";
+import type { CallEvent, ParentCall } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
@@ -20,7 +20,7 @@ export interface ExecutionContext {
   readonly journal: Journal;
   readonly onEvent: (event: ExecutionEvent) => void;
   /** The call of the conversation that the program belongs to. */
-  readonly above?: Above | undefined;
+  readonly above?: ParentCall | undefined;
   /** What a tool needs that is itself an agent. */
   readonly opener?: unknown;
 }

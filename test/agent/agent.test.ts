@@ -160,7 +160,7 @@ test("a turn is told how many tokens are left for it", async () => {
         say: (text) => conversation.say(text),
         answer: (results) => conversation.answer(results),
         turn: (request) => {
-          asked.push(request.mostTokens);
+          asked.push(request.maxTokens);
           return conversation.turn(request);
         },
       };
@@ -243,7 +243,7 @@ test("a call by nobody knows whom is refused, and journalled", async () => {
 test("a model that hosts no programs cannot be asked to, and is asked nothing", async () => {
   const asking = talk([{ text: "Hello" }], { tools: [], programs: "hosted", scripted: { hostsPrograms: false } });
   await expect(asking).rejects.toThrow(
-    'programs: expected "local" or "none", for scripted:script runs no programs that could call tools, got "hosted".',
+    'programs: expected "local" or "none", because scripted:script does not host programs that call tools, got "hosted".',
   );
 });
 
@@ -340,7 +340,7 @@ test("an answer that would come after the provider's deadline is given up: the p
   expect(resultsBefore(talked, 1)).toMatchObject([
     {
       isError: true,
-      text: "TimeoutError: The call of slow took longer than the program's provider waits, and was given up.",
+      text: "TimeoutError: The call of slow took longer than the provider of the program waits, and was cancelled.",
     },
   ]);
   expect(talked.records.filter((record) => record.type === "call").map(({ decision }) => decision)).toContain(
@@ -372,7 +372,7 @@ test("a model that has had its turns ends, and what it called in the last is not
   expect(ending).toEqual({ type: "turns_spent", allowed: 2 });
   expect(ran).toBe(1);
   expect(transcript.turns.at(-1)?.results).toMatchObject([
-    { isError: true, text: "It was not done, because the conversation had ended (turns_spent)." },
+    { isError: true, text: "It was not made, because the conversation had ended (turns_spent)." },
   ]);
 });
 
@@ -483,7 +483,7 @@ test("cancelling just as a turn has come does nothing of it, and keeps it in the
   });
   expect([talked.ending.type, talked.calls, talked.usage.turns]).toEqual(["cancelled", [], 1]);
   expect(talked.transcript.turns[0]?.results).toMatchObject([
-    { isError: true, text: "It was not done, because the conversation had ended (cancelled)." },
+    { isError: true, text: "It was not made, because the conversation had ended (cancelled)." },
   ]);
   expect(replayTranscript(talked.transcript).type).toBe("consistent");
 });
@@ -545,7 +545,7 @@ test("a turn of more calls than a turn may make is an ending that says how many,
   expect(ending).toMatchObject({
     type: "provider_failed",
     failure: {
-      message: "The reply makes 200000 calls, more than the 1000 that one turn may make, and nothing of it was done.",
+      message: "The reply makes 200000 calls, more than the 1000 that one turn may make. None of them was made.",
     },
   });
   expect([inputs, transcript.turns]).toEqual([[], []]);

@@ -51,7 +51,7 @@ test.each<[string, (transcript: Transcript) => unknown, number, string]>([
     "something follows the answer",
     ({ turns }) => ({ turns: [turns[1], turns[0]] }),
     1,
-    "It ended the conversation (answered), and another follows.",
+    "It ended the conversation (answered), and another turn follows.",
   ],
   [
     "the answer is another",

@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { anthropicWire } from "../models/anthropic-wire.ts";
-import { chatWire } from "../models/openai-chat-wire.ts";
-import { geminiWire } from "../models/gemini-wire.ts";
-import { responsesWire } from "../models/openai-responses-wire.ts";
+import { anthropicWire } from "../models/anthropic/wire.ts";
+import { chatWire } from "../models/openai-chat/wire.ts";
+import { geminiWire } from "../models/gemini/wire.ts";
+import { responsesWire } from "../models/openai-responses/wire.ts";
 import { serve, type Wire, type WireStep } from "../models/wire.ts";
 import { fixtures, portcullis, root, start } from "./command.ts";
 
@@ -185,7 +185,7 @@ test.each<[readonly string[], string]>([
   ],
   [
     ["--model", "gemini:m", "--programs", "hosted"],
-    'programs: expected "local" or "none", for gemini:m runs no programs',
+    'programs: expected "local" or "none", because gemini:m does not host programs',
   ],
 ])("wrong usage is told: %j", async (options, message) => {
   const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);

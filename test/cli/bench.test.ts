@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { BenchReport } from "../../src/comparison/report/report.ts";
-import { anthropicWire } from "../models/anthropic-wire.ts";
-import { geminiWire } from "../models/gemini-wire.ts";
-import { chatWire } from "../models/openai-chat-wire.ts";
-import { responsesWire } from "../models/openai-responses-wire.ts";
+import { anthropicWire } from "../models/anthropic/wire.ts";
+import { geminiWire } from "../models/gemini/wire.ts";
+import { chatWire } from "../models/openai-chat/wire.ts";
+import { responsesWire } from "../models/openai-responses/wire.ts";
 import { serve, type Wire, type WireStep, type WireTurn } from "../models/wire.ts";
 import { portcullis, root, start } from "./command.ts";
 

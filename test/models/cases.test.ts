@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const folder = new URL("./", import.meta.url);
 const readme = readFileSync(new URL("README.md", folder), "utf8");
-const sources = readdirSync(folder)
+const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
   .map((file) => readFileSync(new URL(file, folder), "utf8"));
 

@@ -194,8 +194,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
         type: "provider_failed",
         failure: {
           code: "reply_invalid",
-          message:
-            "The reply makes 20000 calls, more than the 1000 that one turn may make, and nothing of it was done.",
+          message: "The reply makes 20000 calls, more than the 1000 that one turn may make. None of them was made.",
         },
       });
       expect(made).toEqual([]);

@@ -158,11 +158,11 @@ export function behavesAsModel(name: string, wire: Wire): void {
       "X4: of ten thousand calls at once none is lost or made twice, and few run at a time",
       async () => {
         const inputs: unknown[] = [];
-        let [open, most] = [0, 0];
+        let [open, max] = [0, 0];
         const handler = async ({ k }: { k: number }) => {
           inputs.push(k);
           open += 1;
-          most = Math.max(most, open);
+          max = Math.max(max, open);
           await Promise.resolve();
           open -= 1;
           return k;
@@ -177,8 +177,9 @@ export function behavesAsModel(name: string, wire: Wire): void {
         expect([served.refusals, transcript.turns[0]?.results[0]?.text]).toEqual([[], "true"]);
         expect([inputs.length, new Set(inputs).size]).toEqual([10_000, 10_000]);
         expect(new Set(calls.map(({ callId }) => callId)).size).toBe(10_000);
-        expect(most).toBeGreaterThan(1);
-        expect(most).toBeLessThanOrEqual(64);
+        // How many overlap depends on the load of the machine; the limit does not.
+        expect(max).toBeGreaterThan(1);
+        expect(max).toBeLessThanOrEqual(64);
       },
     );
 
@@ -452,7 +453,7 @@ export function behavesAsModel(name: string, wire: Wire): void {
         const conversation = await served
           .model({ stream })
           .converse({ instructions: "Work.", tools: [declaration], hosted: false });
-        const request = { signal: new AbortController().signal, mostTokens: 1000, onText: () => {} };
+        const request = { signal: new AbortController().signal, maxTokens: 1000, onText: () => {} };
         conversation.say("Do it.");
         const reply = await conversation.turn(request);
         const ids = reply.type === "turn" ? reply.calls.map(({ id }) => id) : [];

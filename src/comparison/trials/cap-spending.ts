@@ -37,13 +37,13 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
           },
           async turn(request) {
             const left = maxUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
-            const maxTokens = Math.min(request.mostTokens, MAX_TOKENS, Math.floor((left * 1_000_000) / price.output));
+            const maxTokens = Math.min(request.maxTokens, MAX_TOKENS, Math.floor((left * 1_000_000) / price.output));
             // Where output is free and nothing is left, the division gives NaN.
             if (!(maxTokens >= MIN_TOKENS)) {
               spent = true;
               return { type: "aborted" };
             }
-            const reply = await conversation.turn({ ...request, mostTokens: maxTokens });
+            const reply = await conversation.turn({ ...request, maxTokens });
             const used = usageOf(reply, { ...NOTHING, inputTokens: readTokens, outputTokens: maxTokens });
             usd += dollarsOf(used, price);
             readTokens = used.inputTokens + used.outputTokens;

@@ -1,5 +1,5 @@
-import { anthropic } from "../../models/anthropic-messages.ts";
 import { fieldOf, isFields, listOf, textOf } from "../../models/fields.ts";
+import { anthropic } from "../../models/providers.ts";
 import {
   argumentsObject,
   definitionsOf,

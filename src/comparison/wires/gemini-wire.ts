@@ -1,5 +1,5 @@
 import { fieldOf, isFields, listOf, textOf } from "../../models/fields.ts";
-import { gemini } from "../../models/gemini.ts";
+import { gemini } from "../../models/providers.ts";
 import {
   argumentsObject,
   definitionsOf,

@@ -1,5 +1,5 @@
 import { fieldOf, listOf, textOf } from "../../models/fields.ts";
-import { openaiChat } from "../../models/openai-chat.ts";
+import { openaiChat } from "../../models/providers.ts";
 import {
   argumentsText,
   definitionsOf,
@@ -12,7 +12,7 @@ import {
 } from "./wire.ts";
 
 /** OpenAI's Chat Completions. */
-export const openaiChatWire: Wire = {
+export const openAiChatWire: Wire = {
   provider: "openai-chat",
   exact: true,
   connect: (fetch) => openaiChat(offline(fetch)),

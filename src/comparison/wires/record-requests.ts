@@ -83,7 +83,7 @@ async function converse(
   conversation.say(task);
   for (const [place, { turn, results }] of turns.entries()) {
     current = turn;
-    const reply = await conversation.turn({ signal: NEVER, mostTokens: Number.MAX_SAFE_INTEGER, onText: () => {} });
+    const reply = await conversation.turn({ signal: NEVER, maxTokens: Number.MAX_SAFE_INTEGER, onText: () => {} });
     if (thrown) throw thrown.error;
     checkTaken(wire, first + place, turn, reply);
     if (place === turns.length - 1) break;

@@ -2,9 +2,10 @@ import { describe, PortcullisError } from "../../errors.ts";
 import { type Fields, isFields } from "../../models/fields.ts";
 import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../../models/model.ts";
 import type { ProviderOptions } from "../../models/provider-options.ts";
-import { ToolNames } from "../../models/tool-names.ts";
+import type { ProviderName } from "../../models/providers.ts";
+import { toolNamesOf } from "../../models/tool-names.ts";
 
-export type WireName = "anthropic" | "openai" | "openai-chat" | "gemini";
+export type WireName = ProviderName;
 
 /**
  * A provider's protocol from the provider's side: the form of its replies, and the parts of a request that its model
@@ -67,13 +68,8 @@ export function textPart(type: "said" | "words", text: string): RequestPart[] {
 }
 
 /** The provider's name of what is called: adapters map names that the provider would not accept. */
-export function givenName(call: ModelCall, { tools, runProgram }: Opening): string {
-  const program = runProgram?.name ?? "";
-  if (call.type === "program_call") return program;
-  return new ToolNames(
-    tools.map(({ name }) => name),
-    runProgram ? [program] : [],
-  ).given(call.tool);
+export function givenName(call: ModelCall, opening: Opening): string {
+  return call.type === "program_call" ? (opening.runProgram?.name ?? "") : toolNamesOf(opening).given(call.tool);
 }
 
 /** A call's input as JSON text, where programs are JSON too. */

@@ -1,10 +1,18 @@
+import { type ProviderName, PROVIDERS } from "../../models/providers.ts";
 import { anthropicWire } from "./anthropic-wire.ts";
 import { geminiWire } from "./gemini-wire.ts";
-import { openaiChatWire } from "./openai-chat-wire.ts";
-import { openaiWire } from "./openai-wire.ts";
+import { openAiChatWire } from "./openai-chat-wire.ts";
+import { openAiResponsesWire } from "./openai-responses-wire.ts";
 import type { Wire } from "./wire.ts";
 
-/** All wires by the name of their provider. */
+const BY_PROVIDER: Readonly<Record<ProviderName, Wire>> = {
+  anthropic: anthropicWire,
+  openai: openAiResponsesWire,
+  "openai-chat": openAiChatWire,
+  gemini: geminiWire,
+};
+
+/** One wire for each provider, by its name. */
 export const WIRES: ReadonlyMap<string, Wire> = new Map(
-  [anthropicWire, openaiWire, openaiChatWire, geminiWire].map((wire) => [wire.provider, wire]),
+  [...PROVIDERS.values()].map(({ name }) => [name, BY_PROVIDER[name]]),
 );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openaiWire } from "../../../src/comparison/wires/openai-wire.ts";
+import { openAiResponsesWire } from "../../../src/comparison/wires/openai-responses-wire.ts";
 import { runTrials, type TrialsRequest } from "../../../src/comparison/trials/run-trials.ts";
 import { DOLLARS_SPENT } from "../../../src/comparison/trials/trial.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/index.ts";
@@ -22,7 +22,7 @@ async function trials(changes: Partial<TrialsRequest>, script = CHEAP) {
     modes: ["direct"],
     repeat: 2,
     connect: () => ((connected += 1), scriptedModel(script)),
-    wire: openaiWire,
+    wire: openAiResponsesWire,
     price: PRICE,
     maxUsd: 1,
     sandbox: createMemorySandbox(),

@@ -22,7 +22,7 @@ import { exchangeOf } from "../../../src/comparison/accounting/exchange.ts";
 import { dollarsOf } from "../../../src/comparison/accounting/prices.ts";
 import { summariseTrials } from "../../../src/comparison/trials/summarise-trials.ts";
 import { recordLastRequest } from "../../../src/comparison/wires/record-requests.ts";
-import { openaiWire } from "../../../src/comparison/wires/openai-wire.ts";
+import { openAiResponsesWire } from "../../../src/comparison/wires/openai-responses-wire.ts";
 import { price } from "../../support/tools.ts";
 
 const TASK = { name: "sum", question: "What do a pen and a book cost?", program: "return 7;", answer: 7 };
@@ -37,7 +37,7 @@ async function trial(script: readonly ScriptedStep[], changes: Partial<TrialRequ
     task: TASK,
     mode: "direct",
     model: scriptedModel(script),
-    wire: openaiWire,
+    wire: openAiResponsesWire,
     price: PRICE,
     maxUsd: 1,
     maxTurns: 10,
@@ -51,7 +51,7 @@ async function trial(script: readonly ScriptedStep[], changes: Partial<TrialRequ
 
 /** A model, and how many tokens each of its turns may write. */
 function watched(script: readonly ScriptedStep[]) {
-  const mostTokens: number[] = [];
+  const maxTokens: number[] = [];
   const scripted = scriptedModel(script);
   const model: Model = {
     ...scripted,
@@ -60,11 +60,11 @@ function watched(script: readonly ScriptedStep[]) {
       return {
         say: (text) => conversation.say(text),
         answer: (results) => conversation.answer(results),
-        turn: (request) => (mostTokens.push(request.mostTokens), conversation.turn(request)),
+        turn: (request) => (maxTokens.push(request.maxTokens), conversation.turn(request)),
       };
     },
   };
-  return { mostTokens, model };
+  return { maxTokens, model };
 }
 
 describe("a trial", () => {
@@ -103,19 +103,19 @@ describe("a trial", () => {
   });
 
   test("a turn may write no more than what is left pays for, and reads no more than it was given", async () => {
-    const { mostTokens, model } = watched([{ calls: CALLS, usage: { inputTokens: 5000, outputTokens: 6000 } }]);
+    const { maxTokens, model } = watched([{ calls: CALLS, usage: { inputTokens: 5000, outputTokens: 6000 } }]);
     const { trial: one } = await trial([], { model, maxUsd: 0.06 });
     // Less than 60,000 / 5 for what the first request has of bytes, and after it 0.025 are left, of which 11,000 are read again.
-    expect(mostTokens[0]).toBeGreaterThan(10_000);
-    expect(mostTokens[0]).toBeLessThan(12_000);
-    expect(mostTokens[1]).toBeLessThanOrEqual((25_000 - 11_000) / 5);
+    expect(maxTokens[0]).toBeGreaterThan(10_000);
+    expect(maxTokens[0]).toBeLessThan(12_000);
+    expect(maxTokens[1]).toBeLessThanOrEqual((25_000 - 11_000) / 5);
     expect(one.usd).toBeLessThanOrEqual(0.06);
   });
 
   test("without the dollars for one turn, none is asked", async () => {
-    const { mostTokens, model } = watched([{ text: "7" }]);
+    const { maxTokens, model } = watched([{ text: "7" }]);
     const { trial: one } = await trial([], { model, maxUsd: 0.001 });
-    expect(mostTokens).toEqual([]);
+    expect(maxTokens).toEqual([]);
     expect(one).toMatchObject({ void: DOLLARS_SPENT, usd: 0, turns: 0 });
   });
 
@@ -132,11 +132,11 @@ describe("a trial", () => {
           return {
             say: (text) => void (context += Buffer.byteLength(text)),
             answer: (results) => results.forEach(({ text }) => (context += Buffer.byteLength(text))),
-            async turn({ mostTokens }) {
-              const usage = { inputTokens: context, outputTokens: mostTokens, cachedInputTokens: 0 };
+            async turn({ maxTokens }) {
+              const usage = { inputTokens: context, outputTokens: maxTokens, cachedInputTokens: 0 };
               read += usage.inputTokens;
               written += usage.outputTokens;
-              context += mostTokens;
+              context += maxTokens;
               const call = { type: "tool_call", id: `${read}`, tool: "shop.price", caller: "direct" } as const;
               const calls = [{ ...call, inputText: JSON.stringify({ thing: "x".repeat(9000) }) }];
               return { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage };
@@ -212,7 +212,7 @@ describe("the offline accounting of a recorded trial", () => {
     const { transcript } = await trial([{ calls: CALLS }, { text: "7" }]);
     await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
     const opening = openingFor(scriptedModel([]), runtime.tools, "none", "javascript");
-    const request = await recordLastRequest(openaiWire, opening, transcript.task, transcript.turns);
+    const request = await recordLastRequest(openAiResponsesWire, opening, transcript.task, transcript.turns);
     return contextsOf(exchangeOf(request, "7", (text) => countTokens(text)));
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createIsolateSandbox, createRuntime } from "../../../src/index.ts";
-import type { Turn } from "../../../src/journal/record.ts";
+import type { TurnRecord } from "../../../src/journal/record.ts";
 import { replay } from "../../../src/programs/replay.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { echo, tool } from "../../support/tools.ts";
@@ -109,7 +109,7 @@ describe("an overflow of the stack that is caught is as deep in each replay, als
     const { execution, outcome } = await runtime.execute(program);
     expect(outcome.type).toBe("completed");
     const records = await runtime.journal.read(execution);
-    const turns = records.filter((record): record is Turn => record.type === "turn").length;
+    const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     const prefixes = [0, 1, Math.floor(turns / 2), turns - 1];
     const replays = Array.from({ length: REPLAYS }, (__, index) =>
       replay(records, index % 5 === 0 ? used : fresh, never, prefixes[index % prefixes.length]),

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, openai, type OpenAiOptions } from "../../src/index.ts";
-import { ResponsesStream } from "../../src/models/openai-responses-reply.ts";
-import { makeTool } from "../gate/open-session.ts";
-import { responsesWire } from "./openai-responses-wire.ts";
-import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
-import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
+import { createMemorySandbox, createRuntime, openai, type OpenAiOptions } from "../../../src/index.ts";
+import { ResponsesStream } from "../../../src/models/openai-responses/reply.ts";
+import { makeTool } from "../../gate/open-session.ts";
+import { responsesWire } from "./wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
+import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
 behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }));
@@ -309,8 +309,11 @@ test("without a key there is no model, and a sentence says what is missing", asy
   const withBreak = () => openai({ model: "m", apiKey: "sk-1\nhunter2" });
   expect(withBreak).toThrow("check OPENAI_API_KEY");
   expect(withBreak).not.toThrow("hunter2");
+  expect(() => openai({ model: "m", apiKey: "k", store: "yes" as never })).toThrow(
+    'openai({ store }): expected true or false, got "yes".',
+  );
   const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
-  expect(withPassword).toThrow("openai({ baseUrl }): there is a user name or a password in it");
+  expect(withPassword).toThrow("openai({ baseUrl }): the URL contains a user name or a password");
   expect(withPassword).not.toThrow("hunter2");
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("model: expected a model");

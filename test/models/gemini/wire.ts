@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { gemini } from "../../src/index.ts";
-import type { Asked, ServerEvent } from "./loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "./wire.ts";
+import { gemini } from "../../../src/index.ts";
+import type { Asked, ServerEvent } from "../loopback.ts";
+import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../wire.ts";
 
 type Part = Record<string, unknown> & { readonly functionCall?: Call; readonly functionResponse?: Call };
 interface Call {

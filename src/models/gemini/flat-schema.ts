@@ -1,7 +1,7 @@
-import { type JsonSchema, resolveReference } from "../tools/schema.ts";
-import { type Fields, isFields } from "./fields.ts";
+import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
+import { type Fields, isFields } from "../fields.ts";
 
-/** Words that Gemini's schemas have. */
+/** Keywords that are copied to Gemini's schemas. */
 const WORDS = [
   "format",
   "title",
@@ -16,14 +16,14 @@ const WORDS = [
   "maxLength",
   "pattern",
 ];
-/** Types that JSON has, and integers. */
-const TYPES = 7;
-/** Parts that one schema may come to: references can make a small schema stand for an enormous one. */
-const MOST_PARTS = 2000;
+/** The number of types in JSON Schema. */
+const MAX_TYPES = 7;
+/** Maximum of parts of one schema, because references can expand a small schema to an enormous one. */
+const MAX_PARTS = 2000;
 
 /**
- * A schema in the words that Gemini has: references written out, alternatives and constants said in their own way, the
- * rest left out. It is what the model is told; the gate holds its calls to the schema as it was defined.
+ * A schema with the keywords that Gemini supports: references are expanded, alternatives and constants translated, the
+ * rest is left out. Only the model reads it; the gate checks inputs against the original schema.
  */
 export function flatSchema(schema: JsonSchema): JsonSchema {
   return new Flattener(schema).flatten(schema, []);
@@ -39,7 +39,7 @@ class Flattener {
 
   flatten(schema: unknown, following: readonly string[]): Fields {
     this.#parts += 1;
-    if (!isFields(schema) || this.#parts > MOST_PARTS) return {};
+    if (!isFields(schema) || this.#parts > MAX_PARTS) return {};
     if (typeof schema.$ref === "string") return this.#follow(schema, schema.$ref, following);
     const flat: Record<string, unknown> = Object.fromEntries(
       WORDS.filter((word) => word in schema).map((word) => [word, schema[word]]),
@@ -47,26 +47,26 @@ class Flattener {
     if ("const" in schema) flat.enum = [schema.const];
     if (typeof schema.type === "string") flat.type = schema.type;
     const types = Array.isArray(schema.type)
-      ? [...new Set(schema.type)].slice(0, TYPES).map((type: unknown) => ({ ...schema, type }))
+      ? [...new Set(schema.type)].slice(0, MAX_TYPES).map((type: unknown) => ({ ...schema, type }))
       : undefined;
     const alternatives = schema.anyOf ?? schema.oneOf ?? types;
     if (Array.isArray(alternatives)) flat.anyOf = alternatives.map((one) => this.flatten(one, following));
     if (schema.items !== undefined) flat.items = this.flatten(schema.items, following);
     // An object with more fields than there is room for is any object.
-    if (isFields(schema.properties) && this.#parts + Object.keys(schema.properties).length > MOST_PARTS)
+    if (isFields(schema.properties) && this.#parts + Object.keys(schema.properties).length > MAX_PARTS)
       delete flat.required;
     else if (isFields(schema.properties))
       flat.properties = Object.fromEntries(
         Object.entries(schema.properties).map(([name, property]) => [name, this.flatten(property, following)]),
       );
-    // A schema of all at once is one that has the words of each.
+    // `allOf` becomes one schema with the keywords of all.
     const all = Array.isArray(schema.allOf) ? schema.allOf.map((one) => this.flatten(one, following)) : [];
     return join([types ? only(flat, "description", "title", "anyOf") : flat, ...all]);
   }
 
   #follow(schema: Fields, reference: string, following: readonly string[]): Fields {
     const said = only(schema, "description");
-    // What refers to itself has no end when it is written out.
+    // A schema that refers to itself cannot be expanded.
     if (following.includes(reference)) return { ...said, type: "object" };
     return { ...this.flatten(resolveReference(this.#root, reference), [...following, reference]), ...said };
   }

@@ -1,11 +1,12 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
-import type { ModelUsage } from "./model.ts";
-import { decisiveReason } from "./stop-reason.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
+import { decisiveReason } from "../stop-reason.ts";
 
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply {
   readonly content: readonly Fields[];
-  /** Text of the input of each block that was streamed, by its place: the block itself holds what could be made of it. */
+  /** Input text of each streamed block, by the index of the block. The block itself has the parsed input. */
   readonly inputTexts: ReadonlyMap<number, string>;
   readonly stopReason: string | undefined;
   readonly stopDetails: unknown;
@@ -22,7 +23,7 @@ const WHOLE_REASONS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-/** Reads a reply that came in one piece; undefined where it is none. */
+/** Reads a reply that is not streamed; undefined where it is invalid. */
 export function readMessage(message: unknown): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
@@ -37,10 +38,10 @@ export function readMessage(message: unknown): AnthropicReply | undefined {
 }
 
 /**
- * Puts a streamed reply together. The SDK would do it too, but mends the text of an input that broke off into a
- * smaller value that may fit its schema.
+ * Puts a streamed reply together. The SDK's helper would complete an input that broke off to a smaller value, which may
+ * fit the schema of the tool.
  */
-export class AnthropicStream {
+export class AnthropicStream implements ReplyStream<AnthropicReply> {
   readonly #blocks = new Map<number, Record<string, unknown>>();
   readonly #stopped = new Set<number>();
   readonly #citations = new Map<unknown, unknown[]>();
@@ -90,7 +91,7 @@ export class AnthropicStream {
         this.#isOver = true;
         break;
       default:
-      // What is not known yet may come at any time.
+      // Unknown events are ignored, as the protocol demands.
     }
   }
 
@@ -140,7 +141,7 @@ export class AnthropicStream {
     }
   }
 
-  /** Its own list, made once: copied for each of them it would take time that grows with their square. */
+  /** The list is copied once: copying it for each citation would take quadratic time. */
   #citationsOf(block: Record<string, unknown>): unknown[] {
     const known = this.#citations.get(block);
     if (known) return known;
@@ -150,7 +151,7 @@ export class AnthropicStream {
     return citations;
   }
 
-  /** A block's input is parsed once it is whole. What is no object goes back as the empty one, for the provider takes no other. */
+  /** Parses the input of a complete block. An input that is no object becomes `{}`, because Anthropic accepts only objects. */
   #stop(place: number): void {
     if (this.#stopped.has(place)) return;
     if (!this.#blocks.has(place)) throw new SyntaxError(`A block of the reply ends that never began, at ${place}.`);
@@ -166,7 +167,7 @@ export class AnthropicStream {
     block.input = isFields(input) ? input : {};
   }
 
-  /** Counters of later events are those of all so far. */
+  /** The counters are cumulative: later ones replace earlier ones. */
   #count(usage: unknown): void {
     if (!isFields(usage)) return;
     for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
@@ -177,7 +178,7 @@ function isKnown(entry: readonly [number, string | undefined]): entry is readonl
   return entry[1] !== undefined;
 }
 
-/** The place of a block. Without one it cannot be told whose input a part is. */
+/** The index of a block. Without it a part could be added to the input of another call. */
 function indexOf(event: unknown): number {
   const index = fieldOf(event, "index");
   if (!Number.isSafeInteger(index))
@@ -206,4 +207,50 @@ function usageOf(usage: unknown): ModelUsage {
     outputTokens: countOf(usage, "output_tokens"),
     cachedInputTokens,
   };
+}
+
+/** How the turn ends; undefined where the reply has no stop reason. */
+export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | undefined {
+  switch (stopReason) {
+    case undefined:
+      return undefined;
+    case "end_turn":
+    case "stop_sequence":
+      return { type: "answered" };
+    case "tool_use":
+      return { type: "called" };
+    case "pause_turn":
+    case "compaction":
+      return { type: "unfinished" };
+    case "refusal":
+      return { type: "refused", reason: textOf(stopDetails, "explanation") ?? "Anthropic's model gives no reason." };
+    default:
+      // The content before an unknown stop reason cannot be trusted.
+      return { type: "cut_off", reason: stopReason.slice(0, 100) };
+  }
+}
+
+export function callerOf(caller: unknown): ToolCall["caller"] {
+  if (caller === undefined || caller === null) return "direct";
+  const type = textOf(caller, "type");
+  if (type === "direct") return "direct";
+  return type?.startsWith("code_execution_") ? "programmatic" : "unknown";
+}
+
+/** What a hosted program printed; undefined where it is encrypted. */
+export function outputOf(content: unknown): { readonly output: string | undefined; readonly isError: boolean } {
+  switch (textOf(content, "type")) {
+    case "code_execution_result": {
+      const printed = [textOf(content, "stdout"), textOf(content, "stderr")].filter((part) => part);
+      return { output: printed.join("\n"), isError: fieldOf(content, "return_code") !== 0 };
+    }
+    case "encrypted_code_execution_result":
+      return { output: undefined, isError: fieldOf(content, "return_code") !== 0 };
+    default:
+      return { output: textOf(content, "error_code"), isError: true };
+  }
+}
+
+export function wordsOf(content: readonly Fields[]): string {
+  return content.map((block) => (block.type === "text" ? (textOf(block, "text") ?? "") : "")).join("");
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { jsonSchema } from "../../src/index.ts";
-import { flatSchema } from "../../src/models/flat-schema.ts";
-import { makeTool } from "../gate/open-session.ts";
-import { geminiWire } from "./gemini-wire.ts";
-import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
-import { serve, type Served, type WireStep } from "./wire.ts";
+import { jsonSchema } from "../../../src/index.ts";
+import { flatSchema } from "../../../src/models/gemini/flat-schema.ts";
+import { makeTool } from "../../gate/open-session.ts";
+import { geminiWire } from "./wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
+import { serve, type Served, type WireStep } from "../wire.ts";
 
 behavesAsModel("Gemini", geminiWire);
 

@@ -1,5 +1,6 @@
-import { countOf, fieldOf, type Fields, isFields, textOf } from "./fields.ts";
-import type { ModelUsage } from "./model.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
 
 /** A whole response, as its items go back in the next request. */
 export interface ResponsesReply {
@@ -12,7 +13,7 @@ export interface ResponsesReply {
   readonly usage: ModelUsage;
 }
 
-/** Reads a response that came in one piece; undefined where it is none. */
+/** Reads a response that is not streamed; undefined where it is invalid. */
 export function readResponse(response: unknown, items = fieldOf(response, "output")): ResponsesReply | undefined {
   if (!Array.isArray(items) || !items.every(isFields)) return undefined;
   const usage = fieldOf(response, "usage");
@@ -41,7 +42,7 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
  * Puts a streamed response together of the items that are done. What an item is when it is added may be less than
  * what it is in the end, and the SDK's own accumulator throws at kinds it does not know.
  */
-export class ResponsesStream {
+export class ResponsesStream implements ReplyStream<ResponsesReply> {
   readonly #added = new Set<number>();
   readonly #done = new Map<number, unknown>();
   readonly #onText: (text: string) => void;
@@ -73,19 +74,63 @@ export class ResponsesStream {
   /** The reply, where all of it came; undefined where it broke off. */
   get reply(): ResponsesReply | undefined {
     if (this.#last === undefined) return undefined;
-    // Servers that send no items one by one send them at the end.
+    // Some servers send all items with the last event only.
     if (this.#added.size === 0 && this.#done.size === 0) return readResponse(this.#last);
     const isWhole = [...this.#added].every((place) => this.#done.has(place));
     const places = [...this.#done.keys()].toSorted((a, b) => a - b);
     const items = places.map((place) => this.#done.get(place));
-    // Of one that is incomplete, what was not done is what it was cut off in.
+    // In an incomplete response, an item that is not done is the one that was cut off.
     return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
   }
 }
 
-/** The place of an item. Without one it cannot be told which item is done. */
+/** The index of an item. Without it, it is not known which item is done. */
 function placeOf(event: unknown): number {
   const place = fieldOf(event, "output_index");
   if (!Number.isSafeInteger(place)) throw new SyntaxError("An item of the reply does not say which place it has.");
   return place as number;
+}
+
+/** Statuses of a provider's own call that is not complete. */
+const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
+/** Statuses of a call of our tools that may be made. Some servers give none. */
+const FINISHED = new Set<unknown>(["completed", null, undefined]);
+
+function isUnfinished({ type, status }: Fields): boolean {
+  if (type === "function_call" || type === "custom_tool_call") return !FINISHED.has(status);
+  return String(type).endsWith("_call") && UNFINISHED.has(status);
+}
+
+/** How the turn ends; undefined where the response has no final status. */
+export function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | undefined {
+  if (status === "incomplete" || (status === "completed" && incompleteReason !== undefined))
+    return incompleteReason === "content_filter"
+      ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
+      : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
+  if (status !== "completed") return undefined;
+  const refusal = messageParts(items)
+    .map((part) => textOf(part, "refusal"))
+    .find((words) => words !== undefined);
+  if (refusal !== undefined) return { type: "refused", reason: refusal };
+  if (items.some(isUnfinished)) return { type: "cut_off", reason: "a call is not completed" };
+  // Without a message after the hosted programs, the model has not finished.
+  const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
+  return { type: last?.type === "message" ? "answered" : "unfinished" };
+}
+
+export function callerOf(caller: unknown): ToolCall["caller"] {
+  if (caller === undefined || caller === null) return "direct";
+  const type = fieldOf(caller, "type");
+  if (type === "direct") return "direct";
+  return type === "program" ? "programmatic" : "unknown";
+}
+
+export function wordsOf(items: readonly Fields[]): string {
+  return messageParts(items)
+    .map((part) => textOf(part, "text") ?? "")
+    .join("");
+}
+
+function messageParts(items: readonly Fields[]): readonly unknown[] {
+  return items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
 }

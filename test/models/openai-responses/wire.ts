@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { without } from "../../src/models/fields.ts";
-import { openai } from "../../src/index.ts";
-import type { Asked, ServerEvent } from "./loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "./wire.ts";
+import { without } from "../../../src/models/fields.ts";
+import { openai } from "../../../src/index.ts";
+import type { Asked, ServerEvent } from "../loopback.ts";
+import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../wire.ts";
 
 type Item = Record<string, unknown> & { readonly type?: string };
 

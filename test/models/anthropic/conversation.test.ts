@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, jsonSchema } from "../../src/index.ts";
-import { AnthropicStream } from "../../src/models/anthropic-reply.ts";
-import { makeTool } from "../gate/open-session.ts";
-import { anthropicWire } from "./anthropic-wire.ts";
-import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
-import { serve, type Served, type WireStep } from "./wire.ts";
+import { createMemorySandbox, createRuntime, jsonSchema } from "../../../src/index.ts";
+import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
+import { makeTool } from "../../gate/open-session.ts";
+import { anthropicWire } from "./wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
+import { serve, type Served, type WireStep } from "../wire.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
 
@@ -214,7 +214,7 @@ describe("direct calls", () => {
     const tree = makeTool({ name: "tree", allowedCallers: both, input: schema });
     await using served = await serve(anthropicWire, [{ text: "4" }]);
     await expect(ask(served, { tools: [tree], programs: "hosted" })).rejects.toThrow(
-      'Tool "tree": its input refers to itself',
+      'Tool "tree": its input schema refers to itself',
     );
     const onlyDirect = makeTool({ name: "tree", allowedCallers: ["direct"], input: schema });
     expect((await ask(served, { tools: [onlyDirect, depot()], programs: "hosted" })).answer).toBe("4");
@@ -403,7 +403,7 @@ test("A9: what the user says while a program waits is held back until it has end
     hosted: true,
     tools: [{ name: "depot", description: "Depot", input: { type: "object" }, callers: both }],
   });
-  const request = { signal: new AbortController().signal, mostTokens: 1000, onText: () => {} };
+  const request = { signal: new AbortController().signal, maxTokens: 1000, onText: () => {} };
   const provenance = { tool: "depot", bytes: 1 };
   conversation.say("Total both.");
   await conversation.turn(request);

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { without } from "../../src/models/fields.ts";
-import { anthropic } from "../../src/index.ts";
-import type { Asked, ServerEvent } from "./loopback.ts";
-import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "./wire.ts";
+import { without } from "../../../src/models/fields.ts";
+import { anthropic } from "../../../src/index.ts";
+import type { Asked, ServerEvent } from "../loopback.ts";
+import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../wire.ts";
 
 type Block = Record<string, unknown> & { readonly type: string };
 interface Message {

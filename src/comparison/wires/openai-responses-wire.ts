@@ -1,10 +1,10 @@
 import { fieldOf, listOf, textOf } from "../../models/fields.ts";
 import type { ModelCall, Opening } from "../../models/model.ts";
-import { openai } from "../../models/openai-responses.ts";
+import { openai } from "../../models/providers.ts";
 import { definitionsOf, givenName, notSent, offline, type RequestPart, textPart, type Wire } from "./wire.ts";
 
 /** OpenAI's Responses API. */
-export const openaiWire: Wire = {
+export const openAiResponsesWire: Wire = {
   provider: "openai",
   exact: true,
   connect: (fetch) => openai(offline(fetch)),

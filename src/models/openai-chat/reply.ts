@@ -1,6 +1,7 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "./fields.ts";
-import type { ModelUsage } from "./model.ts";
-import { decisiveReason } from "./stop-reason.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
+import { decisiveReason } from "../stop-reason.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply {
@@ -9,7 +10,7 @@ export interface ChatReply {
   readonly usage: ModelUsage;
 }
 
-/** Reads a completion that came in one piece; undefined where it is none. */
+/** Reads a completion that is not streamed; undefined where it is invalid. */
 export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
@@ -18,12 +19,12 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
 }
 
 /** Reasons of a reply that is whole. */
-export const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
+const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
 
-/** Fields of a fragment that are put together in a way of their own. */
+/** Fields of a fragment that are not joined like a vendor's own fields. */
 const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
 
-/** A call under way. */
+/** A call whose fragments are still arriving. */
 interface OpenCall {
   readonly index: number | undefined;
   id: string;
@@ -33,11 +34,11 @@ interface OpenCall {
 }
 
 /**
- * Puts a streamed completion together. Servers that speak this protocol differ: what they leave out is done without,
- * as long as it is certain to which call a fragment belongs. Throws a `SyntaxError` where it is not: a call must never
- * be made with another one's input.
+ * Puts a streamed completion together. Compatible servers leave out different fields, which is accepted as
+ * long as it is certain to which call a fragment belongs. Throws a `SyntaxError` where it is not: a call must never be
+ * made with the input of another call.
  */
-export class ChatStream {
+export class ChatStream implements ReplyStream<ChatReply> {
   readonly #calls: OpenCall[] = [];
   readonly #byIndex = new Map<number | undefined, OpenCall[]>();
   readonly #byId = new Map<string, OpenCall[]>();
@@ -86,7 +87,7 @@ export class ChatStream {
     for (const [field, value] of own) extend(call.fields, field, value);
   }
 
-  /** The call that a fragment begins, by its name, or goes on with; undefined where there could be several. */
+  /** The call that a fragment starts, by its name, or continues; undefined where several are possible. */
   #callOf(fragment: Fields, name: string): OpenCall | undefined {
     const index = indexOf(fragment);
     // Some servers repeat the field, empty, in later fragments.
@@ -120,7 +121,7 @@ export class ChatStream {
     return this.#withId(call, id);
   }
 
-  /** By an index that only some calls have they cannot be told apart. */
+  /** Calls cannot be told apart by an index that only some of them have. */
   #checkIndexed(index: number | undefined): void {
     const [first] = this.#calls;
     if (first && (first.index === undefined) !== (index === undefined))
@@ -145,7 +146,7 @@ function written({ id, name, text, fields }: OpenCall): Fields {
   };
 }
 
-/** The place of a call; undefined where the server gives none. */
+/** The index of a call; undefined where the server sends none. */
 function indexOf(fragment: Fields): number | undefined {
   const index = fieldOf(fragment, "index") ?? undefined;
   if (index !== undefined && (!Number.isSafeInteger(index) || (index as number) < 0))
@@ -153,7 +154,7 @@ function indexOf(fragment: Fields): number | undefined {
   return index as number | undefined;
 }
 
-/** The one choice that was asked for: what a server says of others belongs to other replies. */
+/** The choice that was requested. Other choices belong to other replies. */
 function firstChoice(completion: unknown): unknown {
   return listOf(completion, "choices").find((choice) => (fieldOf(choice, "index") ?? 0) === 0);
 }
@@ -164,7 +165,7 @@ function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value):
   else lists.set(key, [value]);
 }
 
-/** Texts grow; of everything else the latest counts. */
+/** Appends texts, and replaces all other values. */
 function extend(target: Record<string, unknown>, name: string, value: unknown): void {
   if (value === null || value === undefined || name === "__proto__") return;
   const before = Object.hasOwn(target, name) ? target[name] : undefined;
@@ -177,4 +178,19 @@ function usageOf(usage: unknown): ModelUsage {
     outputTokens: countOf(usage, "completion_tokens"),
     cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
   };
+}
+
+/** How the turn ends; undefined where the reply has no finish reason. */
+export function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
+  if (finishReason === undefined) return undefined;
+  if (finishReason === "content_filter") return { type: "refused", reason: "The provider's filter stopped the reply." };
+  if (!WHOLE_REASONS.has(finishReason)) return { type: "cut_off", reason: finishReason };
+  const refusal = textOf(message, "refusal");
+  return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
+}
+
+/** Some servers send the content as a list of parts. */
+export function wordsOf(message: Fields): string {
+  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
+  return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }

@@ -1,22 +1,22 @@
-import type { JsonSchema } from "../tools/schema.ts";
-import { type Fields, isFields } from "./fields.ts";
+import type { JsonSchema } from "../../tools/schema.ts";
+import { type Fields, isFields } from "../fields.ts";
 
-/** Words that a strict schema can have; a default, which it cannot, is left out. */
+/** Keywords of a schema that can be made strict; `default` is removed. */
 const WORDS = new Set(
   "type title description enum const anyOf $ref $defs definitions properties required additionalProperties items minItems maxItems pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum default".split(
     " ",
   ),
 );
 const FORMATS = new Set("date-time time date duration email hostname ipv4 ipv6 uuid".split(" "));
-/** JSON that is searched for nulls, in characters. */
-const INPUT_LENGTH = 4 * 1024 * 1024;
+/** Longest input that is searched for nulls, in UTF-16 code units. */
+const MAX_INPUT_LENGTH = 4 * 1024 * 1024;
 
 /**
- * A schema as OpenAI takes it for strict functions: every field required, and null where it was optional. Undefined
- * where it says something that has no words there.
+ * A schema for OpenAI's strict functions: every field is required, and an optional one may be null. Undefined for a
+ * schema that strict functions cannot express.
  */
 export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
-  // Alternatives may stand anywhere but at the root.
+  // Strict schemas allow alternatives everywhere but at the root.
   if ("anyOf" in schema) return undefined;
   try {
     return toStrict(schema, true) as JsonSchema;
@@ -28,7 +28,7 @@ export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
 
 class NotStrict extends Error {}
 
-/** `isPlain` where an input is led here by fields and lists alone, so that its nulls can be found again. */
+/** `isPlain` while only fields and lists lead to this part, so that `withoutNulls` finds its nulls. */
 function toStrict(schema: unknown, isPlain: boolean): unknown {
   if (!isFields(schema) || !Object.keys(schema).every((word) => WORDS.has(word))) throw new NotStrict();
   if ("format" in schema && !FORMATS.has(String(schema.format))) throw new NotStrict();
@@ -40,7 +40,7 @@ function toStrict(schema: unknown, isPlain: boolean): unknown {
   if (Array.isArray(schema.anyOf)) strict.anyOf = schema.anyOf.map((one) => toStrict(one, false));
   if (schema.items !== undefined) strict.items = toStrict(schema.items, isPlain);
   if (schema.type !== "object" && !("properties" in schema)) return strict;
-  // A record has no fields that could be required.
+  // Strict functions need named fields, which a record has not.
   if (schema.type !== "object" || !isFields(schema.properties) || isFields(schema.additionalProperties))
     throw new NotStrict();
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
@@ -58,9 +58,9 @@ function mapFields(fields: Fields, map: (value: unknown, name: string) => unknow
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value, name)]));
 }
 
-/** An input as the tool's own schema has it: a null that stands for an absent optional field goes. */
+/** An input for the tool's original schema: removes nulls that stand for absent optional fields. */
 export function withoutNulls(inputText: string, schema: JsonSchema): string {
-  if (inputText.length > INPUT_LENGTH) return inputText;
+  if (inputText.length > MAX_INPUT_LENGTH) return inputText;
   try {
     return JSON.stringify(dropNulls(JSON.parse(inputText), schema));
   } catch {

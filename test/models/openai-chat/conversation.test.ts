@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ChatStream } from "../../src/models/openai-chat-reply.ts";
-import { chatWire } from "./openai-chat-wire.ts";
-import { ask, type Asking, behavesAsModel, counted } from "./provider.suite.ts";
-import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
+import { ChatStream } from "../../../src/models/openai-chat/reply.ts";
+import { chatWire } from "./wire.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
+import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
 
 behavesAsModel("OpenAI Chat Completions", chatWire);
 
@@ -280,6 +280,6 @@ test("whatever of indexes and ids a server leaves out or repeats, no call is rea
 test("programs of the provider cannot be asked for, because it has none that call tools", async () => {
   await using served = await serve(chatWire, []);
   await expect(ask(served, { programs: "hosted" })).rejects.toThrow(
-    'programs: expected "local" or "none", for openai-chat:gpt-test',
+    'programs: expected "local" or "none", because openai-chat:gpt-test',
   );
 });

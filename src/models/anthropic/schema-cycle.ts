@@ -1,7 +1,7 @@
-import { type JsonSchema, resolveReference } from "../tools/schema.ts";
-import { isFields } from "./fields.ts";
+import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
+import { isFields } from "../fields.ts";
 
-/** Whether a schema refers to itself, directly or through others. Walked without recursion: references can make it as deep as it is large. */
+/** Whether a schema refers to itself, directly or through others. Iterative, because references can make a schema as deep as it is large. */
 export function hasCycle(schema: JsonSchema): boolean {
   const above = new Set<unknown>();
   const cleared = new Set<unknown>();

@@ -1,0 +1,125 @@
+import { UniqueIds } from "../call-ids.ts";
+import { fieldOf, type Fields, textOf } from "../fields.ts";
+import type { Conversation, HostedProgramNews, ModelCall, TurnReply } from "../model.ts";
+import { sourceOf } from "../program-input.ts";
+import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { type ToolNames, toolNamesOf } from "../tool-names.ts";
+import { type AnthropicReply, AnthropicStream, callerOf, endOf, outputOf, readMessage, wordsOf } from "./reply.ts";
+import { type AnthropicClient, CODE_EXECUTION_NAME, declareTools, openClient, resultBlock } from "./request.ts";
+
+/** How long Anthropic lets a program wait for answers where its reply does not say, in milliseconds. */
+const ANSWER_MS = 240_000;
+/** Time reserved for sending an answer, in milliseconds. */
+const MARGIN_MS = 5000;
+
+type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
+
+export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
+  const { opening } = parts;
+  const names = toolNamesOf(opening, opening.hosted ? [CODE_EXECUTION_NAME] : []);
+  const tools = declareTools(opening, names);
+  return new AnthropicConversation(parts, names, tools, await openClient(parts));
+}
+
+class AnthropicConversation extends ProviderConversation<AnthropicReply> {
+  readonly #client: AnthropicClient;
+  readonly #tools: readonly Fields[];
+  readonly #messages: { readonly role: "user" | "assistant"; readonly content: readonly Fields[] }[] = [];
+  readonly #toolUseIds = new UniqueIds();
+  #container: string | undefined;
+
+  constructor(parts: ConversationParts, names: ToolNames, tools: readonly Fields[], client: AnthropicClient) {
+    super(parts, names);
+    this.#tools = tools;
+    this.#client = client;
+  }
+
+  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
+    const content = [...results, ...texts.map((text) => ({ type: "text", text }))];
+    if (content.length > 0) this.#messages.push({ role: "user", content });
+  }
+
+  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+    const { model, stream } = this.options;
+    const params = {
+      model,
+      max_tokens: maxOutputTokens,
+      system: this.opening.instructions,
+      messages: this.#messages,
+      ...(this.#tools.length > 0 ? { tools: this.#tools } : {}),
+      ...(this.#container === undefined ? {} : { container: this.#container }),
+      stream,
+    } as unknown as Params;
+    return this.#client.messages.create(params, { signal });
+  }
+
+  protected openStream(onText: (text: string) => void): AnthropicStream {
+    return new AnthropicStream(onText);
+  }
+
+  protected readBody(body: unknown): AnthropicReply | undefined {
+    return readMessage(body);
+  }
+
+  protected wordsOf({ content }: AnthropicReply): string {
+    return wordsOf(content);
+  }
+
+  protected read(reply: AnthropicReply): TurnReply {
+    const { container, usage } = reply;
+    const end = endOf(reply);
+    if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
+    this.#container = container?.id ?? this.#container;
+    const content = reply.content.map((block) => this.#withUniqueId(block));
+    const kept = content.filter((block) => !(block.type === "text" && block.text === ""));
+    if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
+    const answerBy = answerTime(container?.expiresAt);
+    const turn = this.turnOf({
+      text: wordsOf(content),
+      end,
+      usage,
+      hosted: content.flatMap((block) => this.#newsOf(block)),
+      calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts.get(place), answerBy)),
+    });
+    if (turn.end.type === "called" && turn.calls.length === 0)
+      return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
+    return turn;
+  }
+
+  /** Anthropic refuses a history with two calls of the same id. Where a server repeats an id, the later call gets another. */
+  #withUniqueId(block: Fields): Fields {
+    if (block.type !== "tool_use") return block;
+    const id = this.#toolUseIds.take(textOf(block, "id") || "toolu");
+    return id === block.id ? block : { ...block, id };
+  }
+
+  #callsIn(block: Fields, streamedInput: string | undefined, answerBy: number): ModelCall[] {
+    if (block.type !== "tool_use") return [];
+    const toolUseId = textOf(block, "id") ?? "";
+    const caller = callerOf(fieldOf(block, "caller"));
+    const id = this.openCall(toolUseId, (result) => resultBlock(toolUseId, caller !== "direct", result));
+    const inputText = streamedInput ?? JSON.stringify(fieldOf(block, "input") ?? {});
+    const name = textOf(block, "name") ?? "";
+    if (name === this.opening.runProgram?.name && caller === "direct")
+      return [{ type: "program_call", id, source: sourceOf(inputText) }];
+    const program = textOf(fieldOf(block, "caller"), "tool_id");
+    const fromProgram = caller === "direct" ? {} : { answerBy, ...(program === undefined ? {} : { program }) };
+    return [{ type: "tool_call", id, tool: this.names.own(name), caller, inputText, ...fromProgram }];
+  }
+
+  #newsOf(block: Fields): HostedProgramNews[] {
+    if (block.type === "server_tool_use" && block.name === CODE_EXECUTION_NAME)
+      return [this.startProgram(textOf(block, "id") ?? "", textOf(block.input, "code") ?? "")];
+    if (block.type !== "code_execution_tool_result") return [];
+    const { output, isError } = outputOf(block.content);
+    return [this.endProgram(textOf(block, "tool_use_id") ?? "", output, isError)];
+  }
+}
+
+/** When an answer must be sent, in milliseconds since 1970. An expiry in the past means that clocks differ, and is not used. */
+function answerTime(expiresAt: string | undefined): number {
+  const now = Date.now();
+  const expiry = Date.parse(expiresAt ?? "");
+  const until = expiry > now ? Math.min(expiry, now + ANSWER_MS) : now + ANSWER_MS;
+  return until - MARGIN_MS;
+}

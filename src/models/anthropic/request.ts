@@ -1,0 +1,76 @@
+import { PortcullisError } from "../../errors.ts";
+import { typeText } from "../../tools/type-text.ts";
+import type { Fields } from "../fields.ts";
+import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
+import { PROGRAM_SCHEMA } from "../program-input.ts";
+import type { ConversationParts } from "../provider-conversation.ts";
+import { loadSdk } from "../provider-options.ts";
+import { NO_TIMEOUT_MS } from "../provider-requests.ts";
+import { labelledText } from "../result-text.ts";
+import type { ToolNames } from "../tool-names.ts";
+import { hasCycle } from "./schema-cycle.ts";
+
+/** Name of the provider's own tool that runs programs. */
+export const CODE_EXECUTION_NAME = "code_execution";
+/** Its type, which is also what `allowed_callers` calls it. */
+const CODE_EXECUTION_TYPE = "code_execution_20260120";
+
+export type AnthropicClient = InstanceType<(typeof import("@anthropic-ai/sdk"))["default"]>;
+
+/** The SDK's client. What it would read from the environment, besides default headers, is set here. */
+export async function openClient({ options, requests }: ConversationParts): Promise<AnthropicClient> {
+  const { default: Anthropic } = await loadSdk("@anthropic-ai/sdk", () => import("@anthropic-ai/sdk"));
+  return new Anthropic({
+    apiKey: options.apiKey,
+    authToken: null,
+    baseURL: options.baseUrl?.replace(/\/+(v1\/*)?$/, "") ?? "https://api.anthropic.com",
+    maxRetries: 0,
+    timeout: NO_TIMEOUT_MS,
+    fetch: requests.fetch,
+    logLevel: "off",
+  });
+}
+
+/** The declarations, the same in every request. Throws `option_invalid` for a schema that Anthropic refuses. */
+export function declareTools({ tools, runProgram, hosted }: Opening, names: ToolNames): readonly Fields[] {
+  return [
+    ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
+    ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA }] : []),
+    ...tools.map((tool) => declareTool(tool, names, hosted)),
+  ];
+}
+
+function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): Fields {
+  const forPrograms = hosted && tool.callers.includes("programmatic");
+  if (forPrograms && hasCycle(tool.input))
+    throw new PortcullisError(
+      "option_invalid",
+      `Tool "${tool.name}": its input schema refers to itself, which Anthropic does not accept for tools that hosted programs call. Let only the model call it (allowedCallers: ["direct"]), or run programs locally (programs: "local").`,
+    );
+  return {
+    name: names.given(tool.name),
+    description: forPrograms ? `${tool.description}\n\n${resultDescription(tool)}` : tool.description,
+    input_schema: tool.input,
+    // Anthropic refuses `strict` in requests with hosted programs.
+    ...(hosted
+      ? { allowed_callers: tool.callers.map((caller) => (caller === "direct" ? "direct" : CODE_EXECUTION_TYPE)) }
+      : {}),
+  };
+}
+
+/** Anthropic has no field for the type of a result, which programs need. */
+function resultDescription({ output }: ToolDeclaration): string {
+  const type = output === undefined ? "" : `: ${typeText(output, { descriptionLength: 60, depth: 6 })}`;
+  return `In a program it returns JSON text, to be read with json.loads${type}. Where it fails it returns text that begins with "Error: ".`;
+}
+
+/** The block that carries a result. Programs get the bare text, because they parse it. */
+export function resultBlock(toolUseId: string, fromProgram: boolean, result: CallResult): Fields {
+  const bare = result.isError ? `Error: ${result.text}` : result.text;
+  return {
+    type: "tool_result",
+    tool_use_id: toolUseId,
+    content: fromProgram ? bare : labelledText(result),
+    ...(result.isError ? { is_error: true } : {}),
+  };
+}

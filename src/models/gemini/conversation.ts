@@ -1,0 +1,87 @@
+import { fieldOf, type Fields, isFields, textOf } from "../fields.ts";
+import type { Conversation, ModelCall, TurnReply } from "../model.ts";
+import { sourceOf } from "../program-input.ts";
+import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { toolNamesOf } from "../tool-names.ts";
+import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, wordsOf } from "./reply.ts";
+import { declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
+
+type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
+
+export async function converseByGemini(parts: ConversationParts): Promise<Conversation> {
+  return new GeminiConversation(parts, await openClient(parts));
+}
+
+class GeminiConversation extends ProviderConversation<GeminiReply> {
+  readonly #client: GeminiClient;
+  readonly #declarations: readonly Fields[];
+  readonly #contents: Fields[] = [];
+
+  constructor(parts: ConversationParts, client: GeminiClient) {
+    super(parts, toolNamesOf(parts.opening));
+    this.#client = client;
+    this.#declarations = declareTools(this.opening, this.names);
+  }
+
+  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
+    const parts = [...results, ...texts.map((text) => ({ text }))];
+    if (parts.length > 0) this.#contents.push({ role: "user", parts });
+  }
+
+  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+    const { model, stream } = this.options;
+    const params = {
+      model,
+      // The SDK drops parts and fields that it does not know, signed ones too. It gets the user's own content only, and
+      // the whole history goes in the body unchanged.
+      contents: this.#contents.slice(-1),
+      config: {
+        httpOptions: { extraBody: { contents: this.#contents } },
+        systemInstruction: this.opening.instructions,
+        maxOutputTokens,
+        abortSignal: signal,
+        automaticFunctionCalling: { disable: true },
+        ...(this.#declarations.length > 0 ? { tools: [{ functionDeclarations: this.#declarations }] } : {}),
+      },
+    } as unknown as Params;
+    const { models } = this.#client;
+    return stream ? models.generateContentStream(params) : models.generateContent(params);
+  }
+
+  protected openStream(onText: (text: string) => void): GeminiStream {
+    return new GeminiStream(onText);
+  }
+
+  protected readBody(body: unknown): GeminiReply {
+    return joinChunks([body]);
+  }
+
+  protected wordsOf({ parts }: GeminiReply): string {
+    return wordsOf(parts);
+  }
+
+  protected read({ parts, finishReason, blockReason, usage }: GeminiReply): TurnReply {
+    if (blockReason !== undefined) {
+      const end = { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` } as const;
+      return this.turnOf({ text: "", end, usage, calls: () => [] });
+    }
+    const end = endOf(finishReason);
+    if (!end) {
+      const code = finishReason === undefined && this.options.stream ? "interrupted" : "reply_invalid";
+      return this.fail(code, finishReason ?? "", usage);
+    }
+    if (parts.length > 0) this.#contents.push({ role: "model", parts });
+    if (parts.some(isCallFragment)) return this.fail("reply_invalid", "It holds a part of a call.", usage);
+    const calls = () =>
+      parts.flatMap(({ functionCall }) => (isFields(functionCall) ? [this.#callOf(functionCall)] : []));
+    return this.turnOf({ text: wordsOf(parts), end, usage, calls });
+  }
+
+  #callOf(functionCall: Fields): ModelCall {
+    const id = this.openCall(textOf(functionCall, "id"), (result) => responsePart(functionCall, result));
+    const name = textOf(functionCall, "name") ?? "";
+    const inputText = JSON.stringify(fieldOf(functionCall, "args") ?? {});
+    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
+    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText };
+  }
+}

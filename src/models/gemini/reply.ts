@@ -1,0 +1,99 @@
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import type { ModelUsage, TurnEnd } from "../model.ts";
+import type { ReplyStream } from "../provider-conversation.ts";
+import { decisiveReason } from "../stop-reason.ts";
+
+/** A whole reply, its parts as they go back in the next request. */
+export interface GeminiReply {
+  readonly parts: readonly Fields[];
+  readonly finishReason: string | undefined;
+  readonly blockReason: string | undefined;
+  readonly usage: ModelUsage;
+}
+
+/** Collects the chunks of a streamed reply. No part is moved, merged or left out, because some are signed. */
+export class GeminiStream implements ReplyStream<GeminiReply> {
+  readonly #chunks: unknown[] = [];
+  readonly #onText: (text: string) => void;
+
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
+  }
+
+  take(chunk: unknown): void {
+    this.#chunks.push(chunk);
+    this.#onText(wordsOf(partsOf(chunk)));
+  }
+
+  get reply(): GeminiReply {
+    return joinChunks(this.#chunks);
+  }
+
+  get usage(): ModelUsage {
+    return this.reply.usage;
+  }
+}
+
+/** Joins the chunks of one reply; a body that is not streamed is one chunk. */
+export function joinChunks(chunks: readonly unknown[]): GeminiReply {
+  const last = (read: (chunk: unknown) => unknown) => chunks.map(read).findLast((value) => value !== undefined);
+  let finishReason: string | undefined;
+  for (const chunk of chunks)
+    finishReason = decisiveReason(finishReason, textOf(candidateOf(chunk), "finishReason"), WHOLE_REASONS);
+  const blockReason = last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason"));
+  return {
+    parts: chunks.flatMap(partsOf),
+    finishReason,
+    blockReason: typeof blockReason === "string" ? blockReason : undefined,
+    usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),
+  };
+}
+
+/** Reasons of a reply that is whole. */
+const WHOLE_REASONS: ReadonlySet<string> = new Set(["STOP"]);
+
+const REFUSALS = new Set([
+  "SAFETY",
+  "RECITATION",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+  "LANGUAGE",
+]);
+
+/** How the turn ends; undefined where the reply broke off, or has a call that Gemini itself reports as malformed. */
+export function endOf(finishReason: string | undefined): TurnEnd | undefined {
+  if (finishReason === "STOP") return { type: "answered" };
+  if (finishReason === "MAX_TOKENS") return { type: "cut_off", reason: finishReason };
+  if (finishReason !== undefined && REFUSALS.has(finishReason))
+    return { type: "refused", reason: `Gemini stopped the reply: ${finishReason}.` };
+  return undefined;
+}
+
+/** Whether a part holds a fragment of a call. Requests do not ask for fragments, and they are not joined here. */
+export function isCallFragment({ functionCall }: Fields): boolean {
+  if (!isFields(functionCall)) return false;
+  return functionCall.willContinue === true || listOf(functionCall, "partialArgs").length > 0;
+}
+
+export function wordsOf(parts: readonly Fields[]): string {
+  return parts.map((part) => (part.thought === true ? "" : (textOf(part, "text") ?? ""))).join("");
+}
+
+function partsOf(chunk: unknown): readonly Fields[] {
+  return listOf(fieldOf(candidateOf(chunk), "content"), "parts").filter(isFields);
+}
+
+/** The candidate that was requested. Other candidates belong to other replies. */
+function candidateOf(chunk: unknown): unknown {
+  return listOf(chunk, "candidates").find((candidate) => (fieldOf(candidate, "index") ?? 0) === 0);
+}
+
+function usageOf(usage: unknown): ModelUsage {
+  return {
+    inputTokens: countOf(usage, "promptTokenCount") + countOf(usage, "toolUsePromptTokenCount"),
+    outputTokens: countOf(usage, "candidatesTokenCount") + countOf(usage, "thoughtsTokenCount"),
+    cachedInputTokens: countOf(usage, "cachedContentTokenCount"),
+  };
+}

@@ -1,0 +1,97 @@
+import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../fields.ts";
+import type { Conversation, ModelCall, TurnReply } from "../model.ts";
+import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import { sourceOf } from "../program-input.ts";
+import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { toolNamesOf } from "../tool-names.ts";
+import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
+import { declareTools, toolMessage } from "./request.ts";
+
+type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
+
+export async function converseByOpenAiChat(parts: ConversationParts): Promise<Conversation> {
+  return new ChatConversation(parts, await openOpenAiClient(parts));
+}
+
+/** Fields of a reply's message that servers do not accept in the next request. */
+const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
+
+class ChatConversation extends ProviderConversation<ChatReply> {
+  readonly #client: OpenAiClient;
+  readonly #tools: readonly Fields[];
+  readonly #messages: Fields[];
+  #callsWithoutId = 0;
+
+  constructor(parts: ConversationParts, client: OpenAiClient) {
+    super(parts, toolNamesOf(parts.opening));
+    this.#client = client;
+    this.#tools = declareTools(this.opening, this.names);
+    this.#messages = [{ role: "system", content: this.opening.instructions }];
+  }
+
+  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
+    for (const result of results) this.#messages.push(result);
+    for (const content of texts) this.#messages.push({ role: "user", content });
+  }
+
+  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+    const { model, baseUrl, stream } = this.options;
+    const params = {
+      model,
+      messages: this.#messages,
+      ...(this.#tools.length > 0 ? { tools: this.#tools } : {}),
+      // Compatible servers take the older name, which OpenAI's newer models refuse.
+      ...(baseUrl === undefined ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens }),
+      stream,
+      ...(stream ? { stream_options: { include_usage: true } } : {}),
+    } as unknown as Params;
+    return this.#client.chat.completions.create(params, { signal });
+  }
+
+  protected openStream(onText: (text: string) => void): ChatStream {
+    return new ChatStream(onText);
+  }
+
+  protected readBody(body: unknown): ChatReply | undefined {
+    return readCompletion(body);
+  }
+
+  protected wordsOf({ message }: ChatReply): string {
+    return wordsOf(message);
+  }
+
+  /** Some servers end replies that call tools with `stop` too. */
+  protected read({ message, finishReason, usage }: ChatReply): TurnReply {
+    const end = endOf(message, finishReason);
+    if (!end) return this.fail("interrupted", "It has no finish reason.");
+    const toolCalls = listOf(message, "tool_calls")
+      .filter(isFields)
+      .map((call) => this.#withId(call));
+    this.#messages.push({
+      ...without(message, ...REPLY_ONLY, "tool_calls"),
+      role: "assistant",
+      content: fieldOf(message, "content") ?? null,
+      ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+    });
+    const calls = () => toolCalls.map((call) => this.#callOf(call));
+    return this.turnOf({ text: wordsOf(message), end, usage, calls });
+  }
+
+  /** A result refers to its call by id. */
+  #withId(call: Fields): Fields {
+    if (textOf(call, "id")) return call;
+    this.#callsWithoutId += 1;
+    return { ...call, id: `call_${this.#messages.length}_call-${this.#callsWithoutId}` };
+  }
+
+  #callOf(call: Fields): ModelCall {
+    const toolCallId = textOf(call, "id") ?? "";
+    const id = this.openCall(toolCallId, (result) => toolMessage(toolCallId, result));
+    const called = fieldOf(call, "function");
+    const name = textOf(called, "name") ?? "";
+    const inputText = textOf(called, "arguments") ?? "";
+    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
+    // Some servers send an empty text for a call without arguments.
+    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: inputText || "{}" };
+  }
+}

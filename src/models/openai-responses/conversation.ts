@@ -1,0 +1,124 @@
+import { type Fields, isFields, textOf, without } from "../fields.ts";
+import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } from "../model.ts";
+import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { toolNamesOf } from "../tool-names.ts";
+import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
+import { declareTools, outputItem, type ResponsesTools } from "./request.ts";
+import { withoutNulls } from "./strict-schema.ts";
+
+/** The smallest limit that OpenAI accepts. */
+const MIN_OUTPUT_TOKENS = 16;
+
+type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
+
+export async function converseByOpenAiResponses(parts: ConversationParts): Promise<Conversation> {
+  return new ResponsesConversation(parts, await openOpenAiClient(parts));
+}
+
+class ResponsesConversation extends ProviderConversation<ResponsesReply> {
+  readonly #client: OpenAiClient;
+  readonly #tools: ResponsesTools;
+  readonly #isStored: boolean;
+  /** Input of the next request: the whole history, or what is new where OpenAI stores the rest. */
+  #input: Fields[] = [];
+  #previousId: string | undefined;
+
+  constructor(parts: ConversationParts, client: OpenAiClient) {
+    super(parts, toolNamesOf(parts.opening));
+    this.#client = client;
+    this.#isStored = this.options.flags.has("store");
+    this.#tools = declareTools(this.opening, this.names, { strict: this.options.flags.has("strict") });
+  }
+
+  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
+    for (const result of results) this.#input.push(result);
+    for (const content of texts) this.#input.push({ role: "user", content });
+  }
+
+  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+    const { model, stream } = this.options;
+    const params = {
+      model,
+      instructions: this.opening.instructions,
+      input: this.#input,
+      tools: this.#tools.declarations,
+      store: this.#isStored,
+      max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, maxOutputTokens),
+      ...(this.#isStored ? {} : { include: ["reasoning.encrypted_content"] }),
+      ...(this.#previousId === undefined ? {} : { previous_response_id: this.#previousId }),
+      stream,
+    } as unknown as Params;
+    return this.#client.responses.create(params, { signal });
+  }
+
+  protected openStream(onText: (text: string) => void): ResponsesStream {
+    return new ResponsesStream(onText);
+  }
+
+  protected readBody(body: unknown): ResponsesReply | undefined {
+    return readResponse(body);
+  }
+
+  protected wordsOf({ items }: ResponsesReply): string {
+    return wordsOf(items);
+  }
+
+  protected read(reply: ResponsesReply): TurnReply {
+    const { id, items, status, error, usage } = reply;
+    if (status === "failed" || isFields(error)) {
+      const code = textOf(error, "code") === "rate_limit_exceeded" ? "rate_limited" : "server_failed";
+      return this.fail(code, textOf(error, "message") ?? "", usage);
+    }
+    const end = endOf(reply);
+    if (!end) return this.fail("reply_invalid", `Its status is ${JSON.stringify(status ?? null)}.`, usage);
+    if (this.#isStored) {
+      this.#input = [];
+      this.#previousId = id;
+    } else for (const item of items) this.#input.push(without(item, "created_by"));
+    return this.turnOf({
+      text: wordsOf(items),
+      end,
+      usage,
+      hosted: items.flatMap((item) => this.#newsOf(item)),
+      calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
+    });
+  }
+
+  #callOf(item: Fields): ModelCall {
+    const caller = callerOf(item.caller);
+    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => outputItem(item, caller !== "direct", result));
+    const name = textOf(item, "name") ?? "";
+    if (item.type === "custom_tool_call") {
+      if (name === this.opening.runProgram?.name && caller === "direct")
+        return { type: "program_call", id, source: textOf(item, "input") };
+      return this.#toolCallOf(item, id, caller, textOf(item, "input") ?? "");
+    }
+    const sent = textOf(item, "arguments") ?? "";
+    const strictInput = this.#tools.strictInputs.get(this.#toolOf(item));
+    return this.#toolCallOf(item, id, caller, strictInput ? withoutNulls(sent, strictInput) : sent);
+  }
+
+  #toolCallOf(item: Fields, id: string, caller: ToolCall["caller"], inputText: string): ToolCall {
+    const program = textOf(item.caller, "caller_id");
+    const tool = this.#toolOf(item);
+    return { type: "tool_call", id, tool, caller, inputText, ...(program === undefined ? {} : { program }) };
+  }
+
+  #toolOf(item: Fields): string {
+    const name = textOf(item, "name") ?? "";
+    const namespace = textOf(item, "namespace");
+    return namespace === undefined ? this.names.own(name) : `${namespace}.${name}`.slice(0, 256);
+  }
+
+  #newsOf(item: Fields): HostedProgramNews[] {
+    const program = textOf(item, "call_id") ?? "";
+    if (item.type === "program") return [this.startProgram(program, textOf(item, "code") ?? "")];
+    if (item.type !== "program_output") return [];
+    return [this.endProgram(program, textOf(item, "result"), item.status !== "completed")];
+  }
+}
+
+function isCall({ type }: Fields): boolean {
+  return type === "function_call" || type === "custom_tool_call";
+}

@@ -1,0 +1,176 @@
+import { CallIds } from "./call-ids.ts";
+import type { Fields } from "./fields.ts";
+import type {
+  CallResult,
+  Conversation,
+  HostedProgramNews,
+  ModelCall,
+  ModelUsage,
+  Opening,
+  ProviderFailureCode,
+  TurnEnd,
+  TurnReply,
+  TurnRequest,
+} from "./model.ts";
+import type { Provider } from "./provider.ts";
+import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
+import type { ResolvedOptions } from "./provider-options.ts";
+import type { ProviderRequests } from "./provider-requests.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** What a provider's conversation is made of. `requests` sends what its SDK sends. */
+export interface ConversationParts {
+  readonly provider: Provider;
+  readonly options: ResolvedOptions;
+  readonly opening: Opening;
+  readonly requests: ProviderRequests;
+}
+
+/** Puts the events of a streamed reply together. `take` throws a `SyntaxError` for events that break the protocol. */
+export interface ReplyStream<Reply> {
+  take(event: unknown): void;
+  /** The whole reply; undefined where it broke off. */
+  readonly reply: Reply | undefined;
+  /** Usage so far, also of a reply that broke off, where the provider reports it. */
+  readonly usage?: ModelUsage;
+}
+
+/** What a whole reply means, before calls decide how the turn ends. */
+interface ReadTurn {
+  readonly text: string;
+  readonly end: TurnEnd;
+  readonly usage: ModelUsage;
+  readonly hosted?: readonly HostedProgramNews[];
+  /** Reads the calls of the reply. Not used where the reply was cut off or refused: its calls cannot be trusted. */
+  readonly calls: () => readonly ModelCall[];
+}
+
+/** A call of the last turn that has no answer yet. */
+interface OpenCall {
+  readonly id: string;
+  /** The block of the next request that carries the result. */
+  readonly toBlock: (result: CallResult) => Fields;
+}
+
+/**
+ * The order of a conversation, the same for all providers: input is collected, sent, and the reply read; every failure
+ * becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
+ */
+export abstract class ProviderConversation<Reply> implements Conversation {
+  protected readonly options: ResolvedOptions;
+  protected readonly opening: Opening;
+  protected readonly names: ToolNames;
+  readonly #failed: FailedProvider;
+  readonly #ids = new CallIds();
+  /** Programs of the provider that have started and not ended. */
+  readonly #openPrograms = new Set<string>();
+  #texts: string[] = [];
+  #results: Fields[] = [];
+  #openCalls: OpenCall[] = [];
+
+  constructor({ provider, options, opening, requests }: ConversationParts, names: ToolNames) {
+    this.options = options;
+    this.opening = opening;
+    this.names = names;
+    this.#failed = {
+      provider: provider.title,
+      keyVariable: provider.keyVariable,
+      key: options.apiKey,
+      requests,
+    };
+  }
+
+  say(text: string): void {
+    this.#texts.push(text);
+  }
+
+  /** In the order of the calls: where calls have no ids, a provider matches results by order. */
+  answer(results: readonly CallResult[]): void {
+    const resultsById = new Map(results.map((result) => [result.callId, result]));
+    for (const { id, toBlock } of this.#openCalls) {
+      const result = resultsById.get(id);
+      if (result) this.#results.push(toBlock(result));
+    }
+    this.#openCalls = [];
+  }
+
+  async turn(request: TurnRequest): Promise<TurnReply> {
+    this.#flushInput();
+    const stream = this.openStream(request.onText);
+    try {
+      const reply = await this.#receive(request, stream);
+      if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
+      this.#openCalls = [];
+      return this.read(reply);
+    } catch (error) {
+      return failedReply(error, request.signal, this.#failed, stream.usage);
+    }
+  }
+
+  /** Adds input to the history: results first, then texts of the user. Either may be empty. */
+  protected abstract addInput(results: readonly Fields[], texts: readonly string[]): void;
+  /** Sends the history. Resolves with the parsed body, or with its events where replies are streamed. */
+  protected abstract send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown>;
+  protected abstract openStream(onText: (text: string) => void): ReplyStream<Reply>;
+  /** Reads a reply that is not streamed; undefined where it is invalid. */
+  protected abstract readBody(body: unknown): Reply | undefined;
+  protected abstract wordsOf(reply: Reply): string;
+  /** Adds a whole reply to the history and reads what it means. */
+  protected abstract read(reply: Reply): TurnReply;
+
+  /** Registers a call under an id that is unique in the conversation, and returns the id. */
+  protected openCall(providedId: string | undefined, toBlock: OpenCall["toBlock"]): string {
+    const id = this.#ids.take(providedId);
+    this.#openCalls.push({ id, toBlock });
+    return id;
+  }
+
+  protected startProgram(program: string, source: string): HostedProgramNews {
+    this.#openPrograms.add(program);
+    return { type: "hosted_program_started", program, source };
+  }
+
+  protected endProgram(program: string, output: string | undefined, isError: boolean): HostedProgramNews {
+    this.#openPrograms.delete(program);
+    return { type: "hosted_program_ended", program, output, isError };
+  }
+
+  protected turnOf({
+    text,
+    end,
+    usage,
+    hosted = [],
+    calls: readCalls,
+  }: ReadTurn): TurnReply & { readonly type: "turn" } {
+    const calls = end.type === "cut_off" || end.type === "refused" ? [] : readCalls();
+    return {
+      type: "turn",
+      text,
+      calls,
+      hosted,
+      end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
+      usage,
+    };
+  }
+
+  protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): TurnReply {
+    return { type: "failed", failure: failure(code, this.#failed, detail), ...(usage ? { usage } : {}) };
+  }
+
+  /** While a program of the provider waits for results, providers accept results only: texts are kept. */
+  #flushInput(): void {
+    const texts = this.#openPrograms.size > 0 ? [] : this.#texts.splice(0);
+    this.addInput(this.#results.splice(0), texts);
+  }
+
+  async #receive({ signal, maxTokens, onText }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
+    const received = await this.send(Math.max(1, Math.min(this.options.maxOutputTokens, maxTokens)), signal);
+    if (this.options.stream) {
+      for await (const event of received as AsyncIterable<unknown>) stream.take(event);
+      return stream.reply;
+    }
+    const reply = this.readBody(received);
+    onText(reply === undefined ? "" : this.wordsOf(reply));
+    return reply;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Conversation, Model } from "./model.ts";
+import type { ConversationParts } from "./provider-conversation.ts";
+import { type ProviderOptions, resolveOptions } from "./provider-options.ts";
+import { ProviderRequests } from "./provider-requests.ts";
+
+/** A row of the table of providers. */
+export interface Provider {
+  /** Prefix of model names: `anthropic` in `anthropic:claude-opus-4-5`. */
+  readonly name: string;
+  /** Its name in sentences, like `Anthropic`. */
+  readonly title: string;
+  /** The public function that makes its models, as errors name it. */
+  readonly maker: string;
+  /** Environment variable with its key. */
+  readonly keyVariable: string;
+  /** npm package of its SDK: an optional peer dependency, loaded when a conversation begins. */
+  readonly sdk: string;
+  /** Whether it can run programs that call our tools. */
+  readonly hostsPrograms: boolean;
+  /** Options of this provider alone, each true or false, and false by default. */
+  readonly flags: readonly string[];
+  readonly converse: (parts: ConversationParts) => Promise<Conversation>;
+}
+
+/** A model of a provider. Throws `option_invalid`, and `model_unavailable` where there is no key. */
+export function makeModel(provider: Provider, options: ProviderOptions): Model {
+  const resolved = resolveOptions(provider, options);
+  return {
+    name: `${provider.name}:${resolved.model}`,
+    hostsPrograms: provider.hostsPrograms,
+    converse: (opening) =>
+      provider.converse({ provider, options: resolved, opening, requests: new ProviderRequests(resolved) }),
+  };
+}

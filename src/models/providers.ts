@@ -1,0 +1,88 @@
+import { converseByAnthropic } from "./anthropic/conversation.ts";
+import { converseByGemini } from "./gemini/conversation.ts";
+import type { Model } from "./model.ts";
+import { converseByOpenAiChat } from "./openai-chat/conversation.ts";
+import { converseByOpenAiResponses } from "./openai-responses/conversation.ts";
+import { makeModel, type Provider } from "./provider.ts";
+import type { ProviderOptions } from "./provider-options.ts";
+
+const ANTHROPIC = {
+  name: "anthropic",
+  title: "Anthropic",
+  maker: "anthropic",
+  keyVariable: "ANTHROPIC_API_KEY",
+  sdk: "@anthropic-ai/sdk",
+  hostsPrograms: true,
+  flags: [],
+  converse: converseByAnthropic,
+} as const satisfies Provider;
+
+const OPENAI = {
+  name: "openai",
+  title: "OpenAI",
+  maker: "openai",
+  keyVariable: "OPENAI_API_KEY",
+  sdk: "openai",
+  hostsPrograms: true,
+  flags: ["strict", "store"],
+  converse: converseByOpenAiResponses,
+} as const satisfies Provider;
+
+const OPENAI_CHAT = {
+  name: "openai-chat",
+  title: "OpenAI",
+  maker: "openaiChat",
+  keyVariable: "OPENAI_API_KEY",
+  sdk: "openai",
+  hostsPrograms: false,
+  flags: [],
+  converse: converseByOpenAiChat,
+} as const satisfies Provider;
+
+/** Google's own programs cannot call tools. */
+const GEMINI = {
+  name: "gemini",
+  title: "Gemini",
+  maker: "gemini",
+  keyVariable: "GEMINI_API_KEY",
+  sdk: "@google/genai",
+  hostsPrograms: false,
+  flags: [],
+  converse: converseByGemini,
+} as const satisfies Provider;
+
+const ALL = [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI] as const;
+
+export type ProviderName = (typeof ALL)[number]["name"];
+
+/** All providers by name, in the order in which they are listed for users. */
+export const PROVIDERS: ReadonlyMap<string, Provider & { readonly name: ProviderName }> = new Map(
+  ALL.map((provider) => [provider.name, provider]),
+);
+
+/** Models of Anthropic's Messages API, and of compatible servers. Programs run locally, or hosted by Anthropic. */
+export function anthropic(options: ProviderOptions): Model {
+  return makeModel(ANTHROPIC, options);
+}
+
+export interface OpenAiOptions extends ProviderOptions {
+  /** Whether functions are declared strict, where their schemas allow it; false by default. */
+  readonly strict?: boolean;
+  /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
+  readonly store?: boolean;
+}
+
+/** Models of OpenAI's Responses API. Programs run locally, or hosted by OpenAI. */
+export function openai(options: OpenAiOptions): Model {
+  return makeModel(OPENAI, options);
+}
+
+/** Models of OpenAI's Chat Completions, and of compatible servers, local ones too, by `baseUrl`. Programs run locally. */
+export function openaiChat(options: ProviderOptions): Model {
+  return makeModel(OPENAI_CHAT, options);
+}
+
+/** Models of Gemini's generateContent. Programs run locally. */
+export function gemini(options: ProviderOptions): Model {
+  return makeModel(GEMINI, options);
+}
