@@ -31,6 +31,11 @@ export class ExecutionLog {
     return this.#next;
   }
 
+  /** These records leave with the next ones that are appended: together with an outcome at the latest. */
+  defer(...records: readonly JournalRecord[]): void {
+    for (const record of records) this.#batch.push(record);
+  }
+
   #afterUnderWay(): Promise<void> {
     const next = this.#underWay.then(() => {
       const batch = this.#batch;
@@ -39,7 +44,7 @@ export class ExecutionLog {
       this.#underWay = this.#write(batch);
       return this.#underWay;
     });
-    // Whoever needs the record awaits it; that nobody awaited one must not end the process.
+    // Callers that need the record await it. Where none does, a failure must not end the process.
     next.catch(() => {});
     return next;
   }

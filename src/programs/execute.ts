@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { CallLine } from "../gate/open-call.ts";
+import type { CallLine } from "../gate/call-line.ts";
 import type { Above, CallEvent } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -104,7 +104,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     limits,
     above: context.above,
     opener: context.opener,
-    record: (record) => log.append(record),
+    log,
     onEvent,
   });
   onEvent({ type: "execution_started", execution });
