@@ -1,6 +1,6 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { Execution } from "../programs/execute.ts";
-import type { ConnectionTotals } from "../programs/drive.ts";
+import type { ConnectionTotals } from "../programs/execution-state.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
 import type { Completed, Ending } from "../programs/outcome.ts";

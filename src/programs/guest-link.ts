@@ -2,12 +2,19 @@ import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong }
 import { memoryOf } from "../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
+import type { EventHead } from "./execution-state.ts";
 import type { Limits } from "./limits.ts";
 
-/** An event for the guest: its text, and what it closes on the guest's side. */
+/** An event for the guest. */
 export interface GuestEvent {
+  readonly head: EventHead;
   readonly text: string;
-  readonly closes: Closes;
+}
+
+/** What an event closes on the guest's side. */
+function closesOf(head: EventHead): Closes {
+  if ("id" in head) return head.id;
+  return head.kind === "stop" ? "calls" : undefined;
 }
 
 /** Why no more turns come. */
@@ -54,7 +61,7 @@ export class GuestLink implements AsyncDisposable {
   }
 
   send(events: readonly GuestEvent[]): void {
-    for (const { closes } of events) this.#reader.expect(closes);
+    for (const { head } of events) this.#reader.expect(closesOf(head));
     this.guest.send(events.map(({ text }) => text));
   }
 

@@ -49,9 +49,7 @@ export async function replayTurns(link: GuestLink, recorded: readonly TurnRecord
 
 /** A journalled event, to be handed to a guest once more. Throws `journal_invalid` for a text that is no event. */
 export function eventOf(text: string): GuestEvent {
-  const event = readEvent(text);
-  if (event.kind === "stop") return { text, closes: "calls" };
-  return { text, closes: event.kind === "start" ? undefined : event.id };
+  return { head: readEvent(text), text };
 }
 
 function compare(turn: number, recorded: readonly string[], replayed: readonly string[]): Divergence | undefined {
