@@ -1,4 +1,3 @@
-import PQueue from "p-queue";
 import type { AnsweredRecord, CallRecord, DecisionRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
@@ -7,6 +6,7 @@ import type { Answer, Failure, Refusal, Value } from "./answer.ts";
 import { type Approve, askApproval } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
+import { CallQueues } from "./call-queues.ts";
 import { type CallIdentity, type CallRequest, OpenCall, type Origin, OVER } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { type Failed, runHandler, type Succeeded } from "./run-handler.ts";
@@ -77,14 +77,9 @@ export class GateSession {
   readonly budget: Budget;
   readonly #options: SessionOptions;
   readonly share: Share;
-  readonly #queue: PQueue;
-  /** Of calls that may need approval, while that is found out, and of those that ask for it. Most sessions have none. */
-  #checks: PQueue | undefined;
-  #approvals: PQueue | undefined;
+  readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
   readonly #givenUp = new Set<string>();
-  /** For the queues of tools, which outlive a session and are not to keep what waits there. */
-  readonly #closing = new AbortController();
   #closed = false;
   #overdraft: Overdraft | undefined;
 
@@ -93,7 +88,7 @@ export class GateSession {
     this.#options = options;
     this.share = options.share ?? gate.held.share(options.tenant ?? "", options.limits.totalBytes);
     this.budget = new Budget(options.limits, options.above?.session.budget, options.maxTokens);
-    this.#queue = new PQueue({ concurrency: options.limits.callsAtOnce });
+    this.#queues = new CallQueues(options.limits.callsAtOnce);
   }
 
   get opener(): unknown {
@@ -170,8 +165,7 @@ export class GateSession {
       if (!call.decided) call.dropped = this.#drop(call.identity);
       this.#abort(call, "The execution has ended.");
     }
-    for (const queue of [this.#checks, this.#approvals, this.#queue]) queue?.clear();
-    this.#closing.abort();
+    this.#queues.close();
     if (!this.#options.share) this.share.end();
   }
 
@@ -187,9 +181,7 @@ export class GateSession {
    * for that hold their text alone. Those that need none do not wait for those that do.
    */
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
-    const { limits } = this.#options;
-    this.#checks ??= new PQueue({ concurrency: limits.callsAtOnce });
-    const checked = await this.#checks.add(() =>
+    const checked = await this.#queues.check(() =>
       this.#withInput(call, async (input) =>
         (await needsApproval(call.tool, input)) ? NEEDS_APPROVAL : this.#runAtItsTurn(call, { input }),
       ),
@@ -201,8 +193,7 @@ export class GateSession {
     call.approval = { type: "held" };
     await this.#journal(call.identity, { decision: "held", inputDigest: call.inputDigest });
     if (call.isOver) return undefined;
-    this.#approvals ??= new PQueue({ concurrency: limits.callsAtOnce });
-    return this.#approvals.add(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
+    return this.#queues.approve(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
   }
 
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined> {
@@ -220,16 +211,9 @@ export class GateSession {
   }
 
   /** Runs a call when its execution and its tool have room for it. Its input is read then, where it has not been. */
-  async #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
-    const { signal } = this.#closing;
+  #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
-    try {
-      return await this.#queue.add(() => this.#gate.whenFree(call.tool, run, signal));
-    } catch (error) {
-      // A call that had its answer when the session closed: its tool's queue knows only that it was aborted.
-      if (signal.aborted && error === signal.reason) return undefined;
-      throw error;
-    }
+    return this.#queues.run((closing) => this.#gate.whenFree(call.tool, run, closing));
   }
 
   /** Reads a call's input, and goes on with it where it fits. */

@@ -1,4 +1,4 @@
-import { answerText, type ErrorBody, frameText, type GuestFrame } from "../../bridge/frames.ts";
+import type { GuestFrame } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
@@ -10,7 +10,8 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
 import { NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
-import { type ConnectionTotals, type EventHead, type ExecutionState, isAnswered } from "./execution-state.ts";
+import { type ConnectionTotals, type ExecutionState, isAnswered } from "./execution-state.ts";
+import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
 import { GuestSupervisor } from "./guest-supervisor.ts";
 import type { Limits } from "./limits.ts";
@@ -93,10 +94,7 @@ class Driver {
     const onEnding = (ending: Ending) => this.#decide(ending);
     this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding });
     this.#events = new EventQueue((events) => this.#guests.send(events));
-    this.#timers = new Timers((id) => {
-      const head = { kind: "fire", now: this.#now(), id } as const;
-      this.#push(head, frameText(head));
-    });
+    this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
   }
 
   async run(): Promise<Driven> {
@@ -209,10 +207,7 @@ class Driver {
   }
 
   #answer(id: number, answer: Answer | undefined): void {
-    if (!answer || this.#stopping) return;
-    const body = answer.ok ? answer.text : JSON.stringify(errorBody(answer));
-    const now = this.#now();
-    this.#push({ kind: "answer", now, id }, answerText(now, id, answer.ok, body));
+    if (answer && !this.#stopping) this.#push(answerEvent(this.#now(), id, answer));
   }
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
@@ -254,8 +249,7 @@ class Driver {
     this.#stopping = ending;
     // Only output is heard from here on.
     this.#closeCalls();
-    const head = { kind: "stop", now: this.#now() } as const;
-    this.#push(head, frameText(head));
+    this.#push(stopEvent(this.#now()));
     setTimeout(() => this.#decide(ending), LAST_WORDS_MS);
   }
 
@@ -280,19 +274,15 @@ class Driver {
 
   #start(): void {
     const now = this.#now();
-    this.#push({ kind: "start", now }, this.#options.start(now));
+    this.#push({ head: { kind: "start", now }, text: this.#options.start(now) });
   }
 
-  #push(head: EventHead, text: string): void {
-    if (this.#ending === undefined) this.#events.push({ head, text });
+  #push(event: GuestEvent): void {
+    if (this.#ending === undefined) this.#events.push(event);
   }
 
   /** The guest's clock, which never runs backwards: the time that the next event carries. */
   #now(): number {
     return Math.max(this.#state.now, this.#events.now, Date.now());
   }
-}
-
-function errorBody({ code, tool, message }: Answer & { readonly ok: false }): ErrorBody {
-  return { code, tool, message };
 }

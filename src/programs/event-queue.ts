@@ -1,4 +1,4 @@
-import type { GuestEvent } from "./guest-link.ts";
+import type { GuestEvent } from "./guest-event.ts";
 
 /** Text of events that is sent before others get the host's thread, in characters. */
 const FLUSH_LENGTH = 4 * 1024 * 1024;

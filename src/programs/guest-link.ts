@@ -1,21 +1,9 @@
-import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
+import { BridgeViolation, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 import { memoryOf } from "../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
-import type { EventHead } from "./execution-state.ts";
+import { closesOf, type GuestEvent } from "./guest-event.ts";
 import type { Limits } from "./limits.ts";
-
-/** An event for the guest. */
-export interface GuestEvent {
-  readonly head: EventHead;
-  readonly text: string;
-}
-
-/** What an event closes on the guest's side. */
-function closesOf(head: EventHead): Closes {
-  if ("id" in head) return head.id;
-  return head.kind === "stop" ? "calls" : undefined;
-}
 
 /** Why no more turns come. */
 export type LinkEnd =
@@ -61,7 +49,7 @@ export class GuestLink implements AsyncDisposable {
   }
 
   send(events: readonly GuestEvent[]): void {
-    for (const { head } of events) this.#reader.expect(closesOf(head));
+    for (const event of events) this.#reader.expect(closesOf(event));
     this.guest.send(events.map(({ text }) => text));
   }
 

@@ -4,7 +4,8 @@ import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.t
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { Clocks } from "./clocks.ts";
 import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "./endings.ts";
-import { areTurns, type GuestEvent, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
+import type { GuestEvent } from "./guest-event.ts";
+import { areTurns, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { replayTurns } from "./replay-turns.ts";
@@ -101,12 +102,12 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#link?.guest.kill("replaying what it had done took longer than it may run (runningMs)");
   }
 
-  /** The execution is over. A guest that is `reusable` goes back to its sandbox, any other is killed. */
+  /** The execution is over. A guest that has settled goes back to its sandbox, any other is killed. */
   end(ending: Ending): void {
     this.#over.abort(OVER);
-    const isReusable =
+    const hasSettled =
       ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles");
-    if (isReusable) this.#link?.release();
+    if (hasSettled) this.#link?.release();
     else this.#link?.guest.kill(ending.type);
     this.#noteMemory();
   }

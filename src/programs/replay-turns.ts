@@ -1,7 +1,8 @@
 import type { UnreplayableCause } from "../../bridge/frames.ts";
 import type { TurnRecord } from "../journal/record.ts";
 import { readEvent } from "./history.ts";
-import { areTurns, type GuestEvent, type GuestLink, type LinkEnd } from "./guest-link.ts";
+import type { GuestEvent } from "./guest-event.ts";
+import { areTurns, type GuestLink, type LinkEnd } from "./guest-link.ts";
 
 /**
  * The place where a guest did something else than is recorded. Of an honest program in JavaScript that is where it acts on

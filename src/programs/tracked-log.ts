@@ -4,7 +4,7 @@ import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
 import { applyRecord, applyTurn, type ExecutionState, initialState } from "./execution-state.ts";
-import type { GuestEvent } from "./guest-link.ts";
+import type { GuestEvent } from "./guest-event.ts";
 
 /**
  * The writing end of an execution's journal, with the state that its records lead to. A record changes the state when

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { answerText, frameText, type GuestFrame } from "../../bridge/frames.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import { foldExecution } from "../../src/programs/execution-state.ts";
-import type { GuestEvent } from "../../src/programs/guest-link.ts";
+import type { GuestEvent } from "../../src/programs/guest-event.ts";
 import { TrackedLog } from "../../src/programs/tracked-log.ts";
 import { header, outcome } from "../journal/journal-suite.ts";
 
