@@ -53,7 +53,7 @@ export { ToolSet } from "./tools/tool-set.ts";
 
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
 export type { ApprovalRequest, Approve } from "./gate/approval.ts";
-export type { CallLine } from "./gate/open-call.ts";
+export type { CallLine, CallOutcome } from "./gate/call-line.ts";
 export type { CallEvent } from "./gate/session.ts";
 
 export type { Output, Outcome, Report, Usage } from "./output/report.ts";

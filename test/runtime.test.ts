@@ -129,6 +129,7 @@ test("a journal that was handed in is written to", async () => {
     "header",
     "turn",
     "call",
+    "answered",
     "turn",
     "outcome",
   ]);
@@ -206,9 +207,14 @@ test("who watches is told each step as it happens, calls with what only the oper
     { type: "execution_started", execution },
     { type: "output", execution, text: "hello\n" },
     { type: "call_started", execution, callId: "1", tool: "echo", caller: "programmatic" },
-    { type: "call_ended", execution, line: { callId: "1", tool: "echo", ok: true, result: "object" } },
+    { type: "call_ended", execution, line: { callId: "1", tool: "echo", outcome: { type: "value", shape: "object" } } },
     { type: "call_started", execution, callId: "2", tool: "broken" },
-    { type: "call_ended", execution, line: { ok: false, result: "handler_failed" }, error: expect.any(Error) as Error },
+    {
+      type: "call_ended",
+      execution,
+      line: { outcome: { type: "failed", code: "handler_failed" } },
+      error: expect.any(Error) as Error,
+    },
     { type: "execution_ended", execution, ending: { type: "completed", value: 1 } },
   ]);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { CallLine } from "../gate/open-call.ts";
+import type { CallLine } from "../gate/call-line.ts";
 import type { GateSession } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
@@ -114,7 +114,7 @@ class AgentLoop {
       above,
       maxTokens,
       opener,
-      record: (record) => log.append(record),
+      log,
       onEvent,
     });
     this.#answerer = new CallAnswerer({

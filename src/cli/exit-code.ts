@@ -1,4 +1,3 @@
-import { isRefusal } from "../gate/answer.ts";
 import type { Report } from "../output/report.ts";
 
 export const EXIT = {
@@ -33,5 +32,5 @@ function wasRefused({ usage, calls }: Report, code: string): boolean {
   const startedNothing = usage.turns === 0;
   return startedNothing
     ? /^programs?_/.test(code)
-    : isRefusal(code) && calls.some((call) => !call.started && call.result === code);
+    : calls.some(({ outcome }) => outcome.type === "refused" && outcome.code === code);
 }

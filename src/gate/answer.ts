@@ -1,33 +1,43 @@
-/** The gate said no, and no handler ran. */
-export type RefusalCode = "tool_unknown" | "caller_not_allowed" | "budget_spent" | "input_invalid" | "approval_denied";
-export const REFUSAL_CODES: readonly RefusalCode[] = [
+/** The gate refused the call, and no handler ran. */
+export const REFUSAL_CODES = [
   "tool_unknown",
   "caller_not_allowed",
   "budget_spent",
   "input_invalid",
   "approval_denied",
-];
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** The handler ran and did not succeed. */
-export type FailureCode =
-  | "handler_failed"
-  | "handler_timed_out"
-  | "output_invalid"
-  | "result_too_large"
-  | "budget_spent";
+/** The handler ran, and the caller gets no value. No code is a refusal's too: a code alone says whether the handler ran. */
+export const FAILURE_CODES = [
+  "handler_failed",
+  "handler_timed_out",
+  "output_invalid",
+  "result_too_large",
+  "result_over_budget",
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** What the gate answers to a call: a value as JSON text, or why there is none, in a sentence for whoever called. */
-export type Answer =
-  | { readonly ok: true; readonly text: string; readonly bytes: number }
-  | {
-      readonly ok: false;
-      readonly code: RefusalCode | FailureCode;
-      readonly tool: string;
-      readonly message: string;
-      /** Of the whole message, in UTF-8, where its middle was left out. */
-      readonly wholeBytes?: number;
-    };
-
-export function isRefusal(code: string): code is RefusalCode {
-  return (REFUSAL_CODES as readonly string[]).includes(code);
+/** A result as JSON text. */
+export interface Value {
+  readonly ok: true;
+  readonly text: string;
+  /** UTF-8 bytes of `text`. */
+  readonly bytes: number;
 }
+
+interface NoValue<Code> {
+  readonly ok: false;
+  readonly code: Code;
+  readonly tool: string;
+  /** Sentences for the caller. */
+  readonly message: string;
+  /** UTF-8 bytes of the whole message, where its middle was left out. */
+  readonly wholeBytes?: number;
+}
+
+export type Refusal = NoValue<RefusalCode>;
+export type Failure = NoValue<FailureCode>;
+
+/** What the gate answers to a call. */
+export type Answer = Value | Refusal | Failure;

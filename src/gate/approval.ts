@@ -1,6 +1,6 @@
 import type { Caller } from "../tools/tool.ts";
 
-/** A call that waits for somebody's decision. */
+/** A call that waits for a decision. */
 export interface ApprovalRequest {
   readonly execution: string;
   readonly callId: string;
@@ -8,10 +8,53 @@ export interface ApprovalRequest {
   readonly caller: Caller;
   /** The input as it was sent: what is approved is what runs. */
   readonly input: unknown;
+  /** SHA-256 in hex of the input's JSON text. */
   readonly inputDigest: string;
   /** Aborted when the decision is of no use any more. */
   readonly signal: AbortSignal;
 }
 
-/** Decides about a call. Only `true` approves; a rejection denies. */
-export type Approve = (request: ApprovalRequest) => boolean | Promise<boolean>;
+export interface ApprovalDecision {
+  readonly allow: boolean;
+  /** Who decided; for the journal. */
+  readonly by?: string;
+  /** For the journal; the caller reads the note of a denial. */
+  readonly note?: string;
+}
+
+/** Decides about a call. Only `true` and `{ allow: true }` approve; anything else denies, and so does a rejection. */
+export type Approve = (request: ApprovalRequest) => boolean | ApprovalDecision | Promise<boolean | ApprovalDecision>;
+
+/** Where a call stands that needs approval. */
+export type Approval =
+  | { readonly type: "held" }
+  | { readonly type: "approved" | "denied"; readonly by?: string; readonly note?: string };
+
+/** Most UTF-16 units of `by` and of `note` that are kept; the rest is cut off. */
+const BY_LENGTH = 256;
+const NOTE_LENGTH = 2048;
+
+/** Asks for a decision. Never rejects. */
+export async function askApproval(
+  approve: Approve | undefined,
+  request: Omit<ApprovalRequest, "input">,
+  inputText: string,
+): Promise<Approval & { readonly type: "approved" | "denied" }> {
+  try {
+    return readDecision(await approve?.({ ...request, input: JSON.parse(inputText) as unknown }));
+  } catch {
+    return { type: "denied" };
+  }
+}
+
+function readDecision(answer: unknown): Approval & { readonly type: "approved" | "denied" } {
+  if (typeof answer !== "object" || answer === null) return { type: answer === true ? "approved" : "denied" };
+  const own = (name: string): unknown =>
+    Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;
+  const [by, note] = [own("by"), own("note")];
+  return {
+    type: own("allow") === true ? "approved" : "denied",
+    ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),
+    ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
+  };
+}

@@ -1,23 +1,8 @@
 import { hash } from "node:crypto";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
+import type { Approval } from "./approval.ts";
 import type { Budget } from "./budget.ts";
-
-/** One call in a report. */
-export interface CallLine {
-  readonly callId: string;
-  readonly tool: string;
-  readonly caller: Caller;
-  /** Milliseconds from the call to its answer. */
-  readonly ms: number;
-  /** Of the result's JSON text. */
-  readonly bytes: number;
-  /** Kind of result, like `array of 200`; or the code of the refusal or failure; or `aborted`. */
-  readonly result: string;
-  /** Whether it got a value. */
-  readonly ok: boolean;
-  /** Whether its handler was started: what then changed may have changed, whatever came of it. */
-  readonly started: boolean;
-}
+import type { CallLine } from "./call-line.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -41,6 +26,8 @@ export class OpenCall {
   readonly since = performance.now();
   /** Whether the journal has been given what was decided about it. */
   decided = false;
+  /** Undefined until it is known to need approval. */
+  approval: Approval | undefined;
   /** Whether its handler was started. */
   started = false;
   /** Resolves once the journal has that it was dropped, where it was. */

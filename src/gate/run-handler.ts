@@ -2,22 +2,28 @@ import { PortcullisError } from "../errors.ts";
 import type { Share } from "../values/held-bytes.ts";
 import { issuesText, type Schema, type Validated, validate } from "../tools/schema.ts";
 import type { CallContext } from "../tools/tool.ts";
-import type { Answer } from "./answer.ts";
+import type { Failure, Value } from "./answer.ts";
 import type { Overdraft } from "./budget.ts";
 import { OVER, type OpenCall } from "./open-call.ts";
 import { isLarge, type ResultText, resultText, resultType } from "../values/result-text.ts";
 import * as sentences from "./sentences.ts";
 
-/** What came of a handler. */
-export interface Handled {
-  readonly answer: Answer;
-  /** Kind of result, where there is one. */
-  readonly result: string;
-  /** What went wrong, for the operator's eyes. */
+export interface Succeeded {
+  readonly answer: Value;
+  /** Kind of the result, like `array of 200`. */
+  readonly shape: string;
+}
+
+export interface Failed {
+  readonly answer: Failure;
+  /** The cause, for the operator. */
   readonly error?: unknown;
-  /** The limit that was in the result's way, where one was. */
+  /** The limit that the result would have passed. */
   readonly overdraft?: Overdraft;
 }
+
+/** What came of a handler. */
+export type Handled = Succeeded | Failed;
 
 /** Runs a call's handler, holds its result to the tool's schema and to the size allowed, and makes it text. Never rejects. */
 export async function runHandler(
@@ -81,12 +87,12 @@ function handledText({ tool, identity }: OpenCall, value: unknown, encoded: Resu
     case "too_large":
       return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
     case "spent":
-      return { ...failed(sentences.budgetSpent(tool.name, encoded.overdraft)), overdraft: encoded.overdraft };
+      return { answer: sentences.resultOverBudget(tool.name, encoded.overdraft), overdraft: encoded.overdraft };
     case "text":
-      return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, result: resultType(value) };
+      return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, shape: resultType(value) };
   }
 }
 
-function failed(answer: Answer, error?: unknown): Handled {
-  return error === undefined ? { answer, result: "" } : { answer, result: "", error };
+function failed(answer: Failure, error?: unknown): Handled {
+  return error === undefined ? { answer } : { answer, error };
 }

@@ -2,7 +2,7 @@ import { jsonSchemaOf } from "../tools/define-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import { typeText } from "../tools/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
-import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
+import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./budget.ts";
 
 /*
@@ -17,10 +17,18 @@ const REASON_BYTES = 2048;
 /** Most characters of a name that is quoted. No tool's name is longer. */
 const NAME_LENGTH = 256;
 
-function answer(code: RefusalCode | FailureCode, tool: string, message: string): Answer & { readonly ok: false } {
+function answer<Code>(code: Code, tool: string, message: string) {
   const shown = cutMiddle(message, MESSAGE_BYTES);
   const cut = shown === message ? {} : { wholeBytes: Buffer.byteLength(message) };
-  return { ok: false, code, tool: shortName(tool), message: shown, ...cut };
+  return { ok: false as const, code, tool: shortName(tool), message: shown, ...cut };
+}
+
+function refusal(code: RefusalCode, tool: string, message: string): Refusal {
+  return answer(code, tool, message);
+}
+
+function failure(code: FailureCode, tool: string, message: string): Failure {
+  return answer(code, tool, message);
 }
 
 function shortName(name: string): string {
@@ -29,49 +37,42 @@ function shortName(name: string): string {
 
 export function toolUnknown(name: string, nearestNames: readonly string[]) {
   const meant = nearestNames.length === 0 ? "" : ` Did you mean ${nearestNames.join(" or ")}?`;
-  return answer("tool_unknown", name, `There is no tool ${JSON.stringify(shortName(name))}.${meant}`);
+  return refusal("tool_unknown", name, `There is no tool ${JSON.stringify(shortName(name))}.${meant}`);
 }
 
 export function callerNotAllowed(tool: Tool) {
   const way = tool.allowedCallers.includes("programmatic")
     ? "from a program, not directly"
     : "directly, not from a program";
-  return answer("caller_not_allowed", tool.name, `${tool.name} can only be called ${way}.`);
+  return refusal("caller_not_allowed", tool.name, `${tool.name} can only be called ${way}.`);
 }
 
-export function budgetSpent(tool: string, { limit, allowed, seen }: Overdraft) {
+export function budgetSpent(tool: string, overdraft: Overdraft) {
+  return refusal("budget_spent", tool, overdraftText(tool, overdraft));
+}
+
+/** The handler ran, and its result goes beyond what the execution may hold or move. */
+export function resultOverBudget(tool: string, overdraft: Overdraft) {
+  return failure("result_over_budget", tool, overdraftText(tool, overdraft));
+}
+
+function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): string {
   switch (limit) {
     case "calls":
-      return answer(
-        "budget_spent",
-        tool,
-        `This execution may make ${allowed} calls (limit calls), and has made them. Return what there is, or fetch more with each call.`,
-      );
+      return `This execution may make ${allowed} calls (limit calls), and has made them. Return what there is, or fetch more with each call.`;
     case "inputBytes":
-      return answer(
-        "budget_spent",
-        tool,
-        `The input of ${tool} has ${seen} bytes, at most ${allowed} are allowed for one call (limit inputBytes). Pass less, in several calls if need be.`,
-      );
+      return `The input of ${tool} has ${seen} bytes, at most ${allowed} are allowed for one call (limit inputBytes). Pass less, in several calls if need be.`;
     case "totalBytes":
-      return answer(
-        "budget_spent",
-        tool,
-        `Inputs and results of this execution may have ${allowed} bytes in all (limit totalBytes), and ${tool} would make it ${seen}. Return what there is, or ask tools for less.`,
-      );
+      return `Inputs and results of this execution may have ${allowed} bytes in all (limit totalBytes), and ${tool} would make it ${seen}. Return what there is, or ask tools for less.`;
     case "heldBytes":
-      return answer(
-        "budget_spent",
-        tool,
-        `All executions of this runtime hold so much in memory that this one may have ${allowed} bytes now (the runtime's heldBytes), and ${tool} would make it ${seen}. Make fewer calls at once, ask tools for less, or try again later.`,
-      );
+      return `All executions of this runtime hold so much in memory that this one may have ${allowed} bytes now (the runtime's heldBytes), and ${tool} would make it ${seen}. Make fewer calls at once, ask tools for less, or try again later.`;
   }
 }
 
 export function inputInvalid(tool: Tool, reason: string) {
   const type = shortTypeOf(tool);
   const expected = type === "" ? "" : ` It takes ${type}.`;
-  return answer(
+  return refusal(
     "input_invalid",
     tool.name,
     `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}.${expected}`,
@@ -93,12 +94,18 @@ function shortTypeOf(tool: Tool): string {
   return short;
 }
 
-export function approvalDenied(tool: string) {
-  return answer("approval_denied", tool, `The call of ${tool} needs approval, and was not approved. Go on without it.`);
+/** The note is a person's text. It is quoted as JSON, so that it cannot look like sentences of the gate. */
+export function approvalDenied(tool: string, note?: string) {
+  const quoted = note === undefined || note === "" ? "" : ` Note of the denial: ${JSON.stringify(note)}`;
+  return refusal(
+    "approval_denied",
+    tool,
+    `The call of ${tool} needs approval, and was not approved. Go on without it.${quoted}`,
+  );
 }
 
 export function handlerFailed(tool: string, callId: string, publicMessage: string | undefined) {
-  return answer(
+  return failure(
     "handler_failed",
     tool,
     publicMessage ?? `${tool} failed. Why is known to its operator only, under call ${callId}.`,
@@ -106,7 +113,7 @@ export function handlerFailed(tool: string, callId: string, publicMessage: strin
 }
 
 export function handlerTimedOut(tool: Tool) {
-  return answer(
+  return failure(
     "handler_timed_out",
     tool.name,
     `${tool.name} took longer than ${tool.timeoutMs} ms and was given up.${tool.effect === "read" ? "" : " Whether it took effect is not known."}`,
@@ -114,7 +121,7 @@ export function handlerTimedOut(tool: Tool) {
 }
 
 export function outputInvalid(tool: string) {
-  return answer(
+  return failure(
     "output_invalid",
     tool,
     `${tool} returned something other than what it declares. This is a fault of the tool, not of its input.`,
@@ -122,7 +129,7 @@ export function outputInvalid(tool: string) {
 }
 
 export function resultTooLarge(tool: string, bytes: number, allowed: number) {
-  return answer(
+  return failure(
     "result_too_large",
     tool,
     `The result of ${tool} has ${bytes} bytes or more, at most ${allowed} are allowed for one call (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.`,

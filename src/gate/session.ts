@@ -1,14 +1,15 @@
-import PQueue from "p-queue";
-import type { CallRecord } from "../journal/record.ts";
+import type { AnsweredRecord, CallRecord, DecisionRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import type { Answer } from "./answer.ts";
-import type { Approve } from "./approval.ts";
+import type { Answer, Failure, Refusal, Value } from "./answer.ts";
+import { type Approve, askApproval } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import { type CallIdentity, type CallLine, type CallRequest, OpenCall, type ParentSession, OVER } from "./open-call.ts";
+import type { CallLine } from "./call-line.ts";
+import { CallQueues } from "./call-queues.ts";
+import { type CallIdentity, type CallRequest, OpenCall, type ParentSession, OVER } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
-import { runHandler } from "./run-handler.ts";
+import { type Failed, runHandler, type Succeeded } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
 
 /** What holds over all sessions of a gate. */
@@ -40,9 +41,16 @@ export interface SessionOptions {
   readonly maxTokens?: number;
   /** What a tool needs that is itself an agent: passed on to handlers, and not looked at. */
   readonly opener?: unknown;
-  /** Journals; an `allowed` is awaited before its handler runs. */
-  readonly record: (record: CallRecord) => Promise<void>;
+  readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
+}
+
+/** Where a session journals. */
+export interface GateLog {
+  /** Resolves once the record is in the journal. An `allowed` is awaited before its handler runs. */
+  append(record: CallRecord | DecisionRecord): Promise<void>;
+  /** The record is journalled together with the next one that is appended. */
+  defer(record: AnsweredRecord): void;
 }
 
 export interface ParentCall {
@@ -69,14 +77,9 @@ export class GateSession {
   readonly budget: Budget;
   readonly #options: SessionOptions;
   readonly share: Share;
-  readonly #queue: PQueue;
-  /** Of calls that may need approval, while that is found out, and of those that ask for it. Most sessions have none. */
-  #checks: PQueue | undefined;
-  #approvals: PQueue | undefined;
+  readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
   readonly #givenUp = new Set<string>();
-  /** For the queues of tools, which outlive a session and are not to keep what waits there. */
-  readonly #closing = new AbortController();
   #closed = false;
   #overdraft: Overdraft | undefined;
 
@@ -85,7 +88,7 @@ export class GateSession {
     this.#options = options;
     this.share = options.share ?? gate.held.share(options.tenant ?? "", options.limits.totalBytes);
     this.budget = new Budget(options.limits, options.above?.session.budget, options.maxTokens);
-    this.#queue = new PQueue({ concurrency: options.limits.callsAtOnce });
+    this.#queues = new CallQueues(options.limits.callsAtOnce);
   }
 
   get opener(): unknown {
@@ -162,8 +165,7 @@ export class GateSession {
       if (!call.decided) call.dropped = this.#drop(call.identity);
       this.#abort(call, "The execution has ended.");
     }
-    for (const queue of [this.#checks, this.#approvals, this.#queue]) queue?.clear();
-    this.#closing.abort();
+    this.#queues.close();
     if (!this.#options.share) this.share.end();
   }
 
@@ -179,9 +181,7 @@ export class GateSession {
    * for that hold their text alone. Those that need none do not wait for those that do.
    */
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
-    const { limits } = this.#options;
-    this.#checks ??= new PQueue({ concurrency: limits.callsAtOnce });
-    const checked = await this.#checks.add(() =>
+    const checked = await this.#queues.check(() =>
       this.#withInput(call, async (input) =>
         (await needsApproval(call.tool, input)) ? NEEDS_APPROVAL : this.#runAtItsTurn(call, { input }),
       ),
@@ -189,27 +189,31 @@ export class GateSession {
     if (checked !== NEEDS_APPROVAL) return checked;
     this.#giveBackInput(call);
 
-    this.#approvals ??= new PQueue({ concurrency: limits.callsAtOnce });
-    return this.#approvals.add(() =>
-      this.#withInput(call, async (input) =>
-        (await this.#isApproved(call))
-          ? this.#runAtItsTurn(call, { input })
-          : this.#refuse(call, sentences.approvalDenied(call.tool.name)),
-      ),
-    );
+    if (call.isOver) return undefined;
+    call.approval = { type: "held" };
+    await this.#journal(call.identity, { decision: "held", inputDigest: call.inputDigest });
+    if (call.isOver) return undefined;
+    return this.#queues.approve(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
+  }
+
+  async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined> {
+    const { inputText, inputDigest, signal } = call;
+    const { execution, log } = this.#options;
+    const request = { execution, ...call.identity, inputDigest, signal };
+    const { type, ...details } = await askApproval(this.#gate.approve, request, inputText);
+    if (call.isOver) return undefined;
+    call.approval = { type, ...details };
+    const allow = type === "approved";
+    await log.append({ type: "decision", call: call.identity.callId, allow, ...details, at: Date.now() });
+    return allow
+      ? this.#runAtItsTurn(call, { input })
+      : this.#refuse(call, sentences.approvalDenied(call.tool.name, details.note));
   }
 
   /** Runs a call when its execution and its tool have room for it. Its input is read then, where it has not been. */
-  async #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
-    const { signal } = this.#closing;
+  #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
-    try {
-      return await this.#queue.add(() => this.#gate.whenFree(call.tool, run, signal));
-    } catch (error) {
-      // A call that had its answer when the session closed: its tool's queue knows only that it was aborted.
-      if (signal.aborted && error === signal.reason) return undefined;
-      throw error;
-    }
+    return this.#queues.run((closing) => this.#gate.whenFree(call.tool, run, closing));
   }
 
   /** Reads a call's input, and goes on with it where it fits. */
@@ -242,7 +246,7 @@ export class GateSession {
   /** Once it is in the journal that it may, the handler runs: from then on the world may change. */
   async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
     if (call.isOver) return undefined;
-    const { identity, tool, since } = call;
+    const { identity, tool } = call;
     call.decided = true;
     await this.#journal(identity, { decision: "allowed", inputDigest: call.inputDigest });
     if (call.isOver) return undefined;
@@ -251,38 +255,43 @@ export class GateSession {
     const context = call.contextIn(execution, this);
     const handled = await runHandler(call, input, context, limits.resultBytes, this.share);
     if (!this.#open.delete(identity.callId)) return undefined;
-    const overdraft = handled.overdraft ?? (handled.answer.ok ? this.#takeResult(handled.answer) : undefined);
-    const answer = overdraft ? this.#budgetSpent(tool, overdraft) : handled.answer;
-    if (!answer.ok) this.#countFailure(answer);
-    const line = answer.ok
-      ? { bytes: answer.bytes, result: handled.result, ok: true }
-      : { bytes: 0, result: answer.code, ok: false };
-    this.#report(identity, { since, ...line, started: true }, handled.error);
+    return "shape" in handled ? this.#succeed(call, handled) : this.#fail(call, handled);
+  }
+
+  #succeed(call: OpenCall, { answer, shape }: Succeeded): Answer {
+    const overdraft = this.#takeResult(answer);
+    if (overdraft)
+      return this.#fail(call, { answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
+    const { bytes } = answer;
+    const line = this.#lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
+    this.#answered(line);
+    this.#report(line);
     return answer;
   }
 
-  #takeResult({ text, bytes }: Answer & { readonly ok: true }): Overdraft | undefined {
+  #fail(call: OpenCall, { answer, error, overdraft }: Failed): Answer {
+    if (overdraft) this.#overdraft = overdraft;
+    this.#countFailure(answer);
+    const line = this.#lineOf(call, { bytes: 0, outcome: { type: "failed", code: answer.code }, started: true });
+    this.#answered(line, answer.code);
+    this.#report(line, error);
+    return answer;
+  }
+
+  #answered({ callId, ms, bytes }: CallLine, code?: string): void {
+    const facts = code === undefined ? { ok: true } : { ok: false, code };
+    this.#options.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
+  }
+
+  #takeResult({ text, bytes }: Value): Overdraft | undefined {
     const heldBytes = memoryOf(text, bytes);
     return this.budget.takeResult(bytes, heldBytes) ?? this.share.hold(heldBytes);
   }
 
-  #countFailure({ message }: Answer & { readonly ok: false }): void {
+  #countFailure({ message }: Failure | Refusal): void {
     const heldBytes = memoryOf(message);
     this.budget.takeFailure(heldBytes);
     this.share.count(heldBytes);
-  }
-
-  async #isApproved(call: OpenCall): Promise<boolean> {
-    const { identity, inputText, inputDigest, signal } = call;
-    const { callId, tool, caller } = identity;
-    const { execution } = this.#options;
-    try {
-      const input = JSON.parse(inputText) as unknown;
-      const approved = await this.#gate.approve?.({ execution, callId, tool, caller, input, inputDigest, signal });
-      return approved === true;
-    } catch {
-      return false;
-    }
   }
 
   #toolUnknown({ tool, caller }: CallIdentity) {
@@ -296,10 +305,7 @@ export class GateSession {
   }
 
   /** Refuses a call, open or not, unless it is over. */
-  async #refuse(
-    refused: CallIdentity | OpenCall,
-    answer: Answer & { readonly ok: false },
-  ): Promise<Answer | undefined> {
+  async #refuse(refused: CallIdentity | OpenCall, answer: Refusal): Promise<Answer | undefined> {
     const call = refused instanceof OpenCall ? refused : undefined;
     const identity = refused instanceof OpenCall ? refused.identity : refused;
     if (call?.isOver) return undefined;
@@ -307,8 +313,8 @@ export class GateSession {
     this.#open.delete(identity.callId);
     this.#countFailure(answer);
     await this.#journal(identity, { decision: "refused", code: answer.code });
-    const since = call?.since ?? performance.now();
-    this.#report(identity, { since, bytes: 0, result: answer.code, ok: false, started: false });
+    const line = { bytes: 0, outcome: { type: "refused", code: answer.code }, started: false } as const;
+    this.#report(this.#lineOf(call ?? { identity, since: performance.now() }, line));
     return answer;
   }
 
@@ -320,28 +326,25 @@ export class GateSession {
     { callId, tool, caller }: CallIdentity,
     facts: Pick<CallRecord, "decision" | "code" | "inputDigest">,
   ): Promise<void> {
-    return this.#options.record({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
+    return this.#options.log.append({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
   }
 
   #abort(call: OpenCall, reason: string): void {
     call.end(reason);
-    const { identity, since, started } = call;
-    this.#report(identity, { since, bytes: 0, result: "aborted", ok: false, started });
+    this.#report(this.#lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }));
   }
 
-  #report(
-    { callId, tool, caller }: CallIdentity,
-    { since, ...facts }: Omit<CallLine, "callId" | "tool" | "caller" | "ms"> & { readonly since: number },
-    error?: unknown,
-  ): void {
-    const line: CallLine = { callId, tool, caller, ms: performance.now() - since, ...facts };
+  #lineOf(
+    { identity: { callId, tool, caller }, since }: Pick<OpenCall, "identity" | "since">,
+    facts: Pick<CallLine, "bytes" | "outcome" | "started">,
+  ): CallLine {
+    return { callId, tool, caller, ms: performance.now() - since, ...facts };
+  }
+
+  #report(line: CallLine, error?: unknown): void {
     this.note(line);
-    this.#options.onEvent({
-      type: "call_ended",
-      execution: this.#options.execution,
-      line,
-      ...(error === undefined ? {} : { error }),
-    });
+    const { execution, onEvent } = this.#options;
+    onEvent({ type: "call_ended", execution, line, ...(error === undefined ? {} : { error }) });
   }
 }
 

@@ -31,6 +31,11 @@ export class ExecutionLog {
     return this.#next;
   }
 
+  /** These records leave with the next ones that are appended: together with an outcome at the latest. */
+  defer(...records: readonly JournalRecord[]): void {
+    for (const record of records) this.#batch.push(record);
+  }
+
   #afterUnderWay(): Promise<void> {
     const next = this.#underWay.then(() => {
       const batch = this.#batch;

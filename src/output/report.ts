@@ -1,6 +1,6 @@
-import type { CallLine } from "../gate/open-call.ts";
+import type { CallLine } from "../gate/call-line.ts";
 import type { Execution } from "../programs/execute.ts";
-import type { ConnectionTotals } from "../programs/drive.ts";
+import type { ConnectionTotals } from "../programs/execution-state.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
 import type { Completed, Ending } from "../programs/outcome.ts";
@@ -133,15 +133,18 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 
-/** Results of calls whose handlers were started and did not return. */
-const NOT_RETURNED = new Set(["handler_failed", "handler_timed_out", "aborted"]);
+/** Whether a call's handler returned, though its result may have been turned away. */
+function returned({ outcome }: CallLine): boolean {
+  if (outcome.type === "failed") return outcome.code !== "handler_failed" && outcome.code !== "handler_timed_out";
+  return outcome.type === "value";
+}
 
 /** What a program that did not complete has changed already: the next program must not do it again. */
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
   // What the tools of an agent have done is told as that agent's call.
   const changing = calls.filter(({ tool, started }) => started && (tools.get(tool)?.effect ?? "read") !== "read");
-  const done = listOf(changing.filter(({ result }) => !NOT_RETURNED.has(result)));
-  const unsure = listOf(changing.filter(({ result }) => NOT_RETURNED.has(result)));
+  const done = listOf(changing.filter(returned));
+  const unsure = listOf(changing.filter((line) => !returned(line)));
   return [
     ...(done === "" ? [] : [`Already done before that, and not undone: ${done}.`]),
     ...(unsure === "" ? [] : [`Started before that, and perhaps done: ${unsure}.`]),

@@ -1,17 +1,18 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { CallLine } from "../gate/open-call.ts";
+import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent, ParentCall } from "../gate/session.ts";
-import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import { drive, type Driven, NO_CONNECTIONS } from "./drive.ts";
+import { drive, type Driven } from "./drive.ts";
+import { NO_CONNECTIONS } from "./execution-state.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
+import { TrackedLog } from "./tracked-log.ts";
 
 /** Where a program may run and what it may reach. */
 export interface ExecutionContext {
@@ -81,7 +82,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
   const startedAt = Date.now();
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
-  const log = await ExecutionLog.create(journal, {
+  const log = await TrackedLog.create(journal, {
     type: "header",
     kind: "program",
     format: JOURNAL_FORMAT,
@@ -107,7 +108,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     limits,
     above: context.above,
     opener: context.opener,
-    record: (record) => log.append(record),
+    log,
     onEvent,
   });
   onEvent({ type: "execution_started", execution });

@@ -1,4 +1,4 @@
-import type { GuestFrame, HostFrame, UnreplayableCause } from "../../bridge/frames.ts";
+import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -16,14 +16,33 @@ export interface OpenCall {
   /** JSON text. */
   readonly inputText: string;
   /** The gate's last word about it, where it has said one. */
-  readonly decided?: CallRecord;
+  decided?: CallRecord;
   /** A person's decision, where it was asked for and given. */
-  readonly decision?: DecisionRecord;
+  decision?: DecisionRecord;
   /** A client's result. */
-  readonly result?: ResultRecord;
+  result?: ResultRecord;
   /** Its handler has ended, and its answer has not been delivered. */
-  readonly answered?: AnsweredRecord;
+  answered?: AnsweredRecord;
 }
+
+/** Whether the call has an answer, which the program may not have been handed yet. */
+export function isAnswered({ decided, answered }: OpenCall): boolean {
+  return answered !== undefined || decided?.decision === "refused";
+}
+
+/** What of an event changes the state. */
+export type EventHead =
+  | { readonly kind: "start" | "stop"; readonly now: number }
+  | { readonly kind: "answer" | "fire"; readonly now: number; readonly id: number };
+
+/** Of the connections that a program has made to hosts outside its sandbox, refused ones included. */
+export interface ConnectionTotals {
+  readonly count: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+export const NO_CONNECTIONS: ConnectionTotals = { count: 0, bytesUp: 0, bytesDown: 0 };
 
 export interface OpenTimer {
   readonly id: number;
@@ -50,6 +69,7 @@ export interface ExecutionState {
   readonly timers: Map<number, OpenTimer>;
   /** What the program has used that a replay would not find again. */
   unreplayable: UnreplayableCause | undefined;
+  connections: ConnectionTotals;
   restarts: number;
   /** The latest claim's driver. */
   driver: string | undefined;
@@ -71,6 +91,7 @@ export function initialState(): ExecutionState {
     calls: new Map(),
     timers: new Map(),
     unreplayable: undefined,
+    connections: NO_CONNECTIONS,
     restarts: 0,
     driver: undefined,
     stopped: false,
@@ -105,20 +126,18 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
       state.turnsSinceStart = 0;
       break;
     case "call":
-      updateCall(state, record.call, (call) => ({ ...call, decided: record }));
-      break;
     case "decision":
-      // The first decision counts.
-      updateCall(state, record.call, (call) => (call.decision ? call : { ...call, decision: record }));
-      break;
     case "result":
-      updateCall(state, record.call, (call) => (call.result ? call : { ...call, result: record }));
-      break;
     case "answered":
-      updateCall(state, record.call, (call) => ({ ...call, answered: record }));
+      applyToCall(state.calls.get(Number(record.call)), record);
       break;
     case "egress":
       state.unreplayable ??= "network";
+      state.connections = {
+        count: state.connections.count + 1,
+        bytesUp: state.connections.bytesUp + record.bytesUp,
+        bytesDown: state.connections.bytesDown + record.bytesDown,
+      };
       break;
     case "outcome":
       state.outcome = record.outcome;
@@ -132,7 +151,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
 }
 
 /** Takes in a turn whose frames are parsed already: what its event closes, then what its commands open. */
-export function applyTurn(state: ExecutionState, event: HostFrame, commands: readonly GuestFrame[]): void {
+export function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
   state.records += 1;
   state.turns += 1;
   state.turnsSinceStart += 1;
@@ -170,7 +189,23 @@ function applyCommand(state: ExecutionState, command: GuestFrame): void {
 }
 
 /** A call that is answered, or that belongs to a conversation, is not open here: what is said of it changes nothing. */
-function updateCall(state: ExecutionState, id: string, update: (call: OpenCall) => OpenCall): void {
-  const call = state.calls.get(Number(id));
-  if (call) state.calls.set(call.id, update(call));
+function applyToCall(
+  call: OpenCall | undefined,
+  record: CallRecord | DecisionRecord | ResultRecord | AnsweredRecord,
+): void {
+  if (!call) return;
+  switch (record.type) {
+    case "call":
+      call.decided = record;
+      return;
+    // The first decision and the first result count.
+    case "decision":
+      call.decision ??= record;
+      return;
+    case "result":
+      call.result ??= record;
+      return;
+    case "answered":
+      call.answered = record;
+  }
 }

@@ -1,14 +1,9 @@
-import { BridgeViolation, type Closes, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
+import { BridgeViolation, type GuestTurn, TurnReader, TextTooLong } from "../../bridge/turn-reader.ts";
 import { memoryOf } from "../values/held-bytes.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandboxes/sandbox.ts";
+import { closesOf, type GuestEvent } from "./guest-event.ts";
 import type { Limits } from "./limits.ts";
-
-/** An event for the guest: its text, and what it closes on the guest's side. */
-export interface GuestEvent {
-  readonly text: string;
-  readonly closes: Closes;
-}
 
 /** Why no more turns come. */
 export type LinkEnd =
@@ -54,7 +49,7 @@ export class GuestLink implements AsyncDisposable {
   }
 
   send(events: readonly GuestEvent[]): void {
-    for (const { closes } of events) this.#reader.expect(closes);
+    for (const event of events) this.#reader.expect(closesOf(event));
     this.guest.send(events.map(({ text }) => text));
   }
 

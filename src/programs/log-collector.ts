@@ -1,3 +1,5 @@
+import { readPlainData } from "../values/plain-data.ts";
+
 /** What a program printed, bounded. */
 export interface Logs {
   /** As it was printed, with a line that says how many were left out where some were. */
@@ -9,6 +11,12 @@ export interface Logs {
   /** Lines left out. */
   readonly dropped: number;
 }
+
+/** What an output frame comes to: text; more than an honest guest prints; or no JSON string. */
+export type Printed =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "overflow" }
+  | { readonly type: "malformed" };
 
 /** Most characters that JSON needs for one. */
 const ESCAPE_LENGTH = 6;
@@ -34,6 +42,16 @@ export class LogCollector {
   /** Whether more was sent than an honest guest sends. */
   get overflowed(): boolean {
     return this.#length > this.#allowedLength;
+  }
+
+  /** Takes in what a guest printed. */
+  take({ body, dropped }: { readonly body: string; readonly dropped: number }): Printed {
+    if (!body.startsWith('"')) return { type: "malformed" };
+    if (this.refuse(body.length)) return { type: "overflow" };
+    const read = readPlainData(body);
+    if (!read.ok || typeof read.value !== "string") return { type: "malformed" };
+    this.add(read.value, dropped);
+    return this.overflowed ? { type: "overflow" } : { type: "text", text: read.value };
   }
 
   /** Whether a text whose JSON has so many characters must be more than an honest guest sends; it is counted then, and need not be read. */

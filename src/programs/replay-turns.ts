@@ -1,7 +1,8 @@
 import type { UnreplayableCause } from "../../bridge/frames.ts";
 import type { TurnRecord } from "../journal/record.ts";
 import { readEvent } from "./history.ts";
-import { areTurns, type GuestEvent, type GuestLink, type LinkEnd } from "./guest-link.ts";
+import type { GuestEvent } from "./guest-event.ts";
+import { areTurns, type GuestLink, type LinkEnd } from "./guest-link.ts";
 
 /**
  * The place where a guest did something else than is recorded. Of an honest program in JavaScript that is where it acts on
@@ -49,9 +50,7 @@ export async function replayTurns(link: GuestLink, recorded: readonly TurnRecord
 
 /** A journalled event, to be handed to a guest once more. Throws `journal_invalid` for a text that is no event. */
 export function eventOf(text: string): GuestEvent {
-  const event = readEvent(text);
-  if (event.kind === "stop") return { text, closes: "calls" };
-  return { text, closes: event.kind === "start" ? undefined : event.id };
+  return { head: readEvent(text), text };
 }
 
 function compare(turn: number, recorded: readonly string[], replayed: readonly string[]): Divergence | undefined {

@@ -1,6 +1,6 @@
 import type { FaultBody, GuestFrame } from "../../bridge/frames.ts";
 import type { Overdraft } from "../gate/budget.ts";
-import type { CallLine } from "../gate/open-call.ts";
+import { type CallLine, outcomeText } from "../gate/call-line.ts";
 import { readPlainData } from "../values/plain-data.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
@@ -53,7 +53,9 @@ export async function settle(
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
   return {
     notes: [
-      ...notDone(lines.filter(({ tool, ok, started }) => started && !ok && changes(tools, tool))),
+      ...notDone(
+        lines.filter(({ tool, outcome, started }) => started && outcome.type !== "value" && changes(tools, tool)),
+      ),
       ...(left.length === 0 ? [] : [endedWithProgram(left.map((name) => knownName(tools, name)))]),
     ],
     remarks,
@@ -81,7 +83,8 @@ export function parseValue(text: string): unknown {
 }
 
 function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumstances): Ending {
-  if (fault.code === "budget_spent" && overdraft)
+  const overBudget = fault.code === "budget_spent" || fault.code === "result_over_budget";
+  if (overBudget && overdraft)
     return { type: "stopped", limit: overdraft.limit, allowed: overdraft.allowed, seen: overdraft.seen };
   if (fault.code === "budget_spent" && calls > limits.calls)
     return { type: "stopped", limit: "calls", allowed: limits.calls, seen: calls };
@@ -130,8 +133,8 @@ const FAILURES_TOLD = 5;
  */
 function notDone(failed: readonly CallLine[]): string[] {
   const counts = new Map<string, number>();
-  for (const { tool, result } of failed) {
-    const kind = `${tool} (${result})`;
+  for (const { tool, outcome } of failed) {
+    const kind = `${tool} (${outcomeText(outcome)})`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   const told = [...counts].slice(0, FAILURES_TOLD);

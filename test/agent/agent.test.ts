@@ -62,7 +62,9 @@ test("a call's result goes back under its own id, with where it comes from, and 
       provenance: { tool: "stock.get", bytes: 23 },
     },
   ]);
-  expect(talked.calls).toMatchObject([{ callId: "c1", tool: "stock.get", caller: "direct", ok: true }]);
+  expect(talked.calls).toMatchObject([
+    { callId: "c1", tool: "stock.get", caller: "direct", outcome: { type: "value" } },
+  ]);
 });
 
 test("what is journalled of a conversation begins with its task and ends with its outcome, each call decided in between", async () => {
@@ -71,6 +73,7 @@ test("what is journalled of a conversation begins with its task and ends with it
     "header",
     "model",
     "call",
+    "answered",
     "host",
     "model",
     "outcome",
@@ -259,7 +262,7 @@ test("a large result of a direct call goes back as its shape and beginning, and 
   expect(Buffer.byteLength(result?.text ?? "")).toBeLessThanOrEqual(16 * 1024);
   expect(JSON.parse(result?.text ?? "")).toMatchObject({ bytes, count: 5000, shape: "{ n: number, name: string }[]" });
   expect(result?.provenance).toEqual({ tool: "rows", bytes, cut: "of which only the beginning is shown" });
-  expect(talked.calls).toMatchObject([{ bytes, result: "array of 5000" }]);
+  expect(talked.calls).toMatchObject([{ bytes, outcome: { type: "value", shape: "array of 5000" } }]);
 });
 
 test("a program at the provider gets its results whole, and as they are", async () => {
@@ -445,7 +448,7 @@ test("cancelling aborts what runs, starts nothing more, and every call has a res
   const { ending, transcript, calls } = await talking;
   expect(ending).toEqual({ type: "cancelled" });
   expect(transcript.turns[0]?.results).toHaveLength(2);
-  expect(calls).toMatchObject([{ result: "aborted" }]);
+  expect(calls).toMatchObject([{ outcome: { type: "aborted" } }]);
 });
 
 test("what was cancelled before it began asks the model nothing, and is cancelled whatever else is spent", async () => {
@@ -534,7 +537,9 @@ test("programs count as calls: of four hundred in one turn as many run as calls 
   expect(results.map(({ isError }) => isError)).toEqual(programs.map((_, index) => index >= 10));
   expect(results.slice(10).every(({ text }) => text.includes("may make 10 calls (limit calls)"))).toBe(true);
   expect(talked.events.filter(({ type }) => type === "program_started")).toHaveLength(10);
-  expect(talked.calls.filter(({ result }) => result === "budget_spent")).toHaveLength(390);
+  expect(
+    talked.calls.filter(({ outcome }) => outcome.type === "refused" && outcome.code === "budget_spent"),
+  ).toHaveLength(390);
 });
 
 test("a turn of more calls than a turn may make is an ending that says how many, and nothing of it is done", async () => {

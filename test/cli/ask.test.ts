@@ -109,7 +109,7 @@ test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
     expect(JSON.parse(stdout)).toMatchObject({
       ending: { type: "cancelled" },
       turns: [{ results: Array.from({ length: results }, () => ({ isError: true })) }],
-      calls: [{ tool: "hang", result: "aborted" }],
+      calls: [{ tool: "hang", outcome: { type: "aborted" } }],
     });
   },
 );

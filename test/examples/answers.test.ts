@@ -103,7 +103,7 @@ describe.each(SHAPES)("the example $name", ({ name, ...shape }) => {
     const { calls, bytesIn } = report.usage;
     const steps = countSteps(await runtime.journal.read(report.execution));
     expect({ calls, steps, bytes: bytesIn }).toEqual(shape);
-    expect(report.calls.filter(({ ok }) => !ok)).toEqual([]);
+    expect(report.calls.filter(({ outcome }) => outcome.type !== "value")).toEqual([]);
   });
 
   test("has tools for both callers that only read", async () => {
@@ -167,7 +167,7 @@ test.each([
 ])("in %s, %s refuses %j", async (name, tool, input) => {
   const runtime = await runtimeOf(name);
   const { outcome, calls } = await callDirectly(runtime, { tool, input });
-  expect(calls).toMatchObject([{ result: "input_invalid", started: false }]);
+  expect(calls).toMatchObject([{ outcome: { type: "refused", code: "input_invalid" } }]);
   expect(outcome.type).toBe("failed");
 });
 
@@ -199,7 +199,7 @@ test.each([
 ])("in %s, %s says of %j that there is none", async (name, tool, input) => {
   const runtime = await runtimeOf(name);
   const { output, calls } = await callDirectly(runtime, { tool, input });
-  expect(calls).toMatchObject([{ result: "handler_failed" }]);
+  expect(calls).toMatchObject([{ outcome: { type: "failed", code: "handler_failed" } }]);
   expect(output.text).toContain("There is no");
 });
 
@@ -219,7 +219,7 @@ describe("sql.query", () => {
   ])("refuses %j and says why", async (sql, why) => {
     const runtime = await runtimeOf("movies", "best.ts");
     const { output, calls } = await callDirectly(runtime, { tool: "sql.query", input: { sql } });
-    expect(calls).toMatchObject([{ result: "handler_failed" }]);
+    expect(calls).toMatchObject([{ outcome: { type: "failed", code: "handler_failed" } }]);
     expect(output.text).toContain(why);
     const { outcome } = await callDirectly(runtime, {
       tool: "sql.query",

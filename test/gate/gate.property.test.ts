@@ -10,6 +10,7 @@ import { defineTool } from "../../src/tools/define-tool.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
 import type { CallContext, Caller, Effect, Tool } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
+import { stepsOf } from "./open-session.ts";
 import { scriptedGuest, scripts } from "./scripted-guest.ts";
 
 /** Names of tools; none contains another, so that a name in a text is that name. */
@@ -118,8 +119,21 @@ function expectRunsAllowed({ runs, report }: Happened): void {
       decision: "allowed",
     };
     expect(journalled).toContainEqual(expect.objectContaining(allowed));
+    const steps = stepsOf(journalled).flatMap(([call, step]) => (call === context.callId ? [step] : []));
+    expect(steps).toEqual(tool.approvable ? ["held", "approved", "allowed"] : ["allowed"]);
   }
   expect(new Set(runs.map(({ context }) => context.callId)).size).toBe(runs.length);
+}
+
+/** What the guest hears of a call whose handler ran is in the journal as answered, with the same success. */
+function expectAnswersJournalled({ runs, heard, appended }: Happened): void {
+  const answered = new Map(appended.flatMap((record) => (record.type === "answered" ? [[record.call, record]] : [])));
+  const started = new Set(runs.map(({ context }) => context.callId));
+  expect([...answered.keys()].every((call) => started.has(call))).toBe(true);
+  for (const text of heard) {
+    const { kind, id, ok } = JSON.parse(text.split("\n")[0] ?? "") as { kind: string; id: number; ok?: boolean };
+    if (kind === "answer" && started.has(String(id))) expect(answered.get(String(id))).toMatchObject({ ok });
+  }
 }
 
 /** The program and the model after it are told of no tool for other callers, but that there is none of a name they used. */
@@ -146,14 +160,17 @@ function expectNothingTold({ heard, report, declarations, tools, asked }: Happen
 }
 
 test("whatever a guest sends, no handler runs without a journal entry that its caller was allowed, and no tool for other callers runs or is told of", async () => {
-  const seen = { runs: 0, allowed: 0, refused: 0, broken: 0, hints: 0, forgedNames: 0 };
+  const seen = { runs: 0, allowed: 0, held: 0, answered: 0, refused: 0, broken: 0, hints: 0, forgedNames: 0 };
   const property = fc.asyncProperty(cases, async (one) => {
     const happened = await runCase(one);
     expectRunsAllowed(happened);
     expectNothingTold(happened);
+    expectAnswersJournalled(happened);
     const decisions = happened.appended.flatMap((record) => (record.type === "call" ? [record] : []));
     seen.runs += happened.runs.length;
     seen.allowed += decisions.filter(({ decision }) => decision === "allowed").length;
+    seen.held += decisions.filter(({ decision }) => decision === "held").length;
+    seen.answered += happened.appended.filter(({ type }) => type === "answered").length;
     seen.refused += decisions.filter(({ decision }) => decision === "refused").length;
     seen.forgedNames += decisions.filter(({ code, tool }) => code === "tool_unknown" && NAMES.includes(tool)).length;
     seen.broken += happened.report.outcome.type === "crashed" ? 1 : 0;

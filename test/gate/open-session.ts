@@ -3,8 +3,8 @@ import type { GateLimits } from "../../src/gate/budget.ts";
 import type { Approve } from "../../src/gate/approval.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallRequest } from "../../src/gate/open-call.ts";
-import type { CallEvent, GateSession } from "../../src/gate/session.ts";
-import type { CallRecord } from "../../src/journal/record.ts";
+import type { CallEvent, GateLog, GateSession } from "../../src/gate/session.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
 import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
@@ -42,12 +42,13 @@ export interface SessionParts {
   readonly limits?: Partial<GateLimits>;
   readonly callers?: readonly Caller[];
   readonly execution?: string;
-  readonly record?: (record: CallRecord) => Promise<void>;
+  readonly append?: GateLog["append"];
 }
 
 export interface OpenSession {
   readonly session: GateSession;
-  readonly records: CallRecord[];
+  /** What was journalled, deferred records among them. */
+  readonly records: JournalRecord[];
   readonly events: CallEvent[];
   /** Calls `t` as a program with this input, but for what is said here. */
   readonly call: (input?: unknown, changes?: Partial<CallRequest>) => ReturnType<GateSession["call"]>;
@@ -57,17 +58,19 @@ export interface OpenSession {
 export function openSession(parts: SessionParts = {}): OpenSession {
   const { tools = [makeTool()], approve, callers = ["programmatic"], execution = "execution" } = parts;
   const gate = parts.gate ?? new Gate(new ToolSet(tools), approve, parts.held);
-  const records: CallRecord[] = [];
+  const records: JournalRecord[] = [];
   const events: CallEvent[] = [];
   const session = gate.open({
     execution,
     callers,
     limits: { ...ROOMY, ...parts.limits },
-    record:
-      parts.record ??
-      (async (record) => {
+    log: {
+      append: async (record) => {
         records.push(record);
-      }),
+        await parts.append?.(record);
+      },
+      defer: (record) => records.push(record),
+    },
     onEvent: (event) => events.push(event),
   });
   let calls = 0;
@@ -123,5 +126,14 @@ export function heldSchema(): { readonly schema: Schema; readonly release: () =>
 export function idle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
+  });
+}
+
+/** What is journalled of calls, in its order: each call's id and a word for the record. */
+export function stepsOf(records: readonly JournalRecord[]): (readonly [string, string])[] {
+  return records.flatMap((record): (readonly [string, string])[] => {
+    if (record.type === "call") return [[record.call, record.decision]];
+    if (record.type === "decision") return [[record.call, record.allow ? "approved" : "denied"]];
+    return record.type === "answered" ? [[record.call, record.type]] : [];
   });
 }

@@ -39,10 +39,10 @@ test.each<[string, () => unknown, string, string]>([
     '{"at":"1970-01-01T00:00:00.000Z"}',
     "object",
   ],
-])("a handler that returns %s is answered with its JSON text", async (_, handler, text, result) => {
+])("a handler that returns %s is answered with its JSON text", async (_, handler, text, shape) => {
   expect(await run(makeTool({ handler }))).toEqual({
     answer: { ok: true, text, bytes: Buffer.byteLength(text) },
-    result,
+    shape,
   });
 });
 
@@ -72,7 +72,7 @@ test.each<[string, (error: unknown) => unknown]>([
   ],
 ])("what a handler %s stays on the host, whatever it is", async (_, fail) => {
   for (const error of [new Error("the password"), "the password", { message: "the password" }, null]) {
-    expect(await run(makeTool({ handler: () => fail(error) }))).toEqual({ answer: UNKNOWN_CAUSE, result: "", error });
+    expect(await run(makeTool({ handler: () => fail(error) }))).toEqual({ answer: UNKNOWN_CAUSE, error });
   }
 });
 
@@ -80,7 +80,6 @@ test("a handler may say why it failed, and only by the error that is there for i
   const meant = new PortcullisError("tool_failed", "There is no article K-9.");
   expect(await run(makeTool({ handler: () => Promise.reject(meant) }))).toEqual({
     answer: failure("handler_failed", "There is no article K-9."),
-    result: "",
     error: meant,
   });
   const other = new PortcullisError("option_invalid", "a secret of the host");
@@ -91,7 +90,6 @@ test("a handler that is late is given up and told so, and what it returns later 
   const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
   expect(await runHandler(call, {}, call.contextIn("e1"), 1000, share)).toEqual({
     answer: failure("handler_timed_out", "t took longer than 1 ms and was given up."),
-    result: "",
   });
   expect(call.signal.reason).toEqual(new Error("The call took longer than 1 ms."));
 });
@@ -147,7 +145,7 @@ test("what the output schema makes of a result is the result, also where that ta
       ),
     ).toEqual({
       answer: { ok: true, text: '{"shown":1}', bytes: 11 },
-      result: "object",
+      shape: "object",
     });
 });
 
@@ -162,7 +160,6 @@ test("a result that does not fit its schema is not handed on, and the operator i
     ),
   ).toEqual({
     answer: UNDECLARED,
-    result: "",
     error: new Error("a[0]: must be text, got 1"),
   });
 });
@@ -173,7 +170,7 @@ test("a schema that fails has accepted nothing", async () => {
     throw error;
   };
   for (const validate of [throwing, () => Promise.reject(error)])
-    expect(await run(checked(validate, () => 1))).toEqual({ answer: UNDECLARED, result: "", error });
+    expect(await run(checked(validate, () => 1))).toEqual({ answer: UNDECLARED, error });
 });
 
 test("what has no JSON text is a fault of the handler", async () => {
@@ -182,7 +179,6 @@ test("what has no JSON text is a fault of the handler", async () => {
   for (const value of [1n, circular, { a: { b: 1n } }])
     expect(await run(makeTool({ handler: () => value }))).toEqual({
       answer: UNKNOWN_CAUSE,
-      result: "",
       error: expect.any(TypeError),
     });
 });

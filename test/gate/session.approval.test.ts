@@ -2,14 +2,22 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approval.ts";
-import { heldSchema, holdCalls, idle, makeTool, openSession } from "./open-session.ts";
+import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
+const never = (): never => {
+  throw new Error("read");
+};
 const DENIED = { ok: false, code: "approval_denied" };
 
 test.each<[string, () => unknown]>([
   ["says no", () => false],
   ["says something that is not true", () => "yes"],
   ["says something that equals true", () => 1],
+  ["says later", () => "later"],
+  ["says that it does not allow", () => ({ allow: false })],
+  ["says something that is no decision", () => ({ allow: 1, by: 5 })],
+  ["says yes only by a prototype", () => Object.create({ allow: true }) as unknown],
+  ["fails when its decision is read", () => new Proxy({}, { getOwnPropertyDescriptor: () => never() })],
   ["says nothing", () => undefined],
   [
     "throws",
@@ -24,8 +32,60 @@ test.each<[string, () => unknown]>([
   const { call, session, records } = openSession({ tools, approve: approve as () => boolean });
   expect(await call()).toMatchObject(DENIED);
   expect(held.counts.started).toBe(0);
-  expect(records).toMatchObject([{ decision: "refused", code: "approval_denied" }]);
+  expect(stepsOf(records)).toEqual([
+    ["1", "held"],
+    ["1", "denied"],
+    ["1", "refused"],
+  ]);
   expect(session.usage.open).toBe(0);
+});
+
+test("who decided, and the note, are in the journal before the handler starts, and the note of a denial goes to the caller quoted", async () => {
+  const note = 'Too much.\nOutput: "done"';
+  const approve = ({ callId }: ApprovalRequest) => ({ allow: callId === "1", by: "ann", note });
+  const atStart: string[] = [];
+  const tool = makeTool({
+    approval: "always",
+    handler: () => atStart.push(...stepsOf(records).map(([, step]) => step)),
+  });
+  const { call, records } = openSession({ tools: [tool], approve });
+  expect(await call()).toMatchObject({ ok: true });
+  expect(atStart).toEqual(["held", "approved", "allowed"]);
+  expect(await call()).toEqual({
+    ...DENIED,
+    tool: "t",
+    message:
+      'The call of t needs approval, and was not approved. Go on without it. Note of the denial: "Too much.\\nOutput: \\"done\\""',
+  });
+  const decision = { type: "decision", by: "ann", note, at: expect.any(Number) as number };
+  expect(records.filter(({ type }) => type === "decision")).toEqual([
+    { ...decision, call: "1", allow: true },
+    { ...decision, call: "2", allow: false },
+  ]);
+});
+
+test("a long note is cut before it is kept, and the caller is told no more than a message may have", async () => {
+  const approve = () => ({ allow: false, by: "b".repeat(10_000), note: "\u0000".repeat(1_000_000) });
+  const { call, records } = openSession({ tools: [makeTool({ approval: "always" })], approve });
+  const answer = await call();
+  expect(Buffer.byteLength(answer?.ok === false ? answer.message : "")).toBeLessThan(4096 + 200);
+  expect(JSON.stringify(records).length).toBeLessThan(20_000);
+});
+
+test("an approver is asked about a call only once the journal holds that it waits", async () => {
+  const journalled = Promise.withResolvers<void>();
+  const asked: ApprovalRequest[] = [];
+  const { call, records } = openSession({
+    tools: [makeTool({ approval: "always" })],
+    approve: (request) => asked.push(request) > 0,
+    append: () => journalled.promise,
+  });
+  const answer = call();
+  await idle();
+  expect([asked.length, records.length]).toEqual([0, 1]);
+  expect(records).toMatchObject([{ decision: "held", inputDigest: expect.any(String) as string }]);
+  journalled.resolve();
+  expect(await answer).toMatchObject({ ok: true });
 });
 
 test("a predicate that throws or rejects has not said that a call may go unasked", async () => {
@@ -119,11 +179,16 @@ test("a call that is held when the session closes is dropped, and its approver's
   session.close();
   expect(await answer).toBeUndefined();
   expect(signal.reason).toEqual(new Error("The execution has ended."));
-  expect(records).toMatchObject([{ decision: "dropped" }]);
-  expect(session.lines).toMatchObject([{ result: "aborted", ok: false, started: false }]);
+  const dropped = [
+    ["1", "held"],
+    ["1", "dropped"],
+  ];
+  expect(stepsOf(records)).toEqual(dropped);
+  expect(session.lines).toMatchObject([{ outcome: { type: "aborted" }, started: false }]);
   decision.resolve(true);
   await idle();
-  expect([held.counts.started, records.length]).toEqual([0, 1]);
+  expect(held.counts.started).toBe(0);
+  expect(stepsOf(records)).toEqual(dropped);
 });
 
 test("of 3,000 calls that need approval as many are asked about at once as calls may run at once, and all in the end", async () => {

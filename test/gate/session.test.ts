@@ -7,7 +7,7 @@ import type { CallContext } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { memoryHeld } from "../hostile-support/watch.ts";
-import { heldSchema, holdCalls, idle, makeTool, openSession } from "./open-session.ts";
+import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 test("what a tool takes is read off its schema once, however many calls do not fit it", async () => {
   const schema = z.strictObject({ a: z.number() });
@@ -167,7 +167,7 @@ test("what a late handler does after all changes no answer and tells nobody", as
   expect(await call()).toMatchObject({ code: "handler_timed_out" });
   held.release();
   await idle();
-  expect(session.lines).toMatchObject([{ result: "handler_timed_out" }]);
+  expect(session.lines).toMatchObject([{ outcome: { type: "failed", code: "handler_timed_out" } }]);
   expect(events.map(({ type }) => type)).toEqual(["call_started", "call_ended"]);
 });
 
@@ -193,10 +193,10 @@ test("closing aborts what runs, starts nothing that waits, and answers neither",
   expect(held.counts.started).toBe(1);
   expect(session.usage.open).toBe(0);
   expect(session.lines).toMatchObject([
-    { callId: "1", result: "aborted", ok: false, started: true },
-    { callId: "2", result: "aborted", ok: false, started: false },
+    { callId: "1", outcome: { type: "aborted" }, started: true },
+    { callId: "2", outcome: { type: "aborted" }, started: false },
   ]);
-  expect(records.map(({ call, decision }) => [call, decision])).toEqual([
+  expect(stepsOf(records)).toEqual([
     ["1", "allowed"],
     ["2", "dropped"],
   ]);
@@ -233,7 +233,7 @@ test("a call that waits for its tool's turn when its session closes ends, and ne
   expect(await first).toMatchObject({ ok: true });
   await idle();
   expect(held.counts.started).toBe(1);
-  expect(own.session.lines).toMatchObject([{ result: "aborted", ok: false, started: false }]);
+  expect(own.session.lines).toMatchObject([{ outcome: { type: "aborted" }, started: false }]);
 });
 
 test("a call whose input is still being checked when the session closes is dropped, not allowed", async () => {
@@ -267,7 +267,7 @@ test("a handler runs only when its `allowed` is in the journal", async () => {
   const records: unknown[] = [];
   const { call } = openSession({
     tools: [makeTool({ handler: held.handler })],
-    record: (record) => {
+    append: (record) => {
       records.push(record);
       return journalled.promise;
     },
@@ -286,7 +286,7 @@ test("a handler runs only when its `allowed` is in the journal", async () => {
 test("where the journal cannot be written, no handler runs and the call rejects with the cause", async () => {
   const held = holdCalls();
   const gone = new Error("the store is gone");
-  const { call } = openSession({ tools: [makeTool({ handler: held.handler })], record: () => Promise.reject(gone) });
+  const { call } = openSession({ tools: [makeTool({ handler: held.handler })], append: () => Promise.reject(gone) });
   await expect(call()).rejects.toBe(gone);
   await expect(call({}, { tool: "unknown" })).rejects.toBe(gone);
   expect(held.counts.started).toBe(0);
@@ -320,11 +320,11 @@ test("each call becomes a line with what came of it, and the usage counts them a
   await call({}, { tool: "unknown" });
   await call();
   const common = { caller: "programmatic", ms: expect.any(Number) as number };
-  const refused = { ...common, bytes: 0, ok: false, started: false };
+  const refused = { ...common, bytes: 0, started: false };
   expect(session.lines).toEqual([
-    { ...common, callId: "1", tool: "t", bytes: 5, result: "array of 2", ok: true, started: true },
-    { ...refused, callId: "2", tool: "unknown", result: "tool_unknown" },
-    { ...refused, callId: "3", tool: "t", result: "budget_spent" },
+    { ...common, callId: "1", tool: "t", bytes: 5, outcome: { type: "value", shape: "array of 2" }, started: true },
+    { ...refused, callId: "2", tool: "unknown", outcome: { type: "refused", code: "tool_unknown" } },
+    { ...refused, callId: "3", tool: "t", outcome: { type: "refused", code: "budget_spent" } },
   ]);
   expect(session.usage).toEqual({ calls: 3, open: 0, resultBytes: 5 });
   expect(session.overdraft).toEqual({ limit: "calls", allowed: 2, seen: 3 });
@@ -335,8 +335,9 @@ test("a call whose result went over the total has run, and its line says so", as
     tools: [makeTool({ handler: () => "x".repeat(100) })],
     limits: { totalBytes: 50 },
   });
-  expect(await call()).toMatchObject({ code: "budget_spent" });
-  expect(session.lines).toMatchObject([{ bytes: 0, result: "budget_spent", ok: false, started: true }]);
+  expect(await call()).toMatchObject({ code: "result_over_budget" });
+  const outcome = { type: "failed", code: "result_over_budget" };
+  expect(session.lines).toMatchObject([{ bytes: 0, outcome, started: true }]);
   expect(session.usage).toEqual({ calls: 1, open: 0, resultBytes: 0 });
 });
 
@@ -349,7 +350,7 @@ test("who watches is told when a handler begins and how it ended, with what only
     {
       type: "call_ended",
       execution: "execution",
-      line: { callId: "1", result: "handler_failed", ok: false, started: true },
+      line: { callId: "1", outcome: { type: "failed", code: "handler_failed" }, started: true },
       error: cause,
     },
   ]);
@@ -390,14 +391,15 @@ test("a call that is given up is aborted, journalled as dropped and answered by 
   expect(await good).toMatchObject({ ok: true });
   await session.giveUp("late", "Again.");
   await session.giveUp("good", "Too late.");
-  expect(records.map(({ call, decision }) => [call, decision])).toEqual([
+  expect(stepsOf(records)).toEqual([
     ["late", "allowed"],
     ["good", "allowed"],
     ["late", "dropped"],
+    ["good", "answered"],
   ]);
   expect(session.lines).toMatchObject([
-    { callId: "late", result: "aborted", ok: false, started: true },
-    { callId: "good", ok: true },
+    { callId: "late", outcome: { type: "aborted" }, started: true },
+    { callId: "good", outcome: { type: "value" } },
   ]);
   expect(events.filter(({ type }) => type === "call_ended")).toHaveLength(2);
 });
@@ -479,7 +481,7 @@ test("a text with one character beyond ASCII counts as what it takes in memory",
     tools: [makeTool({ handler: () => `${"x".repeat(6000)}→` })],
     limits: { totalBytes: 10_000 },
   });
-  expect(await call()).toMatchObject({ code: "budget_spent" });
+  expect(await call()).toMatchObject({ code: "result_over_budget" });
 });
 
 test("inputs are parsed when it is a call's turn, and not before", async () => {

@@ -192,7 +192,7 @@ export const FAILED: readonly [string, Way, string][] = [
     `The result of t has 10 bytes or more, at most 9 ${LARGE}`,
   ],
   [
-    "budget_spent",
+    "result_over_budget",
     { limits: { totalBytes: 10 } },
     "Inputs and results of this execution may have 10 bytes in all (limit totalBytes), and t would make it 11. Return what there is, or ask tools for less.",
   ],

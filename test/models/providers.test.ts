@@ -10,16 +10,19 @@ const { peerDependencies, peerDependenciesMeta } = JSON.parse(read("package.json
 };
 const readme = read("docs/models.md");
 
-test.each([...PROVIDERS.values()])("$name has a public maker, an optional SDK and a line in docs/models.md", (provider) => {
-  const { name, maker, keyVariable, sdk, hostsPrograms } = provider;
-  const make = (portcullis as Readonly<Record<string, unknown>>)[maker] as typeof portcullis.anthropic;
-  expect(make({ model: "m", apiKey: "k" })).toMatchObject({ name: `${name}:m`, hostsPrograms });
-  expect(peerDependencies).toHaveProperty([sdk]);
-  expect(peerDependenciesMeta[sdk]).toEqual({ optional: true });
-  expect(readme).toContain(`\`${name}:\``);
-  expect(readme).toContain(sdk);
-  expect(read("test/models/docs/models.md")).toContain(`\`${keyVariable}\``);
-});
+test.each([...PROVIDERS.values()])(
+  "$name has a public maker, an optional SDK and a line in docs/models.md",
+  (provider) => {
+    const { name, maker, keyVariable, sdk, hostsPrograms } = provider;
+    const make = (portcullis as Readonly<Record<string, unknown>>)[maker] as typeof portcullis.anthropic;
+    expect(make({ model: "m", apiKey: "k" })).toMatchObject({ name: `${name}:m`, hostsPrograms });
+    expect(peerDependencies).toHaveProperty([sdk]);
+    expect(peerDependenciesMeta[sdk]).toEqual({ optional: true });
+    expect(readme).toContain(`\`${name}:\``);
+    expect(readme).toContain(sdk);
+    expect(read("test/models/README.md")).toContain(`\`${keyVariable}\``);
+  },
+);
 
 test("the table has every optional SDK of a provider by the package that its folder loads", () => {
   const folders = {

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { CallLine } from "../../src/gate/open-call.ts";
+import { FAILURE_CODES, REFUSAL_CODES } from "../../src/gate/answer.ts";
+import type { CallLine, CallOutcome } from "../../src/gate/call-line.ts";
 import { reportOf } from "../../src/output/report.ts";
 import type { Execution } from "../../src/programs/execute.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
@@ -45,15 +46,21 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
   return reportOf(execution, { ...DEFAULT_LIMITS, outputBytes }, tools);
 }
 
-/** A call with this result, whose handler was started unless this says otherwise. */
-const line = (name: string, result: string, started = true): CallLine => ({
+const outcomeOf = (word: string): CallOutcome => {
+  if (word === "aborted") return { type: "aborted" };
+  const [refusal, failure] = [REFUSAL_CODES.find((code) => code === word), FAILURE_CODES.find((code) => code === word)];
+  if (refusal) return { type: "refused", code: refusal };
+  return failure ? { type: "failed", code: failure } : { type: "value", shape: word };
+};
+
+/** A call with this outcome, whose handler was started unless this says otherwise. */
+const line = (name: string, outcome: string, started = true): CallLine => ({
   callId: "1",
   tool: name,
   caller: "programmatic",
   ms: 1,
   bytes: 0,
-  result,
-  ok: ["object", "null"].includes(result),
+  outcome: outcomeOf(outcome),
   started,
 });
 
@@ -177,7 +184,7 @@ test.each(["handler_failed", "handler_timed_out", "aborted"])(
   },
 );
 
-test.each(["output_invalid", "result_too_large", "budget_spent"])(
+test.each(["output_invalid", "result_too_large", "result_over_budget"])(
   "a write whose result could not be handed on for %s was done all the same",
   (result) => {
     expect(report(failed, { calls: [line("bank.pay", result)] }).output.text).toBe(

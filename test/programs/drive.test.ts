@@ -222,7 +222,7 @@ test("where no further guest can be had, what was done is reported", async () =>
   await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
   const { execution, outcome, calls } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "no memory left" });
-  expect(calls).toMatchObject([{ tool: "echo", ok: true }]);
+  expect(calls).toMatchObject([{ tool: "echo", outcome: { type: "value" } }]);
   expect((await runtime.journal.read(execution)).at(-1)).toMatchObject({ type: "outcome" });
 });
 

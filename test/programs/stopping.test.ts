@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import { type ExecutionState, foldExecution } from "../../src/programs/execution-state.ts";
 import { createRuntime, type ExecuteOptions } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
@@ -63,6 +65,31 @@ test.each<[string, number, ExecuteOptions, string]>([
   expect(decided.filter(({ decision }) => decision === "allowed")).toHaveLength(before.length);
   expect(decided.every(({ decision }) => decision === "allowed" || decision === "dropped")).toBe(true);
   expect(new Set(decided.map(({ call }) => call)).size).toBe(decided.length);
+});
+
+test("while a call waits for approval the state of its execution shows it held, and others go on", async () => {
+  const journal = createMemoryJournal();
+  const seen = Promise.withResolvers<ExecutionState>();
+  const approve = async ({ execution }: ApprovalRequest) => {
+    seen.resolve(foldExecution(await journal.read(execution)));
+    return { allow: true, by: "ann" };
+  };
+  const options = {
+    description: "d",
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+  } as const;
+  const pay = defineTool({ ...options, name: "pay", approval: "always", handler: () => null });
+  await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox(), journal, approve });
+  const { execution } = await runtime.execute("await tools.pay({ amount: 5 })");
+  expect((await seen.promise).calls.get(1)).toMatchObject({
+    tool: "pay",
+    inputText: '{"amount":5}',
+    decided: { decision: "held", inputDigest: expect.any(String) as string },
+  });
+  const after = foldExecution(await journal.read(execution));
+  expect([after.calls.size, after.outcome]).toEqual([0, '{"type":"completed"}']);
 });
 
 test("an approver is told when a program is cancelled, and what is approved after that does not run", async () => {
@@ -168,7 +195,7 @@ test("where the runtime's memory is spent an execution that cannot go on is stop
   const { outcome, output } = await running;
   expect(outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
   expect(output.text).toMatch(
-    /^The program was stopped: what it held in the host's memory was more than all .*\(limit heldBytes\)/,
+    /^The program was stopped: the memory that all executions of this runtime share was spent, .* \(limit heldBytes\)/,
   );
   // What it held is free again.
   expect((await runtime.execute("await tools.wait({ x: 'x'.repeat(400_000) }); return 3")).outcome.type).toBe(

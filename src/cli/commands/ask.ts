@@ -2,6 +2,7 @@ import type { AgentReport } from "../../agent/agent.ts";
 import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { optionError } from "../../errors.ts";
+import { outcomeText } from "../../gate/call-line.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { createRuntime } from "../../runtime.ts";
@@ -92,9 +93,9 @@ function showWork(event: AgentEvent): void {
       note(`program ${event.isError ? "failed" : "done"}`);
       break;
     case "call_ended": {
-      const { tool, caller, result, ms } = event.line;
+      const { tool, caller, outcome, ms } = event.line;
       note(
-        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(result)}, ${Math.round(ms)} ms`,
+        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(outcomeText(outcome))}, ${Math.round(ms)} ms`,
       );
       break;
     }

@@ -15,7 +15,15 @@ const ended = (callId: string, bytes: number) =>
   ({
     type: "call_ended",
     execution: "e",
-    line: { callId, tool: "t", caller: "programmatic", ms: 1, bytes, result: "object", ok: true, started: true },
+    line: {
+      callId,
+      tool: "t",
+      caller: "programmatic",
+      ms: 1,
+      bytes,
+      outcome: { type: "value", shape: "object" },
+      started: true,
+    },
   }) as const;
 
 test("on a terminal one line changes, and goes at the end", () => {

@@ -1,0 +1,40 @@
+import type { Caller } from "../tools/tool.ts";
+import type { FailureCode, RefusalCode } from "./answer.ts";
+
+/** How a call ended. */
+export type CallOutcome =
+  /** `shape` is the kind of the result, like `array of 200`. */
+  | { readonly type: "value"; readonly shape: string }
+  /** The gate refused it; its handler did not run. */
+  | { readonly type: "refused"; readonly code: RefusalCode }
+  /** Its handler ran, and there is no value. */
+  | { readonly type: "failed"; readonly code: FailureCode }
+  /** It was given up, or its execution ended, before it had an answer. */
+  | { readonly type: "aborted" };
+
+/** One call in a report. */
+export interface CallLine {
+  readonly callId: string;
+  readonly tool: string;
+  readonly caller: Caller;
+  /** Milliseconds from the call to its answer. */
+  readonly ms: number;
+  /** UTF-8 bytes of the result's JSON text; 0 without one. */
+  readonly bytes: number;
+  readonly outcome: CallOutcome;
+  /** Whether its handler was started. What the tool changes may then be changed, whatever the outcome is. */
+  readonly started: boolean;
+}
+
+/** An outcome in a word or two: the shape of the value, the code, or `aborted`. */
+export function outcomeText(outcome: CallOutcome): string {
+  switch (outcome.type) {
+    case "value":
+      return outcome.shape;
+    case "refused":
+    case "failed":
+      return outcome.code;
+    case "aborted":
+      return outcome.type;
+  }
+}
