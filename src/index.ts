@@ -1,4 +1,4 @@
-export { createRuntime, type DeriveOptions, type ExecuteOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
+export { createRuntime, type DeriveOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
 
 export { type AgentReport } from "./agent/agent.ts";
 export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
@@ -62,6 +62,7 @@ export type { CallEvent } from "./gate/session.ts";
 export type { Output, Outcome, Report, Usage } from "./output/report.ts";
 export type { Stub } from "./output/stub.ts";
 export type { ExecutionEvent } from "./programs/execute.ts";
+export type { ExecuteOptions } from "./programs/execute-options.ts";
 export { DEFAULT_LIMITS, LIMIT_RULES, type Limits } from "./programs/limits.ts";
 export type { Logs } from "./programs/log-collector.ts";
 export type { CrashCode, Ending, Fault, StoppedBy } from "./programs/outcome.ts";
@@ -90,13 +91,11 @@ export type {
   ViolationRecord,
 } from "./journal/record.ts";
 
-export {
-  createDockerSandbox,
-  type DockerSandbox,
-  type DockerSandboxOptions,
-} from "./sandboxes/docker/docker-sandbox.ts";
+export { createDockerSandbox, type DockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
+export type { DockerSandboxOptions } from "./sandboxes/docker/docker-options.ts";
 export type { EgressOptions } from "./sandboxes/docker/egress/egress-plan.ts";
-export { createIsolateSandbox, type IsolateSandboxOptions } from "./sandboxes/isolate/isolate-sandbox.ts";
+export { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
+export type { IsolateSandboxOptions } from "./sandboxes/isolate/pool-options.ts";
 export { createMemorySandbox, type GuestFace, type MemorySandboxOptions } from "./sandboxes/memory.ts";
 export type {
   Connection,

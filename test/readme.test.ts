@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { leading, type Mode } from "../src/comparison/comparison.ts";
 import type { BenchReport } from "../src/comparison/report/report.ts";
 import { LIMIT_RULES } from "../src/programs/limits.ts";
+import { sentencesOf } from "./support/rule-sentences.ts";
 import { amount } from "../src/output/sentences.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -29,8 +30,10 @@ describe("a snippet of the README runs as it stands and prints what stands behin
 });
 
 test("the README's table of limits is the code's", () => {
+  const sentences = sentencesOf("src/programs/limits.ts", "LIMIT_RULES");
   const rows = Object.entries(LIMIT_RULES).map(
-    ([name, rule]) => `| \`${name}\` | ${amount(name as keyof typeof LIMIT_RULES, rule.default)} | ${rule.reason} |`,
+    ([name, rule]) =>
+      `| \`${name}\` | ${amount(name as keyof typeof LIMIT_RULES, rule.default)} | ${sentences.get(name)} |`,
   );
   const table = ["| limit | default | what it bounds, and why so much |", "| --- | --- | --- |", ...rows];
   const found = /<!-- limits -->\n([\s\S]*?)\n\n## /.exec(readme)?.[1] ?? "";

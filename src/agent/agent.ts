@@ -5,9 +5,10 @@ import { ExecutionLog } from "../journal/execution-log.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
-import { execute, type ExecutionContext, type ExecutionRequest } from "../programs/execute.ts";
+import { execute } from "../programs/execute.ts";
 import type { Caller } from "../tools/tool.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
+import type { AgentScope } from "./agent-scope.ts";
 import { CallAnswerer } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import type { AgentEnding } from "./ending.ts";
@@ -16,12 +17,8 @@ import { openingFor } from "./opening.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
 
-/** Where a conversation takes place: its tools stand behind the gate, its programs run in the sandbox. */
-export interface AgentContext extends Omit<ExecutionContext, "onEvent"> {
-  readonly onEvent: (event: AgentEvent) => void;
-}
-
-export interface AgentRequest extends Omit<ExecutionRequest, "source"> {
+/** What a conversation is about, checked. */
+export interface AgentRequest {
   readonly model: Model;
   readonly task: string;
   readonly programs: ProgramsOption;
@@ -50,13 +47,13 @@ export interface AgentReport {
  * Whatever the model or its provider does is an ending. Rejects only for what the model cannot be asked at all, and
  * where the journal refuses to be written or the sandbox has no guest to give.
  */
-export async function runAgent(context: AgentContext, request: AgentRequest): Promise<AgentReport> {
+export async function runAgent(scope: AgentScope, request: AgentRequest): Promise<AgentReport> {
   const { model, task, programs } = request;
-  const conversation = await model.converse(openingFor(model, context.gate.tools, programs, request.language));
+  const conversation = await model.converse(openingFor(model, scope.gate.tools, programs, scope.language));
   // Where one of several calls brings the conversation down, the programs beside it and after it end too.
   const over = new AbortController();
-  const signal = AbortSignal.any([request.signal, over.signal]);
-  const talk = await Talk.begin(context, { ...request, signal }, conversation);
+  const signal = AbortSignal.any([scope.signal, over.signal]);
+  const talk = await Talk.begin(scope.with({ signal }), request, conversation);
   const onAbort = () => talk.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -85,7 +82,7 @@ const ROLES: Readonly<
 class Talk {
   readonly session: GateSession;
   readonly #execution: string;
-  readonly #context: AgentContext;
+  readonly #scope: AgentScope;
   readonly #request: AgentRequest;
   readonly #conversation: Conversation;
   readonly #log: ExecutionLog;
@@ -94,18 +91,18 @@ class Talk {
 
   private constructor(
     execution: string,
-    context: AgentContext,
+    scope: AgentScope,
     request: AgentRequest,
     conversation: Conversation,
     log: ExecutionLog,
   ) {
     this.#execution = execution;
-    this.#context = context;
+    this.#scope = scope;
     this.#request = request;
     this.#conversation = conversation;
     this.#log = log;
-    const { limits, programs, maxTokens, tenant } = request;
-    const { gate, above, opener, onEvent } = context;
+    const { programs, maxTokens } = request;
+    const { gate, limits, tenant, above, onEvent } = scope;
     this.session = gate.open({
       execution,
       tenant,
@@ -113,7 +110,7 @@ class Talk {
       limits,
       above,
       maxTokens,
-      opener,
+      scope,
       record: (record) => log.append(record),
       onEvent,
     });
@@ -135,10 +132,11 @@ class Talk {
     });
   }
 
-  static async begin(context: AgentContext, request: AgentRequest, conversation: Conversation): Promise<Talk> {
+  static async begin(scope: AgentScope, request: AgentRequest, conversation: Conversation): Promise<Talk> {
     const execution = randomUUID();
-    const { model, task, tenant, limits } = request;
-    const log = await ExecutionLog.create(context.journal, {
+    const { model, task } = request;
+    const { gate, journal, tenant, limits, above, onEvent } = scope;
+    const log = await ExecutionLog.create(journal, {
       type: "header",
       kind: "conversation",
       format: JOURNAL_FORMAT,
@@ -147,27 +145,25 @@ class Talk {
       startedAt: Date.now(),
       model: model.name,
       task,
-      tools: context.gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+      tools: gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
       limits,
       versions: { node: process.versions.node },
-      ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
+      ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     });
-    context.onEvent({ type: "conversation_started", execution, model: model.name });
-    return new Talk(execution, context, request, conversation, log);
+    onEvent({ type: "conversation_started", execution, model: model.name });
+    return new Talk(execution, scope, request, conversation, log);
   }
 
   /** The loop. */
   async untilEnding(): Promise<AgentEnding> {
     for (;;) {
-      if (this.#request.signal.aborted) return { type: "cancelled" };
+      if (this.#scope.signal.aborted) return { type: "cancelled" };
       // Agents that are its tools, or that stand beside it, may have used what was left.
       if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
       if (reply.type === "aborted") return { type: "cancelled" };
       if (reply.type === "failed")
-        return this.#request.signal.aborted
-          ? { type: "cancelled" }
-          : { type: "provider_failed", failure: reply.failure };
+        return this.#scope.signal.aborted ? { type: "cancelled" } : { type: "provider_failed", failure: reply.failure };
 
       await this.#journal("model", reply);
       const ending = this.#endingOf(reply);
@@ -181,7 +177,7 @@ class Talk {
   }
 
   async #ask(): Promise<TurnReply> {
-    const { signal } = this.#request;
+    const { signal } = this.#scope;
     const { budget } = this.session;
     const reply = await this.#conversation.turn({
       signal,
@@ -209,7 +205,7 @@ class Talk {
         return end;
       case "called":
       case "unfinished":
-        if (this.#request.signal.aborted) return { type: "cancelled" };
+        if (this.#scope.signal.aborted) return { type: "cancelled" };
         if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
         return this.#turns.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
     }
@@ -224,12 +220,8 @@ class Talk {
   async #runProgram(call: ProgramCall, source: string): Promise<Report> {
     const execution = this.#execution;
     this.#tell({ type: "program_started", execution, callId: call.id, source, hosted: false });
-    const { language, limits, tenant, signal } = this.#request;
-    const ran = await execute(
-      { ...this.#context, above: { session: this.session, execution, callId: call.id } },
-      { source, language, limits, tenant, signal },
-    );
-    const report = reportOf(ran, limits, this.#context.gate.tools);
+    const scope = this.#scope.with({ above: { session: this.session, execution, callId: call.id } });
+    const report = reportOf(await execute(scope, source), scope.limits, scope.gate.tools);
     const { outcome, output } = report;
     this.#tell({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
     return report;
@@ -259,7 +251,7 @@ class Talk {
         model: model.name,
         task,
         programs,
-        tools: this.#context.gate.tools.all.map(({ name }) => name),
+        tools: this.#scope.gate.tools.all.map(({ name }) => name),
         turns: this.#turns,
         ending,
       },
@@ -281,7 +273,7 @@ class Talk {
   }
 
   #tell(event: AgentEvent): void {
-    this.#context.onEvent(event);
+    this.#scope.onEvent(event);
   }
 }
 

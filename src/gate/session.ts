@@ -6,7 +6,15 @@ import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Answer } from "./answer.ts";
 import type { Approve } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import { type CallIdentity, type CallLine, type CallRequest, OpenCall, type Origin, OVER } from "./open-call.ts";
+import {
+  type CallIdentity,
+  type CallLine,
+  type CallRequest,
+  OpenCall,
+  type Origin,
+  OVER,
+  type WorkScope,
+} from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
@@ -38,8 +46,8 @@ export interface SessionOptions {
   readonly above?: Above | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
-  /** What a tool needs that is itself an agent: passed on to handlers, and not looked at. */
-  readonly opener?: unknown;
+  /** What a tool that is itself an agent works in. */
+  readonly scope?: WorkScope;
   /** Journals; an `allowed` is awaited before its handler runs. */
   readonly record: (record: CallRecord) => Promise<void>;
   readonly onEvent: (event: CallEvent) => void;
@@ -88,8 +96,8 @@ export class GateSession {
     this.#queue = new PQueue({ concurrency: options.limits.callsAtOnce });
   }
 
-  get opener(): unknown {
-    return this.#options.opener;
+  get scope(): WorkScope | undefined {
+    return this.#options.scope;
   }
 
   get usage(): { readonly calls: number; readonly open: number; readonly resultBytes: number } {

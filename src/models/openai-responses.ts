@@ -12,6 +12,7 @@ import type {
   TurnReply,
   TurnRequest,
 } from "./model.ts";
+import { flag, type OptionsOf, type Resolved, withDefault } from "../options/options.ts";
 import { OPENAI_KEY, openAiClient, type OpenAiClient } from "./openai-client.ts";
 import { readResponse, type ResponsesReply, ResponsesStream } from "./openai-responses-reply.ts";
 import { failedReply, failure, type FailedProvider } from "./provider-failure.ts";
@@ -21,33 +22,32 @@ import { labelledText } from "./result-text.ts";
 import { strictSchema, withoutNulls } from "./strict-schema.ts";
 import { ToolNames } from "./tool-names.ts";
 
-export interface OpenAiOptions extends ProviderOptions {
+const OPENAI_RULES = {
   /** Whether functions are strict, where their schemas can be; false by default. */
-  readonly strict?: boolean;
+  strict: withDefault(flag(), false),
   /** Whether OpenAI keeps the conversation, so that only what is new is sent; false by default. */
-  readonly store?: boolean;
-}
+  store: withDefault(flag(), false),
+};
+
+export type OpenAiOptions = ProviderOptions & OptionsOf<typeof OPENAI_RULES>;
 
 type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
 
 /** Models of OpenAI's Responses API. Their programs may run here, or hosted by OpenAI. */
-export function openai({ strict = false, store = false, ...options }: OpenAiOptions): Model {
-  const resolved = resolveOptions("openai", OPENAI_KEY, options, ["strict", "store"]);
+export function openai(options: OpenAiOptions): Model {
+  const resolved = resolveOptions("openai", OPENAI_KEY, options, OPENAI_RULES);
   return {
     name: `openai:${resolved.model}`,
     hostsPrograms: true,
     async converse(opening) {
       const requests = new ProviderRequests(resolved);
       const client = await openAiClient(resolved, requests);
-      return new ResponsesConversation(client, { ...resolved, strict, store }, requests, opening);
+      return new ResponsesConversation(client, resolved, requests, opening);
     },
   };
 }
 
-interface ResponsesOptions extends ResolvedOptions {
-  readonly strict: boolean;
-  readonly store: boolean;
-}
+type ResponsesOptions = ResolvedOptions & Resolved<typeof OPENAI_RULES>;
 
 /** One call of the last turn, with what its answer has to carry. */
 interface OpenCall {

@@ -1,81 +1,69 @@
-import { optionError, PortcullisError, refuseUnknownOptions } from "../errors.ts";
+import { PortcullisError } from "../errors.ts";
+import {
+  callback,
+  flag,
+  option,
+  type OptionRules,
+  type OptionsOf,
+  readOptions,
+  required,
+  type Resolved,
+  text,
+  wholeNumber,
+  withDefault,
+} from "../options/options.ts";
 
-/** What every provider's adapter takes. */
-export interface ProviderOptions {
+const PROVIDER_RULES = {
   /** The provider's name of the model. */
-  readonly model: string;
+  model: required(text({ expected: "the model's name" })),
   /** Read from the provider's own variable by default. */
-  readonly apiKey?: string;
+  // An error of its own says what is wrong with a key, because no error may show one.
+  apiKey: option<string>("the provider's key", () => true),
   /** Origin of a server that speaks the same protocol, with or without a path. */
-  readonly baseUrl?: string;
+  baseUrl: option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value))),
   /** Whether turns are streamed; true by default. */
-  readonly stream?: boolean;
+  stream: withDefault(flag(), true),
   /** Most tokens of one turn; 16,000 by default. */
-  readonly maxOutputTokens?: number;
+  maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000, default: 16_000 }),
   /**
    * How often a request is repeated that did not get there, or was answered with 408, 409, 429 or 5xx; 2 by default.
-   * `Retry-After` is waited for up to a minute; who asks for longer is not asked again.
+   * `Retry-After` is waited for up to a minute; a provider that asks for a longer wait is not asked again.
    */
-  readonly retries?: number;
+  retries: wholeNumber({ min: 0, max: 100, default: 2 }),
   /** Time for one request each time it is sent, in milliseconds; ten minutes by default. Not repeated after it. */
-  readonly timeoutMs?: number;
+  timeoutMs: wholeNumber({ min: 1, max: 2 ** 31 - 1, default: 600_000 }),
   /** How requests leave: through a proxy, for instance; the global one by default. */
-  readonly fetch?: typeof globalThis.fetch;
-}
+  fetch: withDefault(
+    callback<typeof globalThis.fetch>("a function like fetch"),
+    // Looked up with each request: others may put theirs in its place later.
+    (input, init) => globalThis.fetch(input, init),
+  ),
+};
 
-export const PROVIDER_OPTIONS = [
-  "model",
-  "apiKey",
-  "baseUrl",
-  "stream",
-  "maxOutputTokens",
-  "retries",
-  "timeoutMs",
-  "fetch",
-];
+/** What every provider's adapter takes. */
+export type ProviderOptions = OptionsOf<typeof PROVIDER_RULES>;
 
-const OUTPUT_TOKENS = 16_000;
-const RETRIES = 2;
-const TIMEOUT_MS = 600_000;
+export type ResolvedOptions = Resolved<typeof PROVIDER_RULES> & { readonly apiKey: string };
 
-export interface ResolvedOptions extends Required<Omit<ProviderOptions, "baseUrl">> {
-  readonly baseUrl: string | undefined;
-}
-
-/** Checks what an adapter was given. Throws `option_invalid`, and `model_unavailable` where there is no key. */
-export function resolveOptions(
+/**
+ * Checks what an adapter was given; `further` are the rules of options of its own. Throws `option_invalid`, and
+ * `model_unavailable` where there is no key.
+ */
+export function resolveOptions<Further extends OptionRules>(
   maker: string,
   keyVariable: string,
-  options: ProviderOptions,
-  further: readonly string[] = [],
-): ResolvedOptions {
-  if (typeof options !== "object" || options === null) throw optionError(`${maker}(options)`, "an object", options);
-  const known = [...PROVIDER_OPTIONS, ...further];
-  refuseUnknownOptions(maker, options, known);
-  const {
-    model,
-    baseUrl,
-    stream = true,
-    maxOutputTokens = OUTPUT_TOKENS,
-    retries = RETRIES,
-    timeoutMs = TIMEOUT_MS,
-    // Looked up with each request: others may put theirs in its place later.
-    fetch = (input, init) => globalThis.fetch(input, init),
-  } = options;
-  const apiKey = options.apiKey ?? process.env[keyVariable] ?? "";
-  if (typeof model !== "string" || model === "") throw optionError(`${maker}({ model })`, "the model's name", model);
-  if (typeof stream !== "boolean") throw optionError(`${maker}({ stream })`, "true or false", stream);
-  if (baseUrl !== undefined && !/^https?:$/.test(protocolOf(baseUrl)))
-    throw optionError(`${maker}({ baseUrl })`, "an origin like https://example.com", baseUrl);
+  options: unknown,
+  further: Further = {} as Further,
+): ResolvedOptions & Resolved<Further> {
+  // The compiler does not see that rules of two kinds resolve to options of both.
+  const read = readOptions(maker, options, { ...PROVIDER_RULES, ...further }) as Resolved<typeof PROVIDER_RULES> &
+    Resolved<Further>;
+  const { baseUrl, apiKey = process.env[keyVariable] ?? "" } = read;
   if (baseUrl !== undefined && hasUser(new URL(baseUrl)))
     throw new PortcullisError(
       "option_invalid",
       `${maker}({ baseUrl }): there is a user name or a password in it, which would get into errors. Leave it out, and give the key as apiKey.`,
     );
-  checkWhole(`${maker}({ maxOutputTokens })`, maxOutputTokens, 1, 10_000_000);
-  checkWhole(`${maker}({ retries })`, retries, 0, 100);
-  checkWhole(`${maker}({ timeoutMs })`, timeoutMs, 1, 2 ** 31 - 1);
-  if (typeof fetch !== "function") throw optionError(`${maker}({ fetch })`, "a function like fetch", fetch);
   if (typeof apiKey !== "string" || apiKey === "")
     throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
   if (!/^[\x21-\x7e]+$/.test(apiKey.trim()))
@@ -83,7 +71,7 @@ export function resolveOptions(
       "option_invalid",
       `${maker}({ apiKey }): there is a character in the key that no key has, like a space or a line break: check ${keyVariable}.`,
     );
-  return { model, apiKey: apiKey.trim(), baseUrl, stream, maxOutputTokens, retries, timeoutMs, fetch };
+  return { ...read, apiKey: apiKey.trim() };
 }
 
 /** Loads a provider's SDK, which is installed only by those who use it. */
@@ -105,9 +93,4 @@ function protocolOf(url: unknown): string {
 
 function hasUser({ username, password }: URL): boolean {
   return username !== "" || password !== "";
-}
-
-function checkWhole(option: string, value: unknown, least: number, most: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most)
-    throw optionError(option, `a whole number from ${least} to ${most}`, value);
 }

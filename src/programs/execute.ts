@@ -1,39 +1,17 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
-import type { Gate } from "../gate/gate.ts";
+import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/open-call.ts";
-import type { Above, CallEvent } from "../gate/session.ts";
+import type { CallEvent } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
-import type { Journal } from "../journal/journal.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
-import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { drive, type Driven, NO_CONNECTIONS } from "./drive.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
+import type { Scope } from "./scope.ts";
 
-/** Where a program may run and what it may reach. */
-export interface ExecutionContext {
-  readonly sandbox: Sandbox;
-  readonly gate: Gate;
-  readonly journal: Journal;
-  readonly onEvent: (event: ExecutionEvent) => void;
-  /** The call of the conversation that the program belongs to. */
-  readonly above?: Above | undefined;
-  /** What a tool needs that is itself an agent. */
-  readonly opener?: unknown;
-}
-
-export interface ExecutionRequest {
-  readonly source: string;
-  readonly language: Language;
-  readonly limits: Limits;
-  readonly tenant: string;
-  readonly signal: AbortSignal;
-}
-
-/** For whoever watches an execution. */
+/** What an execution tells a listener, as it happens. */
 export type ExecutionEvent =
   | { readonly type: "execution_started"; readonly execution: string }
   | { readonly type: "output"; readonly execution: string; readonly text: string }
@@ -65,10 +43,9 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
  * Runs a program from its source to its ending. Whatever the program does ends it in one of the ways of `Ending`;
  * this rejects only where the journal refuses to be written, or the sandbox has no guest to give.
  */
-export async function execute(context: ExecutionContext, request: ExecutionRequest): Promise<Execution> {
+export async function execute(scope: Scope, source: string): Promise<Execution> {
   const execution = randomUUID();
-  const { sandbox, gate, journal, onEvent } = context;
-  const { source, language, limits, tenant, signal } = request;
+  const { sandbox, gate, journal, language, limits, tenant, signal, above, onEvent } = scope;
 
   const prepared = prepare(source, language);
   if (!prepared.ok)
@@ -92,7 +69,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
     limits,
     versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
-    ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
+    ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
   });
 
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
@@ -102,8 +79,8 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     share,
     callers: ["programmatic"],
     limits,
-    above: context.above,
-    opener: context.opener,
+    above,
+    scope,
     record: (record) => log.append(record),
     onEvent,
   });

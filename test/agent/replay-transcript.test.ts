@@ -113,5 +113,5 @@ test.each([
 test("a conversation in the journal is not replayed as a program", async () => {
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
   const { execution } = await runtime.agent({ model: scriptedModel(script), task: "Do it." });
-  await expect(runtime.replay(execution)).rejects.toThrow("this is a model's conversation, not a program");
+  await expect(runtime.execution(execution).replay()).rejects.toThrow("this is a model's conversation, not a program");
 });

@@ -165,7 +165,7 @@ export function executePythonSuite(sandbox: Sandbox): void {
       "import tempfile\nwith tempfile.TemporaryFile('w+') as file:\n    file.write('kept for a moment')\n    file.seek(0)\n    return await tools.echo(text=file.read())";
     const { outcome, execution } = await runtime.execute(program, python);
     expect(outcome).toEqual({ type: "completed", value: { text: "kept for a moment" } });
-    expect(await runtime.replay(execution)).toEqual({ type: "unreplayable", cause: "files" });
+    expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "files" });
     const records = await runtime.journal.read(execution);
     expect(records.find((record) => record.type === "turn")?.commands).toContain(
       '{"kind":"unreplayable","cause":"files"}',

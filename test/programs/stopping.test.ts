@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approval.ts";
-import { createRuntime, type ExecuteOptions } from "../../src/runtime.ts";
+import type { ExecuteOptions } from "../../src/programs/execute-options.ts";
+import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 

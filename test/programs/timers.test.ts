@@ -15,5 +15,5 @@ test("timers that were set at one time fire in the order of their times, however
     return order;
   `);
   expect(outcome).toEqual({ type: "completed", value: [20, 40, 60] });
-  expect((await runtime.replay(execution)).type).toBe("identical");
+  expect((await runtime.execution(execution).replay()).type).toBe("identical");
 });
