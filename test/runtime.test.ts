@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import {
-  createMemoryJournal,
-  createMemorySandbox,
   createRuntime,
-  DEFAULT_LIMITS,
   defineTool,
   type DeriveOptions,
   type ExecuteOptions,
   type ExecutionEvent,
   type RuntimeOptions,
 } from "../src/index.ts";
+import { createMemoryJournal } from "../src/journal/index.ts";
+import { DEFAULT_LIMITS } from "../src/programs/limits.ts";
+import { createMemorySandbox } from "../src/testing.ts";
 import { makeTool } from "./gate/open-session.ts";
 import { scriptedGuest } from "./gate/scripted-guest.ts";
 import { listed } from "./journal/journal-suite.ts";
@@ -228,7 +228,7 @@ test("who watches is told each step as it happens, calls with what only the oper
     { type: "call_ended", execution, line: { callId: "1", tool: "echo", ok: true, result: "object" } },
     { type: "call_started", execution, callId: "2", tool: "broken" },
     { type: "call_ended", execution, line: { ok: false, result: "handler_failed" }, error: expect.any(Error) as Error },
-    { type: "execution_ended", execution, ending: { type: "completed", value: 1 } },
+    { type: "execution_ended", execution, outcome: { type: "completed", value: 1 } },
   ]);
 });
 
@@ -337,7 +337,7 @@ test("closing cancels what runs, waits for it, and takes nothing more", async ()
   const runtime = await createRuntime({
     tools: [hang],
     sandbox,
-    onEvent: (event) => event.type === "execution_ended" && ended.push(event.ending.type),
+    onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
   });
   const done = await runtime.execute("return 1");
   const running = runtime.execute("return await tools.hang()");
@@ -428,7 +428,7 @@ test("closing a runtime cancels what runs in those derived from it, and waits fo
   const runtime = await createRuntime({
     tools: [],
     sandbox,
-    onEvent: (event) => event.type === "execution_ended" && ended.push(event.ending.type),
+    onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
   });
   const derived = runtime.derive({ tools: [] }).derive({ tools: [hang] });
   const running = derived.execute("return await tools.hang()");

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CallLine } from "../gate/open-call.ts";
 import type { GateSession } from "../gate/session.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
@@ -29,7 +30,7 @@ export interface AgentRequest {
 /** A conversation, ended. */
 export interface AgentReport {
   /** Id under which the journal holds it. */
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly ending: AgentEnding;
   /** Undefined unless the ending is `answered`. */
   readonly answer: string | undefined;

@@ -18,7 +18,7 @@ export interface TranscriptViewer {
 /**
  * Goes through a saved conversation once more, without its provider, its tools or a key, and says whether it is one
  * that can have been: every call answered once by its own id, and an ending that follows from the last turn. Throws
- * `option_invalid` for what is no transcript, which may come from a file that anybody has written.
+ * `option_invalid` for what is no transcript: it may come from a file.
  */
 export function replayTranscript(transcript: Transcript, viewer: TranscriptViewer = {}): ReplayedTranscript {
   check(transcript);
@@ -76,35 +76,42 @@ function endsWith(turns: Transcript["turns"], ending: AgentEnding): boolean {
   }
 }
 
-const ENDINGS: ReadonlySet<unknown> = new Set<AgentEnding["type"]>([
-  "answered",
-  "turns_spent",
-  "tokens_spent",
-  "refused",
-  "cut_off",
-  "provider_failed",
-  "cancelled",
-]);
+/** Records, so that the compiler finds an ending that is missing. */
+const ENDINGS: Readonly<Record<AgentEnding["type"], true>> = {
+  answered: true,
+  turns_spent: true,
+  tokens_spent: true,
+  refused: true,
+  cut_off: true,
+  provider_failed: true,
+  cancelled: true,
+};
 
-const TURN_ENDS: ReadonlySet<unknown> = new Set<TurnEnd["type"]>([
-  "answered",
-  "called",
-  "unfinished",
-  "refused",
-  "cut_off",
-]);
+const TURN_ENDS: Readonly<Record<TurnEnd["type"], true>> = {
+  answered: true,
+  called: true,
+  unfinished: true,
+  refused: true,
+  cut_off: true,
+};
+
+/** Whether something of a file has one of these as its type. */
+function hasType(value: unknown, types: object): boolean {
+  if (typeof value !== "object" || value === null || !("type" in value)) return false;
+  return typeof value.type === "string" && Object.hasOwn(types, value.type);
+}
 
 function check(transcript: Transcript): void {
   const whole = "a transcript, as runtime.agent gives it";
   if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
     throw optionError("replayTranscript(transcript)", whole, transcript);
   const { turns, ending } = transcript;
-  if (!Array.isArray(turns) || !ENDINGS.has(ending?.type))
+  if (!Array.isArray(turns) || !hasType(ending, ENDINGS))
     throw optionError("replayTranscript(transcript)", whole, transcript);
   for (const [index, one] of turns.entries()) {
     const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
     const { text, calls, end } = turn ?? {};
-    if (typeof text !== "string" || !haveIds(calls, "id") || !haveIds(results, "callId") || !TURN_ENDS.has(end?.type))
+    if (typeof text !== "string" || !haveIds(calls, "id") || !haveIds(results, "callId") || !hasType(end, TURN_ENDS))
       throw new PortcullisError(
         "option_invalid",
         `replayTranscript(transcript): turn ${index + 1} lacks its text, its calls, its results or its end.`,

@@ -1,11 +1,11 @@
 import { PortcullisError } from "../errors.ts";
-import { type OptionsOf, readOptions, wholeNumber } from "../options/options.ts";
+import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../options/options.ts";
 import type { ExecutionSummary, Head, Journal } from "./journal.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 const MEMORY_JOURNAL_RULES = {
   /** Text of ended executions kept, in UTF-16 code units; the earliest go first. 16 Mi by default. */
-  keepLength: wholeNumber({ min: 0, default: 16 * 1024 * 1024 }),
+  keepLength: wholeNumberOrInfinity({ min: 0, default: 16 * 1024 * 1024 }),
 };
 
 export type MemoryJournalOptions = OptionsOf<typeof MEMORY_JOURNAL_RULES>;

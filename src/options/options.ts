@@ -89,6 +89,18 @@ export function wholeNumber({
   return value === undefined ? rule : { ...rule, presence: "default", default: value };
 }
 
+/** For bounds that may be left off. */
+export function wholeNumberOrInfinity({
+  min,
+  default: value,
+}: Pick<Bounds, "min"> & { readonly default: number }): DefaultRule<number> {
+  const rule = option<number>(
+    `a whole number of at least ${min}, or Infinity`,
+    (given) => given === Number.POSITIVE_INFINITY || (Number.isSafeInteger(given) && (given as number) >= min),
+  );
+  return withDefault(rule, value);
+}
+
 export function oneOf<const Value extends string>(values: readonly Value[]): OptionRule<Value, "optional"> {
   const quoted = values.map((value) => `"${value}"`);
   const expected = [quoted.slice(0, -1).join(", "), quoted.at(-1)].filter((part) => part !== "").join(" or ");

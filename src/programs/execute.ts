@@ -2,25 +2,26 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/open-call.ts";
 import type { CallEvent } from "../gate/session.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
 import { drive, type Driven, NO_CONNECTIONS } from "./drive.ts";
 import type { Limits } from "./limits.ts";
-import type { Ending } from "./outcome.ts";
+import type { Ending, Outcome } from "./outcome.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 
 /** What an execution tells a listener, as it happens. */
 export type ExecutionEvent =
-  | { readonly type: "execution_started"; readonly execution: string }
-  | { readonly type: "output"; readonly execution: string; readonly text: string }
-  | { readonly type: "execution_ended"; readonly execution: string; readonly ending: Ending }
+  | { readonly type: "execution_started"; readonly execution: ExecutionId }
+  | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
+  | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
 /** One run of one program, ended. */
 export interface Execution extends Driven {
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly calls: readonly CallLine[];
   /** UTF-8 bytes of all results that tools returned. */
   readonly resultBytes: number;
@@ -110,7 +111,7 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
     share.end();
   }
   await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
-  onEvent({ type: "execution_ended", execution, ending: driven.ending });
+  onEvent({ type: "execution_ended", execution, outcome: outcomeOf(driven.ending) });
   return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
 }
 
@@ -123,6 +124,11 @@ function startFrame(now: number, { calls, logBytes, frameBytes }: Limits, body: 
     limits: { calls, logBytes, frameBytes },
     body: JSON.stringify(body),
   });
+}
+
+/** The ending without what only the host needs. */
+function outcomeOf(ending: Ending): Outcome {
+  return ending.type === "completed" ? { type: "completed", value: ending.value } : ending;
 }
 
 /** The ending without the value, which is in the journal's last turn. */

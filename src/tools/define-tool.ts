@@ -9,6 +9,7 @@ import {
   readOptions,
   required,
   wholeNumber,
+  wholeNumberOrInfinity,
   withDefault,
   words,
 } from "../options/options.ts";
@@ -59,13 +60,7 @@ export const TOOL_RULES = {
    * Calls at once over all executions of a runtime; unlimited by default. A call that was given up does not count any
    * more, though a handler that does not heed its signal may still run.
    */
-  concurrency: withDefault(
-    option<number>(
-      "a whole number of at least 1",
-      (value) => value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && (value as number) >= 1),
-    ),
-    Number.POSITIVE_INFINITY,
-  ),
+  concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
   /** Time the handler has, in milliseconds; a minute by default. */
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**

@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
-import {
-  createRuntime,
-  createMemorySandbox,
-  replayTranscript,
-  scriptedModel,
-  type Transcript,
-} from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import { replayTranscript, type Transcript } from "../../src/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { talk } from "./talk.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, jsonSchema } from "../../src/index.ts";
+import { createRuntime, jsonSchema } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { AnthropicStream } from "../../src/models/anthropic-reply.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { anthropicWire } from "./anthropic-wire.ts";

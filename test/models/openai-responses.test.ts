@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, openai, type OpenAiOptions } from "../../src/index.ts";
+import { createRuntime, openai } from "../../src/index.ts";
+import type { OpenAiOptions } from "../../src/models/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { ResponsesStream } from "../../src/models/openai-responses-reply.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { responsesWire } from "./openai-responses-wire.ts";
@@ -313,5 +315,5 @@ test("without a key there is no model, and a sentence says what is missing", asy
   expect(withPassword).toThrow("openai({ baseUrl }): there is a user name or a password in it");
   expect(withPassword).not.toThrow("hunter2");
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-  await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("model: expected a model");
+  await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("agent({ model }): expected a model");
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createMemorySandbox, createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 
 test("timers that were set at one time fire in the order of their times, however long it takes to arm them", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
