@@ -18,6 +18,7 @@ const AGENT_TOOL_RULES = {
   name: required(words("a name")),
   /** For the model that calls it: what it can be asked. */
   description: required(words()),
+  /** The model that is asked. */
   model: MODEL,
   /** Its tools, and no others. */
   tools: required(TOOLS),

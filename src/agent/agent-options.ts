@@ -23,6 +23,7 @@ export const MAX_TURNS = wholeNumber({ min: 1, max: 10_000, default: 20 });
 export const MAX_TOKENS = wholeNumber({ min: 1, default: 1_000_000 });
 
 export const AGENT_RULES = {
+  /** The model that works on the task. */
   model: MODEL,
   /** What the model is asked to do. */
   task: required(words()),

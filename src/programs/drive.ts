@@ -394,7 +394,7 @@ class Drive {
       type: "stopped",
       limit: "logBytes",
       allowed: this.#options.limits.logBytes,
-      seen: this.#logs.length,
+      seen: this.#logs.bytes,
     });
   }
 

@@ -37,7 +37,7 @@ export const LIMIT_RULES = {
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
   /** The returned value as it goes to the model: about 5,000 tokens. A larger one goes as its shape and first rows. */
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
-  /** Printed text that is kept from the start, and again as much from the end. */
+  /** Printed text, as UTF-8, that is kept from the start, and again as much from the end. */
   logBytes: wholeNumber({ min: 256, max: MIB, default: 8 * KIB }),
   /** Largest message a program may send, its returned value included. It stands whole in the host's memory. */
   frameBytes: wholeNumber({ min: 64 * KIB, max: 64 * MIB, default: 4 * MIB }),
