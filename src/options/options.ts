@@ -37,23 +37,21 @@ export interface OptionalNumberRule extends OptionRule<number, "optional">, Boun
 export type OptionRules = Readonly<Record<string, OptionRule<unknown, OptionPresence>>>;
 
 type ValueOf<Rule> = Rule extends { readonly value?: infer Value } ? Exclude<Value, undefined> : never;
+/** Names of the options with this presence. */
 type With<Rules, Wanted extends OptionPresence> = {
   [Name in keyof Rules]: Rules[Name] extends { readonly presence: Wanted } ? Name : never;
 }[keyof Rules];
 
+/** Mapped without `as`, which would lose the JSDoc of the rules that editors show. */
+type ValuesOf<Rules> = { readonly [Name in keyof Rules]: ValueOf<Rules[Name]> };
+
 /** The options as a caller writes them. */
-export type OptionsOf<Rules> = {
-  readonly [Name in keyof Rules as Name extends With<Rules, "required"> ? Name : never]: ValueOf<Rules[Name]>;
-} & {
-  readonly [Name in keyof Rules as Name extends With<Rules, "required"> ? never : Name]?: ValueOf<Rules[Name]>;
-};
+export type OptionsOf<Rules> = ValuesOf<Pick<Rules, With<Rules, "required">>> &
+  Partial<ValuesOf<Omit<Rules, With<Rules, "required">>>>;
 
 /** The options as they hold: checked, with defaults in place. */
-export type Resolved<Rules> = {
-  readonly [Name in keyof Rules as Name extends With<Rules, "optional"> ? never : Name]: ValueOf<Rules[Name]>;
-} & {
-  readonly [Name in keyof Rules as Name extends With<Rules, "optional"> ? Name : never]?: ValueOf<Rules[Name]>;
-};
+export type Resolved<Rules> = ValuesOf<Omit<Rules, With<Rules, "optional">>> &
+  Partial<ValuesOf<Pick<Rules, With<Rules, "optional">>>>;
 
 /** A value that a guard recognises. The type parameter is for what a guard cannot tell, like a function's parameters. */
 export function option<Value>(expected: string, accepts: (value: unknown) => boolean): OptionRule<Value, "optional"> {

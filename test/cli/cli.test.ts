@@ -173,7 +173,7 @@ test.each([
   ],
   [
     ["run", "-", ...TOOLS, "--limit", "memory=64MiB"],
-    'portcullis: limits: there is no limit "memory", did you mean memoryBytes?',
+    'portcullis: --limit: there is no option "memory", did you mean memoryBytes?',
   ],
   [["run", "-", ...TOOLS, "--limit", "calls"], 'Expected name=value, like memoryBytes=64MiB, got "calls".'],
   [["run", "-", ...TOOLS, "--limit", "wallMs=3weeks"], 'There is no unit "weeks" for wallMs: use ms, s, min, or none.'],
