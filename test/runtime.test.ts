@@ -322,6 +322,7 @@ test("an execution replays as it was, and no handler runs again", async () => {
     "return [await tools.count(), Math.random(), Date.now()].length",
   );
   expect(outcome).toEqual({ type: "completed", value: 3 });
+  expect(await runtime.execution(execution).records()).toEqual(await runtime.journal.read(execution));
   expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
   expect(runs).toBe(1);
   expect(await refusal(runtime.execution("unknown").replay())).toMatchObject({ code: "execution_unknown" });

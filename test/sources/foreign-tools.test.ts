@@ -176,6 +176,9 @@ test("who may call has to be said, and a name that programs cannot write can be 
   expect(() => fromAnthropic([tool], { effect: "read", name: "a" } as never)).toThrow(
     'policy of "get-weather": { allowedCallers }: expected a list',
   );
+  expect(() => fromAnthropic([tool], { ...policy, handler: () => "rain" } as never)).toThrow(
+    'policy of "get-weather": there is no option "handler".',
+  );
   expect(() => fromAnthropic([tool], policy)).toThrow('Tool "get-weather": this name cannot be used');
   expect(fromAnthropic([tool], { ...policy, name: "weather.get" })[0]?.name).toBe("weather.get");
 });

@@ -35,6 +35,16 @@ test.each([
   expect(() => createDockerSandbox({ egress: egress as EgressOptions })).toThrow(sentence);
 });
 
+test.each([
+  [{ cpus: 0 }, "createDockerSandbox({ cpus }): expected a number above 0, got 0."],
+  [{ containers: 0 }, "createDockerSandbox({ containers }): expected a whole number of at least 1, got 0."],
+  // A size of 0 would be no bound.
+  [{ scratchBytes: 0 }, "createDockerSandbox({ scratchBytes }): expected a whole number of at least 4096, got 0."],
+  [{ image: "" }, 'createDockerSandbox({ image }): expected the name of an image, got "".'],
+])("the options %j of containers are refused in a sentence", (options, sentence) => {
+  expect(() => createDockerSandbox(options)).toThrow(sentence);
+});
+
 test("gVisor has no way out", () => {
   expect(() => createDockerSandbox({ runtime: "runsc", egress: { hosts: ["api.example.com"] } })).toThrow(
     /^createDockerSandbox\(\{ egress \}\): expected "none" with the runtime runsc, got /,
