@@ -50,7 +50,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
   const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
   const programs = programsFor(read.programs, tools);
   // What its model cannot be asked is an error of the definition, not of a call.
-  openingFor(model, tools, programs, "javascript");
+  openingFor(model, tools, programs, "javascript", SUBJECT);
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = originOf(context);
     if (!origin || !(origin.scope instanceof AgentScope))

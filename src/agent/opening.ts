@@ -8,11 +8,17 @@ import { instructionsFor } from "./instructions.ts";
 import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
-/** What a model is told of its tools. Throws `option_invalid` for what it cannot do. */
-export function openingFor(model: Model, tools: ToolSet, programs: ProgramsOption, language: ProgramLanguage): Opening {
+/** What a model is told of its tools. Throws `option_invalid` for what it cannot do; `subject` is the function that was called. */
+export function openingFor(
+  model: Model,
+  tools: ToolSet,
+  programs: ProgramsOption,
+  language: ProgramLanguage,
+  subject = "agent",
+): Opening {
   if (programs === "hosted" && !model.hostsPrograms)
     throw optionError(
-      "programs",
+      `${subject}({ programs })`,
       `"local" or "none", for ${model.name} runs no programs that could call tools`,
       programs,
     );

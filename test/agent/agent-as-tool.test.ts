@@ -180,7 +180,7 @@ test.each<[object, string]>([
   [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted" or "none", got "remote".'],
   [
     { programs: "hosted", model: scriptedModel([], { hostsPrograms: false }) },
-    'programs: expected "local" or "none", for scripted:script runs no programs',
+    'agentAsTool({ programs }): expected "local" or "none", for scripted:script runs no programs',
   ],
   [{ programs: "local", tools: [makeTool({ name: "run_program" })] }, 'A tool is called "run_program"'],
 ])("a wrong option is told: %j", (changes, message) => {

@@ -236,7 +236,7 @@ test("a call by nobody knows whom is refused, and journalled", async () => {
 test("a model that hosts no programs cannot be asked to, and is asked nothing", async () => {
   const asking = talk([{ text: "Hello" }], { tools: [], programs: "hosted", scripted: { hostsPrograms: false } });
   await expect(asking).rejects.toThrow(
-    'programs: expected "local" or "none", for scripted:script runs no programs that could call tools, got "hosted".',
+    'agent({ programs }): expected "local" or "none", for scripted:script runs no programs that could call tools, got "hosted".',
   );
 });
 

@@ -185,7 +185,7 @@ test.each<[readonly string[], string]>([
   ],
   [
     ["--model", "gemini:m", "--programs", "hosted"],
-    'programs: expected "local" or "none", for gemini:m runs no programs',
+    'agent({ programs }): expected "local" or "none", for gemini:m runs no programs',
   ],
 ])("wrong usage is told: %j", async (options, message) => {
   const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);
