@@ -15,14 +15,21 @@ import { run } from "./cli/commands/run.ts";
 import { flush, listenToStreams } from "./cli/terminal/standard-streams.ts";
 import { version } from "./cli/package-json.ts";
 import { oneLine } from "./cli/terminal/one-line.ts";
+import { MAX_TURNS } from "./agent/agent-options.ts";
+import { REPEAT } from "./cli/commands/bench-live.ts";
+import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./comparison/compare-options.ts";
+import { checkOptions, type OptionPlace } from "./options/options.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
 
 let exitCode: number = EXIT.completed;
 
+/** How errors name `--limit` and the limits. */
+const LIMIT_FLAG: OptionPlace = { object: "--limit", subject: "--limit", at: (name) => `--limit ${name}` };
+
 function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
   const limit = parseLimit(text);
   if (typeof limit === "string") throw new InvalidArgumentError(limit);
-  return { ...before, [limit.name]: limit.value };
+  return { ...before, ...checkOptions(LIMIT_FLAG, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
 
 const program = new Command("portcullis")
@@ -66,7 +73,7 @@ program
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
   .option("--sandbox <name>", "where programs run that run here: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
-  .option("--max-turns <number>", "turns it may take; 20 by default")
+  .option("--max-turns <number>", `turns it may take; ${MAX_TURNS.default} by default`)
   .option("--no-stream", "get each turn in one piece")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
@@ -94,9 +101,9 @@ program
   )
   .option("--tools <module>", "its tools: a module whose default export is an array of tools")
   .option("--sandbox <name>", "where programs run: isolate or docker", "isolate")
-  .option("--at-once <number>", "calls that a model makes at once", "10")
-  .option("--cut <tokens>", "where results are cut, in the mode that cuts them", "2500")
-  .option("--window <tokens>", "tokens that a context may have", "200000")
+  .option("--at-once <number>", `calls that a model makes at once; ${AT_ONCE.default} by default`)
+  .option("--cut <tokens>", `where results are cut, in the mode that cuts them; ${CUT_TOKENS.default} by default`)
+  .option("--window <tokens>", `tokens that a context may have; ${WINDOW_TOKENS.default} by default`)
   .option("--prices <file>", "prices of your own, as JSON like the package's src/comparison/accounting/prices.json")
   .option("--priced-as <model>", "model whose prices weight the tokens; by default the usual ratios")
   .option("--live", "ask a real model, both ways, several times: it costs money")
@@ -104,7 +111,7 @@ program
   .option("--model <name>", "with --live, the provider's name of the model")
   .option("--base-url <url>", "with --live, a server that speaks the provider's protocol")
   .option("--mode <modes>", "with --live, direct or programmatic; both by default")
-  .option("--repeat <number>", "with --live, how often", "3")
+  .option("--repeat <number>", `with --live, how often; ${REPEAT.default} by default`)
   .option("--max-usd <dollars>", "with --live, what it may cost; no turn is begun that could pass it")
   .option(
     "--out <folder>",

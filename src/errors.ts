@@ -55,22 +55,6 @@ export function optionError(option: string, expected: string, got: unknown): Por
   return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${describe(got)}.`);
 }
 
-/** Throws `option_invalid` where an option is none of the known ones. `nearest` says which one was meant, if it can. */
-export function refuseUnknownOptions(
-  subject: string,
-  options: object,
-  known: readonly string[],
-  nearest: (name: string) => string | undefined = () => undefined,
-): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const meant = nearest(unknown);
-  throw new PortcullisError(
-    "option_invalid",
-    `${subject}: there is no option ${JSON.stringify(unknown)}${meant === undefined ? "." : `, did you mean ${meant}?`} The options are ${known.join(", ")}.`,
-  );
-}
-
 /** A value for a message: its JSON where that is short, else its type. */
 export function describe(value: unknown): string {
   if (typeof value === "string")

@@ -1,109 +1,36 @@
-export { createRuntime, type DeriveOptions, type ExecuteOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
+export { createRuntime } from "./runtime.ts";
+export type { DeriveOptions, ExecutionHandle, Runtime, RuntimeOptions } from "./runtime.ts";
 
-export { type AgentReport } from "./agent/agent.ts";
-export { agentAsTool, type AgentToolOptions } from "./agent/agent-as-tool.ts";
+export type { ExecutionEvent } from "./programs/execute.ts";
+export type { ExecuteOptions } from "./programs/execute-options.ts";
+export type { Limits } from "./programs/limits.ts";
+export type { Outcome } from "./programs/outcome.ts";
+export type { Report } from "./output/report.ts";
+export type { ExecutionId } from "./journal/execution-id.ts";
+
+export { agentAsTool } from "./agent/agent-as-tool.ts";
+export type { AgentReport } from "./agent/agent.ts";
+export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
-export { replayTranscript, type ReplayedTranscript } from "./agent/replay-transcript.ts";
-export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
 
-export type {
-  CallResult,
-  Conversation,
-  HostedProgramNews,
-  Model,
-  ModelCall,
-  ModelTurn,
-  ModelUsage,
-  Opening,
-  ProgramCall,
-  ProgramDeclaration,
-  Provenance,
-  ProviderFailure,
-  ProviderFailureCode,
-  ToolCall,
-  ToolDeclaration,
-  TurnEnd,
-  TurnReply,
-  TurnRequest,
-} from "./models/model.ts";
-export type { ProviderOptions } from "./models/provider-options.ts";
-export { anthropic, gemini, openai, openaiChat, type OpenAiOptions } from "./models/providers.ts";
-export {
-  type ScriptedCall,
-  type ScriptedModel,
-  scriptedModel,
-  type ScriptedModelOptions,
-  type ScriptedMoment,
-  type ScriptedStep,
-  type ScriptedTurn,
-} from "./models/scripted.ts";
+export { anthropic, gemini, openai, openaiChat } from "./models/providers.ts";
 
-export { countTokens } from "./tools/count-tokens.ts";
-export { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
-export { defineTool, type ToolOptions } from "./tools/define-tool.ts";
-export { type AiSdkTool, fromAiSdk } from "./sources/from-ai-sdk.ts";
-export { type AnthropicTool, fromAnthropic } from "./sources/from-anthropic.ts";
-export { fromOpenAIAgents, type OpenAiAgentsTool } from "./sources/from-openai-agents.ts";
-export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
-export { jsonSchema, type JsonSchema, type Schema } from "./tools/schema.ts";
+export { defineTool } from "./tools/define-tool.ts";
+export { jsonSchema } from "./tools/schema.ts";
+export type { DeclarationOptions } from "./tools/declarations.ts";
+export type { ToolOptions } from "./tools/define-tool.ts";
+export type { JsonSchema, Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
-export { ToolSet } from "./tools/tool-set.ts";
+export type { ToolSet } from "./tools/tool-set.ts";
 
-export type { FailureCode, RefusalCode } from "./gate/answer.ts";
+export { fromAiSdk } from "./sources/from-ai-sdk.ts";
+export { fromAnthropic } from "./sources/from-anthropic.ts";
+export { fromOpenAIAgents } from "./sources/from-openai-agents.ts";
+export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
+
 export type { ApprovalRequest, Approve } from "./gate/approval.ts";
-export type { CallLine, CallOutcome } from "./gate/call-line.ts";
-export type { CallEvent } from "./gate/session.ts";
 
-export type { Output, Outcome, Report, Usage } from "./output/report.ts";
-export type { Stub } from "./output/stub.ts";
-export type { ExecutionEvent } from "./programs/execute.ts";
-export { DEFAULT_LIMITS, LIMIT_RULES, type Limits } from "./programs/limits.ts";
-export type { Logs } from "./programs/log-collector.ts";
-export type { CrashCode, Ending, Fault, StoppedBy } from "./programs/outcome.ts";
-export { replay } from "./programs/replay.ts";
-export type { Divergence, Replayed } from "./programs/replay-turns.ts";
-
-export type { ExecutionSummary, Head, Journal } from "./journal/journal.ts";
-export { createMemoryJournal, type MemoryJournalOptions } from "./journal/memory-journal.ts";
-export type {
-  CallRecord,
-  AnsweredRecord,
-  ClaimRecord,
-  ConversationHeader,
-  DecisionRecord,
-  EgressRecord,
-  Header,
-  JournalRecord,
-  MessageRecord,
-  OutcomeRecord,
-  ProgramHeader,
-  RestartRecord,
-  ResultRecord,
-  RetryRecord,
-  ToolDigest,
-  TurnRecord,
-  ViolationRecord,
-} from "./journal/record.ts";
-
-export {
-  createDockerSandbox,
-  type DockerSandbox,
-  type DockerSandboxOptions,
-} from "./sandboxes/docker/docker-sandbox.ts";
-export type { EgressOptions } from "./sandboxes/docker/egress/egress-plan.ts";
-export { createIsolateSandbox, type IsolateSandboxOptions } from "./sandboxes/isolate/isolate-sandbox.ts";
-export { createMemorySandbox, type GuestFace, type MemorySandboxOptions } from "./sandboxes/memory.ts";
-export type {
-  Connection,
-  Exit,
-  Guest,
-  KillReason,
-  OpenOptions,
-  ResourceUsage,
-  Sandbox,
-  SandboxLimits,
-} from "./sandboxes/sandbox.ts";
-
-export { ERROR_CODES, type ErrorCode, PortcullisError } from "./errors.ts";
+export { PortcullisError } from "./errors.ts";
+export type { ErrorCode } from "./errors.ts";

@@ -1,128 +1,146 @@
 import { type AgentReport, runAgent } from "./agent/agent.ts";
-import type { AgentHost } from "./agent/agent-as-tool.ts";
-import {
-  AGENT_OPTIONS,
-  type AgentOptions,
-  checkAgentOptions,
-  DEFAULT_TOKENS,
-  DEFAULT_TURNS,
-  programsFor,
-} from "./agent/agent-options.ts";
-import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
-import type { Language } from "../bridge/frames.ts";
-import { optionError, PortcullisError, refuseUnknownOptions } from "./errors.ts";
+import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
+import { AgentScope } from "./agent/agent-scope.ts";
+import { isExecutionEvent } from "./agent/event.ts";
+import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { Gate } from "./gate/gate.ts";
+import type { ExecutionId } from "./journal/execution-id.ts";
 import type { Journal } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
+import type { JournalRecord } from "./journal/record.ts";
+import {
+  callback,
+  option,
+  optionsIn,
+  type OptionsOf,
+  readOptions,
+  required,
+  type Resolved,
+  wholeNumber,
+} from "./options/options.ts";
 import { type Report, reportOf } from "./output/report.ts";
-import { execute, type ExecutionEvent, type ExecutionRequest } from "./programs/execute.ts";
-import { DEFAULT_LIMITS, type Limits, resolveLimits } from "./programs/limits.ts";
+import { execute, type ExecutionEvent } from "./programs/execute.ts";
+import { EXECUTE_RULES, type ExecuteOptions, TENANT } from "./programs/execute-options.ts";
+import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
 import { replay } from "./programs/replay.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
-import { nearest } from "./options/nearest.ts";
-import type { Tool } from "./tools/tool.ts";
-import { ToolSet } from "./tools/tool-set.ts";
+import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
 
-export interface RuntimeOptions {
-  readonly tools: readonly Tool[];
+const JOURNAL = option<Journal>("a journal: create, append, read and list", isJournal);
+const LISTENER = callback<(event: ExecutionEvent) => void>();
+
+const RUNTIME_RULES = {
+  /** What programs and models may call. */
+  tools: required(TOOLS),
   /** Where programs run: `"isolate"` by default. A sandbox that is handed in is the caller's to dispose of. */
-  readonly sandbox?: "isolate" | "docker" | Sandbox;
+  sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
   /** Changes to the default limits. */
-  readonly limits?: Partial<Limits>;
+  limits: LIMITS_OPTION,
   /** Decides about calls of tools that need approval. */
-  readonly approve?: Approve;
+  approve: callback<Approve>(),
   /** Where executions are recorded: in memory by default. */
-  readonly journal?: Journal;
-  /** Tenant of executions that name none. Programs of two tenants never share a process. */
-  readonly tenant?: string;
+  journal: JOURNAL,
+  /** Tenant of executions that name none; `"default"` by default. Programs of two tenants never share a process. */
+  tenant: TENANT,
   /**
    * Bytes that all executions together may hold in this process's memory: texts that they sent, inputs, results. By
-   * default a quarter of what V8's heap, or the machine, can have.
+   * default a quarter of what V8's heap, or the machine, can have. With less than a MiB no program could be started.
    */
-  readonly heldBytes?: number;
-  /** Told what happens as it happens. What it throws is ignored. */
-  readonly onEvent?: (event: ExecutionEvent) => void;
-}
+  heldBytes: wholeNumber({ min: 1024 * 1024 }),
+  /** Called with each event of an execution. What it throws is ignored. */
+  onEvent: LISTENER,
+};
 
-export interface ExecuteOptions {
-  readonly language?: Language;
-  readonly limits?: Partial<Limits>;
-  readonly tenant?: string;
-  /** Cancels the execution. */
-  readonly signal?: AbortSignal;
-}
+export type RuntimeOptions = OptionsOf<typeof RUNTIME_RULES>;
 
-/** What a derived runtime has of its own; where one is left out, it has that of the runtime it is derived from. */
-export type DeriveOptions = Pick<RuntimeOptions, "tools" | "journal" | "onEvent">;
+/** Where an option is left out, a derived runtime has what the runtime has that it is derived from. */
+const DERIVE_RULES = {
+  /** What programs and models may call. */
+  tools: required(TOOLS),
+  /** Where executions are recorded. */
+  journal: JOURNAL,
+  /** Called with each event of an execution. What it throws is ignored. */
+  onEvent: LISTENER,
+};
 
-const RUNTIME_OPTIONS = ["tools", "sandbox", "limits", "approve", "journal", "tenant", "heldBytes", "onEvent"];
-const DERIVE_OPTIONS = ["tools", "journal", "onEvent"];
-const EXECUTE_OPTIONS = ["language", "limits", "tenant", "signal"];
-const TENANT = "default";
-/** With less no program could be started. */
-const LEAST_HELD_BYTES = 1024 * 1024;
+export type DeriveOptions = OptionsOf<typeof DERIVE_RULES>;
 
 /**
  * Makes a runtime: tools behind one gate, a sandbox to run programs in, a journal. Rejects with a
  * `PortcullisError` where an option is wrong or the sandbox cannot run here. Dispose of it with `await using`.
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  checkOptions("createRuntime", options, RUNTIME_OPTIONS);
-  checkTenant("tenant", options.tenant);
-  if (options.approve !== undefined && typeof options.approve !== "function")
-    throw optionError("approve", "a function", options.approve);
-  checkListener(options.onEvent);
-  checkJournal(options.journal);
-  const { heldBytes } = options;
-  if (heldBytes !== undefined && !(Number.isSafeInteger(heldBytes) && heldBytes >= LEAST_HELD_BYTES))
-    throw optionError("heldBytes", `a whole number from ${LEAST_HELD_BYTES}`, heldBytes);
-  const gate = new Gate(new ToolSet(options.tools), options.approve, new HeldBytes(heldBytes));
-  const limits = resolveLimits(DEFAULT_LIMITS, options.limits);
-  const sandbox = sandboxOf(options.sandbox ?? "isolate");
-  const runtime = new Runtime({ ...options, gate, limits, sandbox, ownsSandbox: sandbox !== options.sandbox });
+  const read = readOptions("createRuntime", options, RUNTIME_RULES);
+  const { approve, heldBytes, journal = createMemoryJournal(), onEvent, tenant = "default" } = read;
+  const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), approve, new HeldBytes(heldBytes));
+  const limits = resolveLimits(DEFAULT_LIMITS, read.limits, optionsIn("createRuntime", "limits"));
+  const sandbox = sandboxOf(read.sandbox ?? "isolate");
+  const runtime = new Runtime({
+    sandbox,
+    ownsSandbox: sandbox !== read.sandbox,
+    gate,
+    journal,
+    limits,
+    tenant,
+    onEvent,
+    parent: undefined,
+  });
   await sandbox.warm?.();
   return runtime;
 }
 
-interface Parts extends Omit<RuntimeOptions, "sandbox" | "limits" | "onEvent"> {
-  readonly onEvent?: RuntimeOptions["onEvent"] | undefined;
-  readonly gate: Gate;
-  readonly limits: Limits;
+interface RuntimeParts {
   readonly sandbox: Sandbox;
   readonly ownsSandbox: boolean;
+  readonly gate: Gate;
+  readonly journal: Journal;
+  readonly limits: Limits;
+  readonly tenant: string;
+  readonly onEvent: RuntimeOptions["onEvent"] | undefined;
   /** The runtime that this one is derived from. */
-  readonly parent?: Runtime;
+  readonly parent: Runtime | undefined;
 }
 
-/** Runs programs. Made by `createRuntime`. */
+/** Runs programs and conversations. Made by `createRuntime`. */
 export class Runtime implements AsyncDisposable {
   readonly limits: Limits;
   readonly sandbox: Sandbox;
   readonly journal: Journal;
   /** Aborts when the runtime closes, with a `PortcullisError` of the code `runtime_closed` as its reason. */
   readonly closing: AbortSignal;
-  readonly #gate: Gate;
-  readonly #parts: Parts;
+  readonly #parts: RuntimeParts;
+  readonly #scope: AgentScope;
   readonly #close = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(parts: Parts) {
-    this.limits = parts.limits;
-    this.sandbox = parts.sandbox;
-    this.journal = parts.journal ?? createMemoryJournal();
-    this.closing = parts.parent ? AbortSignal.any([parts.parent.closing, this.#close.signal]) : this.#close.signal;
-    this.#gate = parts.gate;
+  constructor(parts: RuntimeParts) {
+    const { sandbox, gate, journal, limits, tenant, onEvent, parent } = parts;
+    this.limits = limits;
+    this.sandbox = sandbox;
+    this.journal = journal;
+    this.closing = parent ? AbortSignal.any([parent.closing, this.#close.signal]) : this.#close.signal;
     this.#parts = parts;
+    this.#scope = new AgentScope({
+      sandbox,
+      gate,
+      journal,
+      limits,
+      tenant,
+      language: EXECUTE_RULES.language.default,
+      signal: this.closing,
+      onEvent: (event) => isExecutionEvent(event) && emit(onEvent, event),
+      above: undefined,
+    });
   }
 
   get tools(): ToolSet {
-    return this.#gate.tools;
+    return this.#parts.gate.tools;
   }
 
   /**
@@ -130,13 +148,9 @@ export class Runtime implements AsyncDisposable {
    * only where an option is wrong, the runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async execute(program: string, options: ExecuteOptions = {}): Promise<Report> {
-    checkOptions("execute", options, EXECUTE_OPTIONS);
-    if (typeof program !== "string") throw optionError("program", "source text", program);
-    const circumstances = this.#circumstances(options);
-    const onEvent = (event: AgentEvent) => isExecutionEvent(event) && this.#emit(event);
-    const host = this.#host(onEvent, circumstances);
-    const running = execute({ ...host, opener: host }, { source: program, ...circumstances });
-    return reportOf(await this.#untilEnded(running), circumstances.limits, this.tools);
+    const scope = this.#scopeFor("execute", readOptions("execute", options, EXECUTE_RULES));
+    if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
+    return reportOf(await this.#untilEnded(execute(scope, program)), scope.limits, this.tools);
   }
 
   /**
@@ -145,19 +159,24 @@ export class Runtime implements AsyncDisposable {
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async agent(options: AgentOptions): Promise<AgentReport> {
-    checkOptions("agent", options, AGENT_OPTIONS);
-    checkAgentOptions(options);
-    const { model, task, maxTurns = DEFAULT_TURNS, maxTokens = DEFAULT_TOKENS } = options;
-    const circumstances = this.#circumstances(options);
-    const onEvent = (event: AgentEvent) => {
-      emit(options.onEvent, event);
-      if (isExecutionEvent(event)) this.#emit(event);
-    };
-    // Agents that are tools use the same `approve` as this conversation.
-    const host = { ...this.#host(onEvent, circumstances), gate: this.#gateFor(options) };
-    const programs = programsFor(options.programs, host.gate.tools);
-    const request = { model, task, programs, maxTurns, maxTokens, ...circumstances };
-    return this.#untilEnded(runAgent({ ...host, opener: host }, request));
+    const { model, task, maxTurns, maxTokens, onEvent, tools, approve, ...read } = readOptions(
+      "agent",
+      options,
+      AGENT_RULES,
+    );
+    const scope = this.#scopeFor("agent", read);
+    const { gate } = scope;
+    const toolSet = tools === undefined ? gate.tools : new ToolSet(tools, "agent({ tools })");
+    const programs = programsFor(read.programs, toolSet);
+    const own = scope.with({
+      // Agents that are tools use the same `approve` as this conversation.
+      gate: tools === undefined && approve === undefined ? gate : gate.beside(toolSet, approve ?? gate.approve),
+      onEvent: (event) => {
+        emit(onEvent, event);
+        scope.onEvent(event);
+      },
+    });
+    return this.#untilEnded(runAgent(own, { model, task, programs, maxTurns, maxTokens }));
   }
 
   /**
@@ -166,12 +185,16 @@ export class Runtime implements AsyncDisposable {
    * Throws a `PortcullisError` where an option is wrong.
    */
   derive(options: DeriveOptions): Runtime {
-    checkOptions("derive", options, DERIVE_OPTIONS);
-    const { tools, journal = this.journal, onEvent = this.#parts.onEvent } = options;
-    checkJournal(journal);
-    checkListener(onEvent);
-    const gate = this.#gate.beside(new ToolSet(tools), this.#gate.approve);
-    return new Runtime({ ...this.#parts, tools, journal, onEvent, gate, ownsSandbox: false, parent: this });
+    const read = readOptions("derive", options, DERIVE_RULES);
+    const { journal, onEvent, gate } = this.#parts;
+    return new Runtime({
+      ...this.#parts,
+      journal: read.journal ?? journal,
+      onEvent: read.onEvent ?? onEvent,
+      gate: gate.beside(new ToolSet(read.tools, "derive({ tools })"), gate.approve),
+      ownsSandbox: false,
+      parent: this,
+    });
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */
@@ -179,9 +202,14 @@ export class Runtime implements AsyncDisposable {
     return declareTools(this.tools.visibleTo(["programmatic"]), options);
   }
 
-  /** Runs a journalled execution once more in a fresh guest and says whether it did the same. No handler runs. */
-  async replay(execution: string): Promise<Replayed> {
-    return replay(await this.journal.read(execution), this.sandbox, this.closing);
+  /** An execution or a conversation in the journal, by its id. Whether the journal holds it is said by what is asked of it. */
+  execution(id: ExecutionId): ExecutionHandle {
+    const { journal, sandbox, closing } = this;
+    return {
+      id,
+      records: () => journal.read(id),
+      replay: async () => replay(await journal.read(id), sandbox, closing),
+    };
   }
 
   /** Cancels what runs, waits for it, and ends every process. */
@@ -191,32 +219,23 @@ export class Runtime implements AsyncDisposable {
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
 
-  /** What is said about one piece of work, checked. */
-  #circumstances(options: ExecuteOptions): Circumstances {
-    const { language = "javascript", tenant = this.#parts.tenant ?? TENANT, signal } = options;
+  /** The runtime's scope with the changes that one execution or conversation asks for. `subject` is the method that was called. */
+  #scopeFor(subject: string, { language, tenant, signal, limits }: ScopeOptions): AgentScope {
     if (!this.sandbox.languages.includes(language))
       throw optionError(
-        "language",
+        `${subject}({ language })`,
         `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
         language,
       );
-    checkTenant("tenant", tenant);
-    checkSignal(signal);
-    const limits = resolveLimits(this.limits, options.limits);
+    const changed = resolveLimits(this.limits, limits, optionsIn(subject, "limits"));
     if (this.closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
-    const ending = signal ? AbortSignal.any([signal, this.closing]) : this.closing;
-    return { language, limits, tenant, signal: ending };
-  }
-
-  #gateFor({ tools, approve }: AgentOptions): Gate {
-    if (tools === undefined && approve === undefined) return this.#gate;
-    return this.#gate.beside(tools === undefined ? this.tools : new ToolSet(tools), approve ?? this.#gate.approve);
-  }
-
-  /** What an agent stands on, be it a tool of one. */
-  #host(onEvent: AgentHost["onEvent"], { language, limits, tenant }: Circumstances): AgentHost {
-    return { sandbox: this.sandbox, gate: this.#gate, journal: this.journal, onEvent, language, limits, tenant };
+    return this.#scope.with({
+      language,
+      limits: changed,
+      tenant: tenant ?? this.#scope.tenant,
+      signal: signal ? AbortSignal.any([signal, this.closing]) : this.closing,
+    });
   }
 
   async #untilEnded<Value>(running: Promise<Value>): Promise<Value> {
@@ -228,13 +247,25 @@ export class Runtime implements AsyncDisposable {
       this.#running.delete(running);
     }
   }
-
-  #emit(event: ExecutionEvent): void {
-    emit(this.#parts.onEvent, event);
-  }
 }
 
-type Circumstances = Omit<ExecutionRequest, "source">;
+type ScopeOptions = Pick<Resolved<typeof EXECUTE_RULES>, "language" | "limits" | "tenant" | "signal">;
+
+/**
+ * One execution of a runtime's journal. Its methods reject with `execution_unknown` where the journal holds none of this
+ * id.
+ */
+export interface ExecutionHandle {
+  readonly id: ExecutionId;
+  /** The records of the journal, the header first. */
+  readonly records: () => Promise<readonly JournalRecord[]>;
+  /**
+   * Runs the program once more in a fresh guest, with the events that the journal holds, and says whether it did the
+   * same. No handler runs. Rejects with `option_invalid` for a conversation, with `journal_invalid` or
+   * `journal_version` for records that cannot be read, and with `runtime_closed`.
+   */
+  readonly replay: () => Promise<Replayed>;
+}
 
 /** A listener that fails, now or later, must not end a program. */
 function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
@@ -246,37 +277,16 @@ function emit<Event>(listener: ((event: Event) => void) | undefined, event: Even
 
 function sandboxOf(sandbox: "isolate" | "docker" | Sandbox): Sandbox {
   if (sandbox === "isolate") return createIsolateSandbox();
-  if (sandbox === "docker") return createDockerSandbox();
-  if (typeof sandbox === "object" && sandbox !== null && typeof sandbox.open === "function") return sandbox;
-  throw optionError("sandbox", `"isolate", "docker" or a sandbox`, sandbox);
+  return sandbox === "docker" ? createDockerSandbox() : sandbox;
 }
 
-function checkListener(onEvent: unknown): void {
-  if (onEvent !== undefined && typeof onEvent !== "function") throw optionError("onEvent", "a function", onEvent);
+function isSandboxOption(value: unknown): boolean {
+  if (value === "isolate" || value === "docker") return true;
+  return typeof value === "object" && value !== null && "open" in value && typeof value.open === "function";
 }
 
-function checkJournal(journal: Journal | undefined): void {
-  if (journal !== undefined && !isJournal(journal))
-    throw optionError("journal", "a journal: create, append, read and list", journal);
-}
-
-function isJournal(journal: Partial<Journal> | null): boolean {
-  if (typeof journal !== "object" || journal === null) return false;
-  return [journal.create, journal.append, journal.read, journal.list].every((method) => typeof method === "function");
-}
-
-function checkTenant(option: string, tenant: unknown): void {
-  if (tenant !== undefined && (typeof tenant !== "string" || tenant === "" || tenant.length > 256))
-    throw optionError(option, "a name of 1 to 256 characters", tenant);
-}
-
-/** Throws `option_invalid` for what is no `AbortSignal`. */
-export function checkSignal(signal: unknown): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw optionError("signal", "an AbortSignal", signal);
-}
-
-/** Throws `option_invalid` for what is no object, and for the first option that is not known. */
-export function checkOptions(subject: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== "object" || options === null) throw optionError(`${subject}(options)`, "an object", options);
-  refuseUnknownOptions(subject, options, known, (name) => nearest(name, known, 1)[0]);
+function isJournal(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { create, append, read, list } = value as Partial<Journal>;
+  return [create, append, read, list].every((method) => typeof method === "function");
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createDockerSandbox, createRuntime, type ExecutionEvent, type Runtime } from "../src/index.ts";
+import { createRuntime, type ExecutionEvent, type Runtime } from "../src/index.ts";
+import { createDockerSandbox } from "../src/sandboxes/index.ts";
 import { attackCommand } from "./docker-support/attack-command.ts";
 import { containersOf } from "./docker-support/containers.ts";
 import { DiskWatch } from "./docker-support/disk-watch.ts";

@@ -2,14 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import {
-  createIsolateSandbox,
-  createMemorySandbox,
-  createRuntime,
-  type ExecutionEvent,
-  type Report,
-  type Runtime,
-} from "../src/index.ts";
+import { createRuntime, type ExecutionEvent, type Report, type Runtime } from "../src/index.ts";
+import { createIsolateSandbox } from "../src/sandboxes/index.ts";
+import { createMemorySandbox } from "../src/testing.ts";
 import {
   type Attack,
   endsAsDeclared,

@@ -4,18 +4,17 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { AgentEnding } from "../src/agent/ending.ts";
-import { AGENT_OPTIONS } from "../src/agent/agent-options.ts";
+import { AGENT_RULES } from "../src/agent/agent-options.ts";
 import { EXIT } from "../src/cli/exit-code.ts";
 import { leading, type Mode } from "../src/comparison/comparison.ts";
 import type { BenchReport } from "../src/comparison/report/report.ts";
 import { ERROR_CODES } from "../src/errors.ts";
-import type { Outcome } from "../src/output/report.ts";
 import { LIMIT_RULES, type Limits } from "../src/programs/limits.ts";
-import type { StoppedBy } from "../src/programs/outcome.ts";
+import type { Outcome, StoppedBy } from "../src/programs/outcome.ts";
 import { amount } from "../src/output/sentences.ts";
-import type { ToolOptions } from "../src/tools/define-tool.ts";
-import type { Schema } from "../src/tools/schema.ts";
+import { TOOL_RULES } from "../src/tools/define-tool.ts";
 import { speedPicture } from "./bench/draw-speed.ts";
+import { sentencesOf } from "./support/rule-sentences.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (file: string) => readFileSync(root + file, "utf8");
@@ -128,8 +127,10 @@ function cellsOf(lines: readonly string[]): string[][] {
 }
 
 test("the table of limits is the code's", () => {
+  const sentences = sentencesOf("src/programs/limits.ts", "LIMIT_RULES");
   const rows = Object.entries(LIMIT_RULES).map(
-    ([name, rule]) => `| \`${name}\` | ${amount(name as keyof typeof LIMIT_RULES, rule.default)} | ${rule.reason} |`,
+    ([name, rule]) =>
+      `| \`${name}\` | ${amount(name as keyof typeof LIMIT_RULES, rule.default)} | ${sentences.get(name)} |`,
   );
   const table = ["| limit | default | what it bounds, and why so much |", "| --- | --- | --- |", ...rows];
   expect(tableIn("docs/limits-and-endings.md", "<!-- limits -->")).toEqual(cellsOf(table));
@@ -146,23 +147,8 @@ const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>): read
 
 describe("a table of options or endings names exactly those of the code", () => {
   const tables: readonly (readonly [document: string, before: string, names: readonly string[]])[] = [
-    [
-      "docs/tools-and-callers.md",
-      "<!-- tool options -->",
-      namesOf<keyof ToolOptions<Schema>>({
-        name: true,
-        description: true,
-        input: true,
-        output: true,
-        allowedCallers: true,
-        effect: true,
-        approval: true,
-        concurrency: true,
-        timeoutMs: true,
-        handler: true,
-      }),
-    ],
-    ["docs/models.md", "## Options", AGENT_OPTIONS],
+    ["docs/tools-and-callers.md", "<!-- tool options -->", Object.keys(TOOL_RULES)],
+    ["docs/models.md", "## Options", Object.keys(AGENT_RULES)],
     [
       "docs/limits-and-endings.md",
       "## How a program ends",

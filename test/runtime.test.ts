@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import {
-  createMemoryJournal,
-  createMemorySandbox,
   createRuntime,
-  DEFAULT_LIMITS,
   defineTool,
   type DeriveOptions,
   type ExecuteOptions,
   type ExecutionEvent,
   type RuntimeOptions,
 } from "../src/index.ts";
+import { createMemoryJournal } from "../src/journal/index.ts";
+import { DEFAULT_LIMITS } from "../src/programs/limits.ts";
+import { createMemorySandbox } from "../src/testing.ts";
 import { makeTool } from "./gate/open-session.ts";
 import { scriptedGuest } from "./gate/scripted-guest.ts";
 import { listed } from "./journal/journal-suite.ts";
@@ -51,21 +51,36 @@ const OPTIONS = "The options are tools, sandbox, limits, approve, journal, tenan
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],
-  [{}, "tools: expected an array of tools made by defineTool, got undefined."],
-  [{ tools: [{ name: "t" }] }, 'tools: expected tools made by defineTool, got {"name":"t"}.'],
+  [{}, "createRuntime({ tools }): expected an array of tools made by defineTool, got undefined."],
+  [{ tools: [{ name: "t" }] }, 'createRuntime({ tools }): expected tools made by defineTool, got {"name":"t"}.'],
   [{ tools: [], sanbox: sandbox }, `createRuntime: there is no option "sanbox", did you mean sandbox? ${OPTIONS}`],
   [{ tools: [], xyzzyx: 1 }, `createRuntime: there is no option "xyzzyx". ${OPTIONS}`],
-  [{ tools: [], sandbox: "chroot" }, 'sandbox: expected "isolate", "docker" or a sandbox, got "chroot".'],
-  [{ tools: [], sandbox: {} }, 'sandbox: expected "isolate", "docker" or a sandbox, got {}.'],
-  [{ tools: [], limits: { calls: -1 } }, "limits.calls: expected a whole number from 0 to 1000000, got -1."],
-  [{ tools: [], limits: 5 }, "limits: expected an object, got 5."],
-  [{ tools: [], approve: true }, "approve: expected a function, got true."],
-  [{ tools: [], onEvent: {} }, "onEvent: expected a function, got {}."],
-  [{ tools: [], journal: {} }, "journal: expected a journal: create, append, read and list, got {}."],
-  [{ tools: [], heldBytes: 100 }, "heldBytes: expected a whole number from 1048576, got 100."],
-  [{ tools: [], heldBytes: "1 GB" }, 'heldBytes: expected a whole number from 1048576, got "1 GB".'],
-  [{ tools: [], tenant: "" }, 'tenant: expected a name of 1 to 256 characters, got "".'],
-  [{ tools: [], tenant: 7 }, "tenant: expected a name of 1 to 256 characters, got 7."],
+  [
+    { tools: [], sandbox: "chroot" },
+    'createRuntime({ sandbox }): expected "isolate", "docker" or a sandbox, got "chroot".',
+  ],
+  [{ tools: [], sandbox: {} }, 'createRuntime({ sandbox }): expected "isolate", "docker" or a sandbox, got {}.'],
+  [
+    { tools: [], limits: { calls: -1 } },
+    "createRuntime({ limits: { calls } }): expected a whole number from 0 to 1000000, got -1.",
+  ],
+  [{ tools: [], limits: 5 }, "createRuntime({ limits }): expected an object, got 5."],
+  [{ tools: [], approve: true }, "createRuntime({ approve }): expected a function, got true."],
+  [{ tools: [], onEvent: {} }, "createRuntime({ onEvent }): expected a function, got {}."],
+  [
+    { tools: [], journal: {} },
+    "createRuntime({ journal }): expected a journal: create, append, read and list, got {}.",
+  ],
+  [
+    { tools: [], heldBytes: 100 },
+    "createRuntime({ heldBytes }): expected a whole number of at least 1048576, got 100.",
+  ],
+  [
+    { tools: [], heldBytes: "1 GB" },
+    'createRuntime({ heldBytes }): expected a whole number of at least 1048576, got "1 GB".',
+  ],
+  [{ tools: [], tenant: "" }, 'createRuntime({ tenant }): expected a name of 1 to 256 characters, got "".'],
+  [{ tools: [], tenant: 7 }, "createRuntime({ tenant }): expected a name of 1 to 256 characters, got 7."],
 ])("a runtime with wrong options is refused in a sentence (case %#: %j)", async (options, message) => {
   expect(await refusal(createRuntime(options as RuntimeOptions))).toEqual({ code: "option_invalid", message });
 });
@@ -81,22 +96,26 @@ test("tools that cannot stand beside each other, and one that nobody could appro
 const EXECUTE_OPTIONS = "The options are language, limits, tenant, signal.";
 
 test.each<[unknown, unknown, string]>([
-  [5, {}, "program: expected source text, got 5."],
+  [5, {}, "execute(program): expected source text, got 5."],
   ["return 1", null, "execute(options): expected an object, got null."],
   ["return 1", { timeout: 5 }, `execute: there is no option "timeout". ${EXECUTE_OPTIONS}`],
   ["return 1", { limit: {} }, `execute: there is no option "limit", did you mean limits? ${EXECUTE_OPTIONS}`],
   [
     "return 1",
     { language: "python" },
-    'language: expected one that the memory sandbox runs (javascript), got "python".',
+    'execute({ language }): expected one that the memory sandbox runs (javascript), got "python".',
   ],
   [
     "return 1",
     { tenant: "x".repeat(257) },
-    "tenant: expected a name of 1 to 256 characters, got a string of 257 characters.",
+    "execute({ tenant }): expected a name of 1 to 256 characters, got a string of 257 characters.",
   ],
-  ["return 1", { signal: {} }, "signal: expected an AbortSignal, got {}."],
-  ["return 1", { limits: { wallMs: 0.5 } }, "limits.wallMs: expected a whole number from 10 to 2147483647, got 0.5."],
+  ["return 1", { signal: {} }, "execute({ signal }): expected an AbortSignal, got {}."],
+  [
+    "return 1",
+    { limits: { wallMs: 0.5 } },
+    "execute({ limits: { wallMs } }): expected a whole number from 10 to 2147483647, got 0.5.",
+  ],
 ])("an execution with wrong options is refused and not journalled (case %#)", async (program, options, message) => {
   await using runtime = await createRuntime({ tools: [], sandbox });
   expect(await refusal(runtime.execute(program as string, options as ExecuteOptions))).toEqual({
@@ -215,7 +234,7 @@ test("who watches is told each step as it happens, calls with what only the oper
       line: { outcome: { type: "failed", code: "handler_failed" } },
       error: expect.any(Error) as Error,
     },
-    { type: "execution_ended", execution, ending: { type: "completed", value: 1 } },
+    { type: "execution_ended", execution, outcome: { type: "completed", value: 1 } },
   ]);
 });
 
@@ -309,9 +328,10 @@ test("an execution replays as it was, and no handler runs again", async () => {
     "return [await tools.count(), Math.random(), Date.now()].length",
   );
   expect(outcome).toEqual({ type: "completed", value: 3 });
-  expect(await runtime.replay(execution)).toEqual({ type: "identical" });
+  expect(await runtime.execution(execution).records()).toEqual(await runtime.journal.read(execution));
+  expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
   expect(runs).toBe(1);
-  expect(await refusal(runtime.replay("unknown"))).toMatchObject({ code: "execution_unknown" });
+  expect(await refusal(runtime.execution("unknown").replay())).toMatchObject({ code: "execution_unknown" });
 });
 
 test("closing cancels what runs, waits for it, and takes nothing more", async () => {
@@ -324,7 +344,7 @@ test("closing cancels what runs, waits for it, and takes nothing more", async ()
   const runtime = await createRuntime({
     tools: [hang],
     sandbox,
-    onEvent: (event) => event.type === "execution_ended" && ended.push(event.ending.type),
+    onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
   });
   const done = await runtime.execute("return 1");
   const running = runtime.execute("return await tools.hang()");
@@ -336,7 +356,7 @@ test("closing cancels what runs, waits for it, and takes nothing more", async ()
     code: "runtime_closed",
     message: "The runtime is closed and takes no further programs.",
   });
-  expect(await refusal(runtime.replay(done.execution))).toMatchObject({ code: "runtime_closed" });
+  expect(await refusal(runtime.execution(done.execution).replay())).toMatchObject({ code: "runtime_closed" });
   await runtime[Symbol.asyncDispose]();
 });
 
@@ -415,7 +435,7 @@ test("closing a runtime cancels what runs in those derived from it, and waits fo
   const runtime = await createRuntime({
     tools: [],
     sandbox,
-    onEvent: (event) => event.type === "execution_ended" && ended.push(event.ending.type),
+    onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
   });
   const derived = runtime.derive({ tools: [] }).derive({ tools: [hang] });
   const running = derived.execute("return await tools.hang()");
@@ -438,10 +458,10 @@ test("closing a derived runtime leaves the one that it is derived from open, wit
 
 test.each<[unknown, string]>([
   [undefined, "derive(options): expected an object, got undefined."],
-  [{}, "tools: expected an array of tools made by defineTool, got undefined."],
+  [{}, "derive({ tools }): expected an array of tools made by defineTool, got undefined."],
   [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
-  [{ tools: [], journal: {} }, "journal: expected a journal: create, append, read and list, got {}."],
-  [{ tools: [], onEvent: 1 }, "onEvent: expected a function, got 1."],
+  [{ tools: [], journal: {} }, "derive({ journal }): expected a journal: create, append, read and list, got {}."],
+  [{ tools: [], onEvent: 1 }, "derive({ onEvent }): expected a function, got 1."],
 ])("a runtime is not derived with %j", async (options, message) => {
   await using runtime = await createRuntime({ tools: [], sandbox });
   const derive = () => runtime.derive(options as DeriveOptions);

@@ -16,7 +16,7 @@
   const PROTOCOL_VERSION = 1;
   const SEPARATOR = "\u001e";
   const DEPTH = 100;
-  const LINE_LENGTH = 16_384;
+  const LINE_BYTES = 16_384;
   const TIMERS_AT_ONCE = 10_000;
   /** Bytes of a frame that are left to its header: more than the host reads of one. */
   const HEADER_BYTES = 16_384;
@@ -488,29 +488,52 @@
   let pending = "";
   let pendingStream = "stdout";
   let pendingDropped = 0;
-  let headLength = 0;
+  let headBytes = 0;
   let tailFirst = null;
   let tailLast = null;
-  let tailLength = 0;
+  let tailBytes = 0;
   let dropped = 0;
+
+  /** Bytes of UTF-8 in the part of a text that `fittingLength` found. */
+  let fittingBytes = 0;
+
+  /** Length of the start of a text that has at most so many bytes of UTF-8. A half character counts three, as it does on the host. */
+  function fittingLength(text, allowed) {
+    fittingBytes = 0;
+    let length = 0;
+    while (length < text.length) {
+      const unit = charCodeAt(text, length);
+      let bytes = unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+      if (unit >= 0xd800 && unit < 0xdc00 && length + 1 < text.length) {
+        const next = charCodeAt(text, length + 1);
+        if (next >= 0xdc00 && next < 0xe000) bytes = 4;
+      }
+      if (fittingBytes + bytes > allowed) break;
+      fittingBytes += bytes;
+      length += bytes === 4 ? 2 : 1;
+    }
+    return length;
+  }
 
   /** The start of the log is sent as it comes; once `logBytes` are spent, the latest lines are kept here and sent at the end. */
   function print(stream, text) {
     if (settled) return;
-    const longest = min(LINE_LENGTH, max(0, limits.logBytes - 64));
-    const line = `${text.length <= longest ? text : `${slice(text, 0, longest)}… [${text.length - longest} more characters of this line left out]`}\n`;
-    if (tailFirst === null && dropped === 0 && headLength + line.length <= limits.logBytes) {
-      headLength += line.length;
+    const length = fittingLength(text, min(LINE_BYTES, max(0, limits.logBytes - 64)));
+    const leftOut = length === text.length ? "" : `… [${text.length - length} more characters of this line left out]`;
+    const line = `${leftOut === "" ? text : slice(text, 0, length)}${leftOut}\n`;
+    const bytes = fittingBytes + utf8Length(leftOut) + 1;
+    if (tailFirst === null && dropped === 0 && headBytes + bytes <= limits.logBytes) {
+      headBytes += bytes;
       send(stream, line, 0);
       return;
     }
-    const entry = { __proto__: null, stream, line, next: null };
+    const entry = { __proto__: null, stream, line, bytes, next: null };
     if (tailLast === null) tailFirst = entry;
     else tailLast.next = entry;
     tailLast = entry;
-    tailLength += line.length;
-    while (tailLength > limits.logBytes && tailFirst !== null) {
-      tailLength -= tailFirst.line.length;
+    tailBytes += bytes;
+    while (tailBytes > limits.logBytes && tailFirst !== null) {
+      tailBytes -= tailFirst.bytes;
       tailFirst = tailFirst.next;
       dropped += 1;
     }
@@ -533,7 +556,7 @@
     if (droppedBefore > 0) send("stdout", "", droppedBefore);
     tailFirst = null;
     tailLast = null;
-    tailLength = 0;
+    tailBytes = 0;
     flushOutput();
   }
 

@@ -100,6 +100,19 @@ def units(text):
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def utf8_size(text):
+    """Bytes of a text in UTF-8; a half character counts three, as it does on the host."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def utf8_start(text, size):
+    """The start of a text that has at most so many bytes."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    while size > 0 and encoded[size] & 0xC0 == 0x80:
+        size -= 1
+    return encoded[:size].decode("utf-8", "surrogatepass")
+
+
 def shorten(text, length):
     if units(text) <= length:
         return text
@@ -386,9 +399,9 @@ class Log:
         self._pending = []
         self._pending_stream = "stdout"
         self._pending_dropped = 0
-        self._head_length = 0
+        self._head_bytes = 0
         self._tail = collections.deque()
-        self._tail_length = 0
+        self._tail_bytes = 0
         self._dropped = 0
         self.streams = [Printed(self, "stdout"), Printed(self, "stderr")]
 
@@ -398,20 +411,19 @@ class Log:
     def add(self, stream, text, left_out):
         """Takes a line without its end, of which so many characters are missing already."""
         longest = self.longest_line()
-        length = units(text)
-        if length > longest:
-            kept = text.encode("utf-16-le", "surrogatepass")[: 2 * longest].decode("utf-16-le", "ignore")
-            text, left_out = kept, left_out + length - units(kept)
+        if 4 * len(text) > longest and utf8_size(text) > longest:
+            kept = utf8_start(text, longest)
+            text, left_out = kept, left_out + units(text) - units(kept)
         line = f"{text}… [{left_out} more characters of this line left out]\n" if left_out > 0 else f"{text}\n"
-        length = units(line)
-        if not self._tail and self._dropped == 0 and self._head_length + length <= self.log_bytes:
-            self._head_length += length
+        size = utf8_size(line)
+        if not self._tail and self._dropped == 0 and self._head_bytes + size <= self.log_bytes:
+            self._head_bytes += size
             self._send(stream, line, 0)
             return
-        self._tail.append((stream, line, length))
-        self._tail_length += length
-        while self._tail_length > self.log_bytes and self._tail:
-            self._tail_length -= self._tail.popleft()[2]
+        self._tail.append((stream, line, size))
+        self._tail_bytes += size
+        while self._tail_bytes > self.log_bytes and self._tail:
+            self._tail_bytes -= self._tail.popleft()[2]
             self._dropped += 1
 
     def _send(self, stream, line, dropped_before):
@@ -431,7 +443,7 @@ class Log:
         if dropped_before > 0:
             self._send("stdout", "", dropped_before)
         self._tail.clear()
-        self._tail_length = 0
+        self._tail_bytes = 0
         self.flush()
 
     def flush(self):

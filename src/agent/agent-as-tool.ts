@@ -1,101 +1,64 @@
-import { optionError, PortcullisError, refuseUnknownOptions } from "../errors.ts";
-import type { Gate } from "../gate/gate.ts";
+import { PortcullisError } from "../errors.ts";
 import { originOf } from "../gate/open-call.ts";
-import type { Model } from "../models/model.ts";
-import type { ExecutionRequest } from "../programs/execute.ts";
-import { defineTool } from "../tools/define-tool.ts";
+import { type OptionsOf, readOptions, required, wholeNumber, words } from "../options/options.ts";
+import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../tools/define-tool.ts";
 import { jsonSchema } from "../tools/schema.ts";
-import type { CallContext, Caller, Tool } from "../tools/tool.ts";
-import { ToolSet } from "../tools/tool-set.ts";
-import { type AgentContext, runAgent } from "./agent.ts";
-import {
-  checkCount,
-  checkPrograms,
-  DEFAULT_TOKENS,
-  DEFAULT_TURNS,
-  isModel,
-  MAX_TURNS,
-  programsFor,
-} from "./agent-options.ts";
+import type { CallContext, Tool } from "../tools/tool.ts";
+import { TOOLS, ToolSet } from "../tools/tool-set.ts";
+import { type AgentReport, runAgent } from "./agent.ts";
+import { MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, programsFor } from "./agent-options.ts";
+import { AgentScope } from "./agent-scope.ts";
 import { agentEndingText } from "./ending.ts";
 import { openingFor } from "./opening.ts";
-import type { ProgramsOption } from "./transcript.ts";
 
-/** What an agent stands on that was begun by a call: the same sandbox, journal and rules as whoever called. */
-export interface AgentHost
-  extends Omit<AgentContext, "above" | "opener">, Pick<ExecutionRequest, "language" | "limits" | "tenant"> {
-  readonly gate: Gate;
-}
+const SUBJECT = "agentAsTool";
 
-export interface AgentToolOptions {
-  readonly name: string;
+const AGENT_TOOL_RULES = {
+  /** Reached by programs as `tools.` and this: identifiers with dots between, like `research.ask`. */
+  name: required(words("a name")),
   /** For the model that calls the agent: which tasks it takes. */
-  readonly description: string;
-  readonly model: Model;
+  description: required(words()),
+  /** The model of the agent. */
+  model: MODEL,
   /** The tools of the agent. It has no others. */
-  readonly tools: readonly Tool[];
-  readonly allowedCallers: readonly Caller[];
-  readonly programs?: ProgramsOption;
+  tools: required(TOOLS),
+  /** Which callers may call it. There is no default. */
+  allowedCallers: ALLOWED_CALLERS,
+  /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
+  programs: PROGRAMS,
   /** Maximum of turns for one call; 20 by default. */
-  readonly maxTurns?: number;
+  maxTurns: MAX_TURNS,
   /** Maximum of tokens for one call; a million by default. Also capped by the caller's remaining budget. */
-  readonly maxTokens?: number;
+  maxTokens: MAX_TOKENS,
   /** Calls at once, over all executions of a runtime; 4 by default. */
-  readonly concurrency?: number;
+  concurrency: wholeNumber({ min: 1, default: 4 }),
   /** Timeout of one call, in milliseconds; ten minutes by default. */
-  readonly timeoutMs?: number;
-}
+  timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 600_000 }),
+};
 
-const OPTIONS: readonly string[] = [
-  "name",
-  "description",
-  "model",
-  "tools",
-  "allowedCallers",
-  "programs",
-  "maxTurns",
-  "maxTokens",
-  "concurrency",
-  "timeoutMs",
-];
-const CONCURRENCY = 4;
-const TIMEOUT_MS = 600_000;
+export type AgentToolOptions = OptionsOf<typeof AGENT_TOOL_RULES>;
 
 /**
  * Makes a tool of a model with tools of its own: the tool takes a task and returns the model's answer. Its usage also
- * counts against the caller's budget, and its calls go through the caller's gate.
+ * counts against the caller's budget, and its calls go through the caller's gate. Throws `option_invalid` for a wrong
+ * option and for what the model does not support, `tool_invalid` for an invalid name.
  */
 export function agentAsTool(options: AgentToolOptions): Tool {
-  const { name, description, model, allowedCallers, maxTurns, maxTokens } = options;
-  refuseUnknownOptions("agentAsTool", options, OPTIONS);
-  if (!isModel(model)) throw optionError("agentAsTool({ model })", "a model", model);
-  checkCount("agentAsTool({ maxTurns })", maxTurns, MAX_TURNS);
-  checkCount("agentAsTool({ maxTokens })", maxTokens, Number.MAX_SAFE_INTEGER);
-  checkPrograms("agentAsTool({ programs })", options.programs);
-  const tools = new ToolSet(options.tools);
-  const programs = programsFor(options.programs, tools);
+  const read = readOptions(SUBJECT, options, AGENT_TOOL_RULES);
+  const { name, description, model, allowedCallers, maxTurns, maxTokens, concurrency, timeoutMs } = read;
+  const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
+  const programs = programsFor(read.programs, tools);
   // An opening that the model does not support is an error of the definition, not of a call.
-  openingFor(model, tools, programs, "javascript");
-  const ask = async (task: string, context: CallContext) => {
+  openingFor(model, tools, programs, "javascript", SUBJECT);
+  const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = originOf(context);
-    const host = origin?.opener as AgentHost | undefined;
-    if (!origin || !host)
+    if (!origin || !(origin.scope instanceof AgentScope))
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
-    const gate = host.gate.beside(tools, host.gate.approve);
-    return runAgent(
-      { ...host, gate, above: { session: origin, execution: context.execution, callId: context.callId }, opener: host },
-      {
-        model,
-        task,
-        programs,
-        maxTurns: maxTurns ?? DEFAULT_TURNS,
-        maxTokens: maxTokens ?? DEFAULT_TOKENS,
-        language: host.language,
-        limits: host.limits,
-        tenant: host.tenant,
-        signal: context.signal,
-      },
-    );
+    const { scope } = origin;
+    const above = { session: origin, execution: context.execution, callId: context.callId };
+    const gate = scope.gate.beside(tools, scope.gate.approve);
+    const inner = scope.with({ gate, above, signal: context.signal });
+    return runAgent(inner, { model, task, programs, maxTurns, maxTokens });
   };
   const tool = defineTool({
     name,
@@ -106,8 +69,8 @@ export function agentAsTool(options: AgentToolOptions): Tool {
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
     // The agent itself needs no approval, but a runtime without `approve` must refuse tools that do.
     approval: tools.all.some(({ approvable }) => approvable) ? () => false : "never",
-    concurrency: options.concurrency ?? CONCURRENCY,
-    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    concurrency,
+    timeoutMs,
     async handler({ task }, context) {
       const { ending } = await ask(task, context);
       if (ending.type === "answered") return ending.answer;

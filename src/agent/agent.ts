@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { CallLine } from "../gate/call-line.ts";
 import type { GateSession } from "../gate/session.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
-import { execute, type ExecutionContext, type ExecutionRequest } from "../programs/execute.ts";
+import { execute } from "../programs/execute.ts";
 import type { Caller } from "../tools/tool.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
+import type { AgentScope } from "./agent-scope.ts";
 import { CallAnswerer } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import type { AgentEnding } from "./ending.ts";
@@ -16,12 +18,8 @@ import { openingFor } from "./opening.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
 
-/** Context of a conversation. Its tools are called through the gate, its programs run in the sandbox. */
-export interface AgentContext extends Omit<ExecutionContext, "onEvent"> {
-  readonly onEvent: (event: AgentEvent) => void;
-}
-
-export interface AgentRequest extends Omit<ExecutionRequest, "source"> {
+/** A conversation to hold, checked. */
+export interface AgentRequest {
   readonly model: Model;
   readonly task: string;
   readonly programs: ProgramsOption;
@@ -32,7 +30,7 @@ export interface AgentRequest extends Omit<ExecutionRequest, "source"> {
 /** A conversation that has ended. */
 export interface AgentReport {
   /** Id of the conversation in the journal. */
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly ending: AgentEnding;
   /** Undefined unless the ending is `answered`. */
   readonly answer: string | undefined;
@@ -50,13 +48,13 @@ export interface AgentReport {
  * a limit is reached. Every failure of the model or its provider is an ending. Rejects for requests that the model
  * does not support, and where the journal cannot be written or the sandbox has no guest.
  */
-export async function runAgent(context: AgentContext, request: AgentRequest): Promise<AgentReport> {
+export async function runAgent(scope: AgentScope, request: AgentRequest): Promise<AgentReport> {
   const { model, task, programs } = request;
-  const conversation = await model.converse(openingFor(model, context.gate.tools, programs, request.language));
+  const conversation = await model.converse(openingFor(model, scope.gate.tools, programs, scope.language));
   // When one of several calls makes the conversation reject, the other programs end too.
   const over = new AbortController();
-  const signal = AbortSignal.any([request.signal, over.signal]);
-  const loop = await AgentLoop.begin(context, { ...request, signal }, conversation);
+  const signal = AbortSignal.any([scope.signal, over.signal]);
+  const loop = await AgentLoop.begin(scope.with({ signal }), request, conversation);
   const onAbort = () => loop.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -85,7 +83,7 @@ const ROLES: Readonly<
 class AgentLoop {
   readonly session: GateSession;
   readonly #execution: string;
-  readonly #context: AgentContext;
+  readonly #scope: AgentScope;
   readonly #request: AgentRequest;
   readonly #conversation: Conversation;
   readonly #log: ExecutionLog;
@@ -94,18 +92,18 @@ class AgentLoop {
 
   private constructor(
     execution: string,
-    context: AgentContext,
+    scope: AgentScope,
     request: AgentRequest,
     conversation: Conversation,
     log: ExecutionLog,
   ) {
     this.#execution = execution;
-    this.#context = context;
+    this.#scope = scope;
     this.#request = request;
     this.#conversation = conversation;
     this.#log = log;
-    const { limits, programs, maxTokens, tenant } = request;
-    const { gate, above, opener, onEvent } = context;
+    const { programs, maxTokens } = request;
+    const { gate, limits, tenant, above, onEvent } = scope;
     this.session = gate.open({
       execution,
       tenant,
@@ -113,7 +111,7 @@ class AgentLoop {
       limits,
       above,
       maxTokens,
-      opener,
+      scope,
       log,
       onEvent,
     });
@@ -135,10 +133,11 @@ class AgentLoop {
     });
   }
 
-  static async begin(context: AgentContext, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
+  static async begin(scope: AgentScope, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
     const execution = randomUUID();
-    const { model, task, tenant, limits } = request;
-    const log = await ExecutionLog.create(context.journal, {
+    const { model, task } = request;
+    const { gate, journal, tenant, limits, above, onEvent } = scope;
+    const log = await ExecutionLog.create(journal, {
       type: "header",
       kind: "conversation",
       format: JOURNAL_FORMAT,
@@ -147,27 +146,25 @@ class AgentLoop {
       startedAt: Date.now(),
       model: model.name,
       task,
-      tools: context.gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+      tools: gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
       limits,
       versions: { node: process.versions.node },
-      ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
+      ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     });
-    context.onEvent({ type: "conversation_started", execution, model: model.name });
-    return new AgentLoop(execution, context, request, conversation, log);
+    onEvent({ type: "conversation_started", execution, model: model.name });
+    return new AgentLoop(execution, scope, request, conversation, log);
   }
 
   /** Asks for turns and answers their calls until the conversation ends. */
   async untilEnding(): Promise<AgentEnding> {
     for (;;) {
-      if (this.#request.signal.aborted) return { type: "cancelled" };
+      if (this.#scope.signal.aborted) return { type: "cancelled" };
       // Agents that share the budget may have used the remaining tokens.
       if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
       const reply = await this.#ask();
       if (reply.type === "aborted") return { type: "cancelled" };
       if (reply.type === "failed")
-        return this.#request.signal.aborted
-          ? { type: "cancelled" }
-          : { type: "provider_failed", failure: reply.failure };
+        return this.#scope.signal.aborted ? { type: "cancelled" } : { type: "provider_failed", failure: reply.failure };
 
       await this.#journal("model", reply);
       const ending = this.#endingOf(reply);
@@ -181,7 +178,7 @@ class AgentLoop {
   }
 
   async #ask(): Promise<TurnReply> {
-    const { signal } = this.#request;
+    const { signal } = this.#scope;
     const { budget } = this.session;
     const reply = await this.#conversation.turn({
       signal,
@@ -209,7 +206,7 @@ class AgentLoop {
         return end;
       case "called":
       case "unfinished":
-        if (this.#request.signal.aborted) return { type: "cancelled" };
+        if (this.#scope.signal.aborted) return { type: "cancelled" };
         if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
         return this.#turns.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
     }
@@ -224,12 +221,8 @@ class AgentLoop {
   async #runProgram(call: ProgramCall, source: string): Promise<Report> {
     const execution = this.#execution;
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
-    const { language, limits, tenant, signal } = this.#request;
-    const ran = await execute(
-      { ...this.#context, above: { session: this.session, execution, callId: call.id } },
-      { source, language, limits, tenant, signal },
-    );
-    const report = reportOf(ran, limits, this.#context.gate.tools);
+    const scope = this.#scope.with({ above: { session: this.session, execution, callId: call.id } });
+    const report = reportOf(await execute(scope, source), scope.limits, scope.gate.tools);
     const { outcome, output } = report;
     this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
     return report;
@@ -259,7 +252,7 @@ class AgentLoop {
         model: model.name,
         task,
         programs,
-        tools: this.#context.gate.tools.all.map(({ name }) => name),
+        tools: this.#scope.gate.tools.all.map(({ name }) => name),
         turns: this.#turns,
         ending,
       },
@@ -281,7 +274,7 @@ class AgentLoop {
   }
 
   #emit(event: AgentEvent): void {
-    this.#context.onEvent(event);
+    this.#scope.onEvent(event);
   }
 }
 

@@ -1,30 +1,34 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ModelUsage } from "../models/model.ts";
-import type { Outcome } from "../output/report.ts";
 import type { ExecutionEvent } from "../programs/execute.ts";
+import type { Outcome } from "../programs/outcome.ts";
 import type { AgentEnding } from "./ending.ts";
 
-/** What happens in a conversation. `execution` is its id, or in an `ExecutionEvent` the id of the program or agent that it called. */
+/**
+ * What happens in a conversation. `execution` is its id, or in an `ExecutionEvent` the id of the program or agent that it
+ * called.
+ */
 export type AgentEvent =
-  | { readonly type: "conversation_started"; readonly execution: string; readonly model: string }
-  | { readonly type: "text"; readonly execution: string; readonly text: string }
-  | { readonly type: "turn_ended"; readonly execution: string; readonly turn: number; readonly usage: ModelUsage }
+  | { readonly type: "conversation_started"; readonly execution: ExecutionId; readonly model: string }
+  | { readonly type: "text"; readonly execution: ExecutionId; readonly text: string }
+  | { readonly type: "turn_ended"; readonly execution: ExecutionId; readonly turn: number; readonly usage: ModelUsage }
   | {
       readonly type: "program_started";
-      readonly execution: string;
+      readonly execution: ExecutionId;
       readonly callId: string;
       readonly source: string;
       readonly hosted: boolean;
     }
   | {
       readonly type: "program_ended";
-      readonly execution: string;
+      readonly execution: ExecutionId;
       readonly callId: string;
       /** Of a program that ran locally. */
       readonly outcome?: Outcome;
       readonly isError: boolean;
       readonly hosted: boolean;
     }
-  | { readonly type: "conversation_ended"; readonly execution: string; readonly ending: AgentEnding }
+  | { readonly type: "conversation_ended"; readonly execution: ExecutionId; readonly ending: AgentEnding }
   | ExecutionEvent;
 
 const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {

@@ -8,11 +8,20 @@ import { instructionsFor } from "./instructions.ts";
 import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
-/** The opening of a conversation. Throws `option_invalid` where the model does not host programs, and `tools_conflict`. */
-export function openingFor(model: Model, tools: ToolSet, programs: ProgramsOption, language: ProgramLanguage): Opening {
+/**
+ * The opening of a conversation. Throws `option_invalid` where the model does not host programs, and `tools_conflict`.
+ * `subject` is the function that was called, for the error.
+ */
+export function openingFor(
+  model: Model,
+  tools: ToolSet,
+  programs: ProgramsOption,
+  language: ProgramLanguage,
+  subject = "agent",
+): Opening {
   if (programs === "hosted" && !model.hostsPrograms)
     throw optionError(
-      "programs",
+      `${subject}({ programs })`,
       `"local" or "none", because ${model.name} does not host programs that call tools`,
       programs,
     );

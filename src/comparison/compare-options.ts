@@ -1,71 +1,74 @@
-import { optionError } from "../errors.ts";
+import {
+  abortSignal,
+  callback,
+  object,
+  option,
+  type OptionsOf,
+  readOptions,
+  type Resolved,
+  text,
+  wholeNumber,
+  withDefault,
+} from "../options/options.ts";
 import { factorsOf } from "./accounting/accounting.ts";
 import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "./accounting/prices.ts";
-import { type Wire, type WireName } from "./wires/wire.ts";
+import type { WireName } from "./wires/wire.ts";
 import { WIRES } from "./wires/wires.ts";
 import { countTokens } from "../tools/count-tokens.ts";
-import { checkCount } from "../agent/agent-options.ts";
+import { TENANT } from "../programs/execute-options.ts";
 import type { ComparisonRequest } from "./comparison-request.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 import { countOnce } from "./accounting/count-once.ts";
 
-export interface CompareOptions {
+const COMPARE_RULES = {
   /** Providers whose requests are counted; all four by default. */
-  readonly wires?: readonly WireName[];
+  wires: option<readonly WireName[]>(
+    `some of ${[...WIRES.keys()].join(", ")}`,
+    (value) => Array.isArray(value) && value.every((name) => WIRES.has(name)),
+  ),
   /** Calls that a model makes in one turn; 10 by default. */
-  readonly atOnce?: number;
+  atOnce: wholeNumber({ min: 1, max: 1_000_000, default: 10 }),
   /** Tokens to which results are cut, in the mode that cuts them; 2,500 by default. */
-  readonly cutTokens?: number;
+  cutTokens: wholeNumber({ min: 1, max: 1_000_000, default: 2500 }),
   /** Size of the context window, in tokens; 200,000 by default. */
-  readonly windowTokens?: number;
+  windowTokens: wholeNumber({ min: 1, max: 100_000_000, default: 200_000 }),
   /** Prices in place of the package's own. */
-  readonly prices?: PriceTable;
+  prices: object<PriceTable>("prices by model"),
   /** Model of the price table whose prices weight the tokens; by default the ratios 1 : 5 : 1.25 : 0.1, of no model. */
-  readonly pricedAs?: string;
+  pricedAs: withDefault(text({ expected: "the name of a model" }), REFERENCE_PRICE),
   /** Called with the name of each mode and wire that has been measured. */
-  readonly onProgress?: (done: string) => void;
-  readonly tenant?: string;
-  readonly signal?: AbortSignal;
+  onProgress: callback<(done: string) => void>(),
+  /** The tenant that programs run for; the runtime's by default. */
+  tenant: TENANT,
+  /** Cancels the comparison. */
+  signal: abortSignal(),
+};
+
+export type CompareOptions = OptionsOf<typeof COMPARE_RULES>;
+
+/** The numbers, for the command line. */
+export const { atOnce: AT_ONCE, cutTokens: CUT_TOKENS, windowTokens: WINDOW_TOKENS } = COMPARE_RULES;
+
+/** The options checked, with their defaults. Throws `option_invalid` for a wrong one. */
+export function readCompareOptions(options: CompareOptions): Resolved<typeof COMPARE_RULES> {
+  return readOptions("compare", options, COMPARE_RULES);
 }
 
-export const COMPARE_OPTIONS: readonly (keyof CompareOptions)[] = [
-  "wires",
-  "atOnce",
-  "cutTokens",
-  "windowTokens",
-  "prices",
-  "pricedAs",
-  "onProgress",
-  "tenant",
-  "signal",
-];
-
-export const DEFAULT_AT_ONCE = 10;
-export const DEFAULT_CUT_TOKENS = 2500;
-export const DEFAULT_WINDOW_TOKENS = 200_000;
-
-/** Checks the options and fills in defaults. Throws `option_invalid` for a wrong one. */
-export function comparisonRequest(task: ComparisonTask, options: CompareOptions): ComparisonRequest {
-  const { atOnce, cutTokens, windowTokens, wires, prices, pricedAs = REFERENCE_PRICE, onProgress } = options;
-  checkCount("atOnce", atOnce, 1_000_000);
-  checkCount("cutTokens", cutTokens, 1_000_000);
-  checkCount("windowTokens", windowTokens, 100_000_000);
+/** What a comparison needs of its options. Throws `option_invalid` for prices that are none. */
+export function comparisonRequest(
+  task: ComparisonTask,
+  { atOnce, cutTokens, windowTokens, wires, prices, pricedAs, onProgress }: Resolved<typeof COMPARE_RULES>,
+): ComparisonRequest {
   const table = prices === undefined ? PRICES : readPrices(prices);
   return {
     task,
-    wires: wires === undefined ? [...WIRES.values()] : wires.map(wireOf),
-    atOnce: atOnce ?? DEFAULT_AT_ONCE,
-    cutTokens: cutTokens ?? DEFAULT_CUT_TOKENS,
-    windowTokens: windowTokens ?? DEFAULT_WINDOW_TOKENS,
+    wires: (wires ?? [...WIRES.keys()]).flatMap((name) => WIRES.get(name) ?? []),
+    atOnce,
+    cutTokens,
+    windowTokens,
     factors: factorsOf(priceOf(table, pricedAs)),
     count: countOnce((text) => countTokens(text)),
     countOther: countOnce((text) => countTokens(text, "cl100k_base")),
     onProgress: (done) => onProgress?.(done),
   };
-}
-
-function wireOf(name: WireName): Wire {
-  const wire = WIRES.get(name);
-  if (!wire) throw optionError("wires", `some of ${[...WIRES.keys()].join(", ")}`, name);
-  return wire;
 }

@@ -16,12 +16,12 @@ import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./ac
 import { recordLastRequest } from "./wires/record-requests.ts";
 import type { RequestParts, Wire } from "./wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import { COMPARE_OPTIONS, type CompareOptions, comparisonRequest } from "./compare-options.ts";
+import { type CompareOptions, comparisonRequest, readCompareOptions } from "./compare-options.ts";
 import type { ComparisonRequest } from "./comparison-request.ts";
 import { checkTask, type ComparisonTask } from "./comparison-task.ts";
 import type { ConversationRun, TaskRun } from "./conversations/task-run.ts";
 import { runTask } from "./conversations/run-task.ts";
-import { checkOptions, checkSignal, type Runtime } from "../runtime.ts";
+import type { Runtime } from "../runtime.ts";
 
 /**
  * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with what each passes
@@ -34,12 +34,11 @@ export async function compare(
   task: ComparisonTask,
   options: CompareOptions = {},
 ): Promise<Comparison> {
-  checkOptions("compare", options, COMPARE_OPTIONS);
+  const read = readCompareOptions(options);
   checkTask(task);
-  checkSignal(options.signal);
-  const request = comparisonRequest(task, options);
+  const request = comparisonRequest(task, read);
   const { count, factors } = request;
-  const { tenant, signal } = options;
+  const { tenant, signal } = read;
   const scope = {
     ...(tenant === undefined ? {} : { tenant }),
     signal: signal ? AbortSignal.any([signal, runtime.closing]) : runtime.closing,

@@ -1,4 +1,5 @@
-import { optionError, refuseUnknownOptions } from "../errors.ts";
+import { optionError } from "../errors.ts";
+import { array, checkOptions, fieldsOf, option, required, words } from "../options/options.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** A question, a program that answers it, and the right answer. */
@@ -24,24 +25,24 @@ export interface PlannedCall {
   readonly input: unknown;
 }
 
-const TASK_FIELDS = ["name", "question", "program", "answer", "direct", "best"];
-const BEST_FIELDS = ["tools", "calls"];
+const TASK_RULES = {
+  name: required(words()),
+  question: required(words()),
+  program: required(words()),
+  answer: required(option<unknown>("the right answer, as JSON", (value) => value !== undefined)),
+  direct: option<unknown>("layers of calls", () => true),
+  best: option<object>("tools, and calls of them", (value) => typeof value === "object" && value !== null),
+};
+const BEST_RULES = {
+  tools: required(array("an array of tools")),
+  calls: required(option<unknown>("layers of calls", () => true)),
+};
 
 /** Throws `option_invalid` with the name of the wrong field. */
 export function checkTask(task: ComparisonTask): void {
-  if (typeof task !== "object" || task === null) throw optionError("task", "an object", task);
-  refuseUnknownOptions("task", task, TASK_FIELDS);
-  for (const field of ["name", "question", "program"] as const)
-    if (typeof task[field] !== "string" || task[field].trim() === "")
-      throw optionError(`task.${field}`, "a text", task[field]);
-  if (task.answer === undefined) throw optionError("task.answer", "the right answer, as JSON", task.answer);
-  if (task.direct !== undefined) checkLayers("task.direct", task.direct);
-  if (task.best === undefined) return;
-  if (typeof task.best !== "object" || task.best === null)
-    throw optionError("task.best", "tools, and calls of them", task.best);
-  refuseUnknownOptions("task.best", task.best, BEST_FIELDS);
-  if (!Array.isArray(task.best.tools)) throw optionError("task.best.tools", "an array of tools", task.best.tools);
-  checkLayers("task.best.calls", task.best.calls);
+  const { direct, best } = checkOptions(fieldsOf("task"), task, TASK_RULES);
+  if (direct !== undefined) checkLayers("task.direct", direct);
+  if (best !== undefined) checkLayers("task.best.calls", checkOptions(fieldsOf("task.best"), best, BEST_RULES).calls);
 }
 
 function checkLayers(field: string, layers: unknown): void {

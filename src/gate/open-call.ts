@@ -116,10 +116,18 @@ export class OpenCall {
   }
 }
 
+/**
+ * What the work stands on that makes the calls of a session. The gate does not read it: it hands it to handlers, for a
+ * tool that is itself an agent.
+ */
+export interface WorkScope {
+  readonly tenant: string;
+}
+
 /** A call's session, for a tool that is itself an agent. */
 export interface ParentSession {
   readonly budget: Budget;
-  readonly opener: unknown;
+  readonly scope: WorkScope | undefined;
   readonly note: (line: CallLine) => void;
 }
 

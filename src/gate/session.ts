@@ -7,7 +7,14 @@ import { type Approve, askApproval } from "./approval.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./call-queues.ts";
-import { type CallIdentity, type CallRequest, OpenCall, type ParentSession, OVER } from "./open-call.ts";
+import {
+  type CallIdentity,
+  type CallRequest,
+  OpenCall,
+  OVER,
+  type ParentSession,
+  type WorkScope,
+} from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { type Failed, runHandler, type Succeeded } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
@@ -39,8 +46,8 @@ export interface SessionOptions {
   readonly above?: ParentCall | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
-  /** What a tool needs that is itself an agent: passed on to handlers, and not looked at. */
-  readonly opener?: unknown;
+  /** The scope that a tool which is itself an agent works in. */
+  readonly scope?: WorkScope;
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
 }
@@ -91,8 +98,8 @@ export class GateSession {
     this.#queues = new CallQueues(options.limits.callsAtOnce);
   }
 
-  get opener(): unknown {
-    return this.#options.opener;
+  get scope(): WorkScope | undefined {
+    return this.#options.scope;
   }
 
   get usage(): { readonly calls: number; readonly open: number; readonly resultBytes: number } {

@@ -1,10 +1,11 @@
+import type { ExecutionId } from "./execution-id.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 /** Number of records appended so far: the place where the next one goes. */
 export type Head = number;
 
 export interface ExecutionSummary {
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly tenant: string;
   readonly startedAt: number;
   readonly records: Head;
@@ -20,9 +21,9 @@ export interface Journal {
   /** Begins an execution with its header. Rejects with `execution_exists` where its id is taken. */
   create(header: Header): Promise<Head>;
   /** Appends records together or not at all, and returns the new head. Rejects with `head_moved` where `expected` is not the head. */
-  append(execution: string, expected: Head, records: readonly JournalRecord[]): Promise<Head>;
+  append(execution: ExecutionId, expected: Head, records: readonly JournalRecord[]): Promise<Head>;
   /** All records of an execution. Rejects with `execution_unknown`. */
-  read(execution: string): Promise<readonly JournalRecord[]>;
+  read(execution: ExecutionId): Promise<readonly JournalRecord[]>;
   /** Executions, the latest first. */
   list(): AsyncIterable<ExecutionSummary>;
 }

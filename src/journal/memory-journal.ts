@@ -1,11 +1,14 @@
 import { PortcullisError } from "../errors.ts";
+import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../options/options.ts";
 import type { ExecutionSummary, Head, Journal } from "./journal.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
-export interface MemoryJournalOptions {
+const MEMORY_JOURNAL_RULES = {
   /** Text of ended executions kept, in UTF-16 code units; the earliest go first. 16 Mi by default. */
-  readonly keepLength?: number;
-}
+  keepLength: wholeNumberOrInfinity({ min: 0, default: 16 * 1024 * 1024 }),
+};
+
+export type MemoryJournalOptions = OptionsOf<typeof MEMORY_JOURNAL_RULES>;
 
 interface Entry {
   readonly header: Header;
@@ -15,7 +18,8 @@ interface Entry {
 }
 
 /** A journal in this process's memory. Running executions are kept whole; ended ones as long as there is room. */
-export function createMemoryJournal({ keepLength = 16 * 1024 * 1024 }: MemoryJournalOptions = {}): Journal {
+export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
+  const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
   const entries = new Map<string, Entry>();
   let endedLength = 0;
 

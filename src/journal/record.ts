@@ -1,3 +1,5 @@
+import type { ExecutionId } from "./execution-id.ts";
+
 /**
  * Version of the record format. A reader refuses records of any other version. `src/journal/README.md` has the table of
  * all records.
@@ -8,7 +10,7 @@ export const JOURNAL_FORMAT = 1;
 interface HeaderBase {
   readonly type: "header";
   readonly format: typeof JOURNAL_FORMAT;
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly tenant: string;
   /** Milliseconds since 1970, like every `at`. */
   readonly startedAt: number;
@@ -23,7 +25,7 @@ interface HeaderBase {
 
 /** A call of another execution. */
 export interface ParentRef {
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly call: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Conversation, Model } from "./model.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
-import { type ProviderOptions, resolveOptions } from "./provider-options.ts";
+import { type FlagRules, type ProviderOptions, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 
 /** A row of the table of providers. */
@@ -17,8 +17,8 @@ export interface Provider {
   readonly sdk: string;
   /** Whether it can run programs that call our tools. */
   readonly hostsPrograms: boolean;
-  /** Options of this provider alone, each true or false, and false by default. */
-  readonly flags: readonly string[];
+  /** Rules of the options of this provider alone. */
+  readonly flags: FlagRules;
   readonly converse: (parts: ConversationParts) => Promise<Conversation>;
 }
 

@@ -1,3 +1,4 @@
+import { flag, type OptionsOf, withDefault } from "../options/options.ts";
 import { converseByAnthropic } from "./anthropic/conversation.ts";
 import { converseByGemini } from "./gemini/conversation.ts";
 import type { Model } from "./model.ts";
@@ -13,9 +14,16 @@ const ANTHROPIC = {
   keyVariable: "ANTHROPIC_API_KEY",
   sdk: "@anthropic-ai/sdk",
   hostsPrograms: true,
-  flags: [],
+  flags: {},
   converse: converseByAnthropic,
 } as const satisfies Provider;
+
+const OPENAI_FLAGS = {
+  /** Whether functions are declared strict, where their schemas allow it; false by default. */
+  strict: withDefault(flag(), false),
+  /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
+  store: withDefault(flag(), false),
+};
 
 const OPENAI = {
   name: "openai",
@@ -24,7 +32,7 @@ const OPENAI = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: true,
-  flags: ["strict", "store"],
+  flags: OPENAI_FLAGS,
   converse: converseByOpenAiResponses,
 } as const satisfies Provider;
 
@@ -35,7 +43,7 @@ const OPENAI_CHAT = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: false,
-  flags: [],
+  flags: {},
   converse: converseByOpenAiChat,
 } as const satisfies Provider;
 
@@ -47,7 +55,7 @@ const GEMINI = {
   keyVariable: "GEMINI_API_KEY",
   sdk: "@google/genai",
   hostsPrograms: false,
-  flags: [],
+  flags: {},
   converse: converseByGemini,
 } as const satisfies Provider;
 
@@ -65,12 +73,7 @@ export function anthropic(options: ProviderOptions): Model {
   return makeModel(ANTHROPIC, options);
 }
 
-export interface OpenAiOptions extends ProviderOptions {
-  /** Whether functions are declared strict, where their schemas allow it; false by default. */
-  readonly strict?: boolean;
-  /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
-  readonly store?: boolean;
-}
+export type OpenAiOptions = ProviderOptions & OptionsOf<typeof OPENAI_FLAGS>;
 
 /** Models of OpenAI's Responses API. Programs run locally, or hosted by OpenAI. */
 export function openai(options: OpenAiOptions): Model {

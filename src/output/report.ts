@@ -1,9 +1,10 @@
 import type { CallLine } from "../gate/call-line.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Execution } from "../programs/execute.ts";
 import type { ConnectionTotals } from "../programs/execution-state.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
-import type { Completed, Ending } from "../programs/outcome.ts";
+import type { Completed, Outcome } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { cleanText } from "./clean-text.ts";
@@ -11,9 +12,6 @@ import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import { type Stub, stubOf } from "./stub.ts";
-
-/** How an execution ended. Exactly one, always. A value over `outputBytes` is a `Stub`. */
-export type Outcome = { readonly type: "completed"; readonly value: unknown } | Exclude<Ending, { type: "completed" }>;
 
 /** What the model gets, and all that it gets. */
 export interface Output {
@@ -51,7 +49,7 @@ export interface Usage {
 
 export interface Report {
   /** Id under which the journal holds it, where it was started: a program refused before that is not journalled. */
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly outcome: Outcome;
   readonly output: Output;
   readonly usage: Usage;

@@ -1,4 +1,4 @@
-import type { Ending, Fault, StoppedBy } from "../programs/outcome.ts";
+import type { Fault, Outcome, StoppedBy } from "../programs/outcome.ts";
 import { insetLines } from "./foreign-text.ts";
 
 /** What to do about a limit that was reached. The reader is the model that wrote the program. */
@@ -46,7 +46,7 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
   frameBytes: { what: "it sent a message larger than", advice: "Pass on less at once." },
 };
 
-const CRASHED: Readonly<Record<Extract<Ending, { type: "crashed" }>["code"], string>> = {
+const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], string>> = {
   engine_died:
     "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
   bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
@@ -55,7 +55,7 @@ const CRASHED: Readonly<Record<Extract<Ending, { type: "crashed" }>["code"], str
 };
 
 /** How an execution ended that has no value, in sentences. */
-export function endingText(ending: Exclude<Ending, { type: "completed" }>, hint: string | undefined): string {
+export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint: string | undefined): string {
   switch (ending.type) {
     case "failed":
       return faultText(ending.fault, hint);

@@ -220,7 +220,7 @@ class Driver {
     if (printed.type === "malformed")
       return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
     const allowed = this.#options.limits.logBytes;
-    this.#decide({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.length });
+    this.#decide({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {

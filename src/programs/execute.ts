@@ -1,49 +1,28 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
-import type { Gate } from "../gate/gate.ts";
+import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import type { CallEvent, ParentCall } from "../gate/session.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { CallEvent } from "../gate/session.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
-import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { drive, type Driven } from "./drive.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
 import type { Limits } from "./limits.ts";
-import type { Ending } from "./outcome.ts";
+import type { Ending, Outcome } from "./outcome.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
+import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
 
-/** Where a program may run and what it may reach. */
-export interface ExecutionContext {
-  readonly sandbox: Sandbox;
-  readonly gate: Gate;
-  readonly journal: Journal;
-  readonly onEvent: (event: ExecutionEvent) => void;
-  /** The call of the conversation that the program belongs to. */
-  readonly above?: ParentCall | undefined;
-  /** What a tool needs that is itself an agent. */
-  readonly opener?: unknown;
-}
-
-export interface ExecutionRequest {
-  readonly source: string;
-  readonly language: Language;
-  readonly limits: Limits;
-  readonly tenant: string;
-  readonly signal: AbortSignal;
-}
-
-/** For whoever watches an execution. */
+/** What happens in an execution. */
 export type ExecutionEvent =
-  | { readonly type: "execution_started"; readonly execution: string }
-  | { readonly type: "output"; readonly execution: string; readonly text: string }
-  | { readonly type: "execution_ended"; readonly execution: string; readonly ending: Ending }
+  | { readonly type: "execution_started"; readonly execution: ExecutionId }
+  | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
+  | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
 /** One run of one program, ended. */
 export interface Execution extends Driven {
-  readonly execution: string;
+  readonly execution: ExecutionId;
   readonly calls: readonly CallLine[];
   /** UTF-8 bytes of all results that tools returned. */
   readonly resultBytes: number;
@@ -67,10 +46,9 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
  * Runs a program from its source to its ending. Whatever the program does ends it in one of the ways of `Ending`;
  * this rejects only where the journal refuses to be written, or the sandbox has no guest to give.
  */
-export async function execute(context: ExecutionContext, request: ExecutionRequest): Promise<Execution> {
+export async function execute(scope: Scope, source: string): Promise<Execution> {
   const execution = randomUUID();
-  const { sandbox, gate, journal, onEvent } = context;
-  const { source, language, limits, tenant, signal } = request;
+  const { sandbox, gate, journal, language, limits, tenant, signal, above, onEvent } = scope;
 
   const prepared = await prepare(source, language, { tenant, signal });
   if (!prepared.ok) {
@@ -96,7 +74,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
     limits,
     versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
-    ...(context.above ? { parent: { execution: context.above.execution, call: context.above.callId } } : {}),
+    ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
   });
 
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
@@ -106,8 +84,8 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     share,
     callers: ["programmatic"],
     limits,
-    above: context.above,
-    opener: context.opener,
+    above,
+    scope,
     log,
     onEvent,
   });
@@ -137,7 +115,7 @@ export async function execute(context: ExecutionContext, request: ExecutionReque
     share.end();
   }
   await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
-  onEvent({ type: "execution_ended", execution, ending: driven.ending });
+  onEvent({ type: "execution_ended", execution, outcome: outcomeOf(driven.ending) });
   return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
 }
 
@@ -150,6 +128,11 @@ function startFrame(now: number, { calls, logBytes, frameBytes }: Limits, body: 
     limits: { calls, logBytes, frameBytes },
     body: JSON.stringify(body),
   });
+}
+
+/** The ending without what only the host needs. */
+function outcomeOf(ending: Ending): Outcome {
+  return ending.type === "completed" ? { type: "completed", value: ending.value } : ending;
 }
 
 /** The ending without the value, which is in the journal's last turn. */

@@ -18,30 +18,30 @@ export type Printed =
   | { readonly type: "overflow" }
   | { readonly type: "malformed" };
 
-/** Most characters that JSON needs for one. */
+/** Most characters of JSON that stand for one byte of a text. */
 const ESCAPE_LENGTH = 6;
 
 /** Collects what a guest prints. The guest keeps to `logBytes` at the start and at the end; a guest that does not is found out here. */
 export class LogCollector {
-  readonly #allowedLength: number;
+  readonly #allowedBytes: number;
   readonly #parts: string[] = [];
-  #length = 0;
+  #bytes = 0;
   #lines = 0;
   #dropped = 0;
 
   /** `logBytes` twice, and something for the words that a shortened line ends with. */
   constructor(logBytes: number) {
-    this.#allowedLength = logBytes * 2 + 1024;
+    this.#allowedBytes = logBytes * 2 + 1024;
   }
 
-  /** What was sent, in characters. */
-  get length(): number {
-    return this.#length;
+  /** Bytes of UTF-8 that were sent. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Whether more was sent than an honest guest sends. */
   get overflowed(): boolean {
-    return this.#length > this.#allowedLength;
+    return this.#bytes > this.#allowedBytes;
   }
 
   /** Takes in what a guest printed. */
@@ -57,16 +57,16 @@ export class LogCollector {
   /** Whether a text whose JSON has so many characters must be more than an honest guest sends; it is counted then, and need not be read. */
   refuse(jsonLength: number): boolean {
     const least = Math.ceil((jsonLength - 2) / ESCAPE_LENGTH);
-    if (this.#length + least <= this.#allowedLength) return false;
-    this.#length += least;
+    if (this.#bytes + least <= this.#allowedBytes) return false;
+    this.#bytes += least;
     return true;
   }
 
   add(text: string, dropped: number): void {
     const mark = dropped > 0 ? `… ${dropped} ${dropped === 1 ? "line" : "lines"} left out …\n` : "";
-    // Nothing printed is sent by no honest guest, and would cost nothing.
-    this.#length += mark.length + text.length || 1;
-    if (!Number.isSafeInteger(this.#lines + dropped)) this.#length = Number.MAX_SAFE_INTEGER;
+    // An honest guest sends no empty text, which would cost nothing.
+    this.#bytes += Buffer.byteLength(mark) + Buffer.byteLength(text) || 1;
+    if (!Number.isSafeInteger(this.#lines + dropped)) this.#bytes = Number.MAX_SAFE_INTEGER;
     if (this.overflowed) return;
     this.#parts.push(mark, text);
     this.#dropped += dropped;

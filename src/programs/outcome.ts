@@ -23,16 +23,6 @@ export interface Fault {
  */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
-export interface Completed {
-  readonly type: "completed";
-  /** Undefined where the program returned nothing. Only its beginning where the text has more than `outputBytes`. */
-  readonly value: unknown;
-  /** How many entries the lists and records have that stand in `value` with their first ones only. */
-  readonly counts?: ReadonlyMap<object, number>;
-  /** The whole value as the JSON text that crossed the bridge. */
-  readonly text: string | undefined;
-}
-
 /**
  * What can stop a program: a limit of its own, `heldBytes`, which all executions of a runtime share, or `queue`, the
  * number of programs that may wait for an engine.
@@ -40,8 +30,12 @@ export interface Completed {
 export type StoppedBy = keyof Limits | "heldBytes" | "queue";
 
 /** How an execution ended. Exactly one, always. */
-export type Ending =
-  | Completed
+export type Outcome =
+  /**
+   * `value` is undefined where the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report;
+   * in an event only its beginning.
+   */
+  | { readonly type: "completed"; readonly value: unknown }
   /** The program threw, or could not be run at all. */
   | { readonly type: "failed"; readonly fault: Fault }
   /** A limit was reached. `seen` is at least what was reached. */
@@ -49,3 +43,14 @@ export type Ending =
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
   | { readonly type: "cancelled" };
+
+/** A completed outcome, with what the host needs to report the value. */
+export interface Completed extends Extract<Outcome, { type: "completed" }> {
+  /** How many entries the lists and records have that stand in `value` with their first ones only. */
+  readonly counts?: ReadonlyMap<object, number>;
+  /** The whole value as the JSON text that crossed the bridge. */
+  readonly text: string | undefined;
+}
+
+/** An outcome inside the host. */
+export type Ending = Completed | Exclude<Outcome, { type: "completed" }>;

@@ -4,8 +4,12 @@ import type { JournalRecord } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { foldExecution } from "./execution-state.ts";
 import { GuestLink } from "./guest-link.ts";
+import { fieldsOf } from "../options/options.ts";
 import { DEFAULT_LIMITS, resolveLimits } from "./limits.ts";
 import { type Replayed, replayTurns } from "./replay-turns.ts";
+
+/** Where limits of a journal stand, for an error. */
+const LIMITS_OF_HEADER = fieldsOf("header.limits");
 
 /**
  * Runs a journalled execution once more in a fresh guest, with the events that it was given, and says whether it
@@ -31,7 +35,7 @@ export async function replay(
   const { unreplayable, settled } = foldExecution([header, ...others]);
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
   const turns = others.filter((record) => record.type === "turn");
-  const limits = resolveLimits(DEFAULT_LIMITS, header.limits, "replay(records): header.limits");
+  const limits = resolveLimits(DEFAULT_LIMITS, header.limits, LIMITS_OF_HEADER);
   await using link = await GuestLink.open(
     sandbox,
     { language: header.language as Language, limits, tenant: header.tenant },

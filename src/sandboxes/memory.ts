@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { constants, createContext, Script } from "node:vm";
 import { PortcullisError } from "../errors.ts";
+import { callback, type OptionsOf, readOptions } from "../options/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
 
@@ -12,10 +13,12 @@ export interface GuestFace {
   drain(): string;
 }
 
-export interface MemorySandboxOptions {
+const MEMORY_RULES = {
   /** Stands in for the guest script, so that a test can send any frame. Called once a guest. */
-  readonly guest?: () => GuestFace;
-}
+  guest: callback<() => GuestFace>(),
+};
+
+export type MemorySandboxOptions = OptionsOf<typeof MEMORY_RULES>;
 
 /**
  * A sandbox for tests: the real guest script in a context of this very process. It starts at once and needs
@@ -23,6 +26,7 @@ export interface MemorySandboxOptions {
  * yield, or takes all memory, takes the process with it. Never run a program in it that you did not write.
  */
 export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox {
+  const { guest: makeGuest = loadGuest } = readOptions("createMemorySandbox", options, MEMORY_RULES);
   const guests = new Set<Guest>();
   return {
     name: "memory",
@@ -31,7 +35,7 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
       signal.throwIfAborted();
       if (language !== "javascript")
         throw new PortcullisError("sandbox_unavailable", `The memory sandbox runs javascript, not ${language}.`);
-      const guest = new MemoryGuest(options.guest?.() ?? loadGuest(), limits.frameBytes);
+      const guest = new MemoryGuest(makeGuest(), limits.frameBytes);
       guests.add(guest);
       void guest.exit.then(() => guests.delete(guest));
       return guest;

@@ -1,14 +1,30 @@
 import { describe, PortcullisError } from "../errors.ts";
-import { defineTool, type ToolOptions } from "../tools/define-tool.ts";
+import { checkOptions, type OptionPlace, type OptionsOf, words } from "../options/options.ts";
+import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
+const { allowedCallers, effect, approval, concurrency, timeoutMs } = TOOL_RULES;
+
+const POLICY_RULES = {
+  /** Which callers may call it. There is no default. */
+  allowedCallers,
+  /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`). */
+  effect,
+  /** Replaces a name that programs could not write. */
+  name: words("a name"),
+  /** Whether a call needs approval; by default as its library says. */
+  approval,
+  /** Calls at once over all executions of a runtime; unlimited by default. */
+  concurrency,
+  /** Time the tool has, in milliseconds; a minute by default. */
+  timeoutMs,
+};
+
 /**
  * What a tool of another library does not declare: which callers may call it, and whether a call changes something.
- * `name` replaces a name that programs could not write.
  */
-export type ToolPolicy = Pick<ToolOptions<Schema>, "allowedCallers" | "effect"> &
-  Partial<Pick<ToolOptions<Schema>, "name" | "approval" | "concurrency" | "timeoutMs">>;
+export type ToolPolicy = OptionsOf<typeof POLICY_RULES>;
 
 /** One policy for all, or one for each by its name. */
 export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);
@@ -35,9 +51,15 @@ export function adopt(
     input,
     ...(output === undefined ? {} : { output }),
     ...(needsApproval ? { approval: needsApproval } : {}),
-    ...policy,
+    ...checkOptions(policyOf(name), policy, POLICY_RULES),
     handler: run,
   });
+}
+
+/** Errors name the tool, of which there may be many: `policy of "get-weather": { effect }`. */
+function policyOf(name: string): OptionPlace {
+  const subject = `policy of ${JSON.stringify(name)}`;
+  return { object: subject, subject, at: (option) => `${subject}: { ${option} }` };
 }
 
 /** A schema of another library: one that says what it is, or plain JSON Schema. */

@@ -1,4 +1,4 @@
-import { optionError, refuseUnknownOptions } from "../errors.ts";
+import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../options/options.ts";
 import { countTokens } from "./count-tokens.ts";
 import { jsonSchemaOf } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
@@ -7,12 +7,14 @@ import { fieldsOf, oneLine, typeText } from "./type-text.ts";
 
 export type ProgramLanguage = "javascript" | "python";
 
-export interface DeclarationOptions {
+const DECLARATION_RULES = {
   /** Language of the programs, JavaScript by default; those are declared in TypeScript. */
-  readonly language?: ProgramLanguage;
+  language: withDefault(oneOf(["javascript", "python"]), "javascript"),
   /** Most tokens that the declarations may take; 4,000 by default. */
-  readonly budgetTokens?: number;
-}
+  budgetTokens: wholeNumber({ min: 1, default: 4000 }),
+};
+
+export type DeclarationOptions = OptionsOf<typeof DECLARATION_RULES>;
 
 interface Detail {
   readonly toolDescription: number;
@@ -46,14 +48,8 @@ const DETAILS: readonly Detail[] = [
  * do not fit the budget, detail is left out evenly, and the first line says in plain words what is missing.
  */
 export function declareTools(tools: readonly Tool[], options: DeclarationOptions = {}): string {
-  if (typeof options !== "object" || options === null) throw optionError("declarations(options)", "an object", options);
-  refuseUnknownOptions("declarations", options, ["language", "budgetTokens"]);
-  const { language = "javascript", budgetTokens = 4000 } = options;
-  if (!Object.hasOwn(FORMS, language))
-    throw optionError("declarations({ language })", `"javascript" or "python"`, language);
+  const { language, budgetTokens } = readOptions("declarations", options, DECLARATION_RULES);
   const form = FORMS[language];
-  if (!Number.isSafeInteger(budgetTokens) || budgetTokens < 1)
-    throw optionError("declarations({ budgetTokens })", "a whole number from 1", budgetTokens);
   for (const detail of DETAILS) {
     const text = joinLines(
       form,

@@ -1,37 +1,83 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { describe, PortcullisError } from "../errors.ts";
-import { nearest } from "../options/nearest.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import {
+  callback,
+  oneOf,
+  option,
+  type OptionPlace,
+  type OptionsOf,
+  readOptions,
+  required,
+  wholeNumber,
+  wholeNumberOrInfinity,
+  withDefault,
+  words,
+} from "../options/options.ts";
 import { isSchema, type JsonSchema, type Schema } from "./schema.ts";
-import { type CallContext, type Caller, CALLERS, type Effect, EFFECTS, type Tool } from "./tool.ts";
+import { type CallContext, type Caller, CALLERS, EFFECTS, type Tool } from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";
-
-/** Time a handler has where its tool says nothing, in milliseconds. */
-const HANDLER_TIMEOUT_MS = 60_000;
 
 type Awaitable<Value> = Value | Promise<Value>;
 type Result<Output extends Schema | undefined> = Output extends Schema ? StandardSchemaV1.InferInput<Output> : unknown;
 
-export interface ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined> {
+export const ALLOWED_CALLERS = required(
+  option<readonly Caller[]>(
+    `a list of ${CALLERS.map((caller) => `"${caller}"`).join(" and ")}, at least one`,
+    isCallerList,
+  ),
+);
+/** Bounds of the time that a handler may have, in milliseconds. */
+export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
+
+/** What is said of a tool beside its schemas and its handler, whose types depend on each other. */
+export const TOOL_RULES = {
   /** Reached by programs as `tools.` and this: identifiers with dots between, like `billing.listInvoices`. */
-  readonly name: string;
+  name: required(words("a name")),
   /** For the model: what it returns and when to use it. */
-  readonly description: string;
+  description: required(words("a text that tells the model what the tool does")),
   /** An object with named fields. */
-  readonly input: Input;
+  input: required(
+    option<Schema>(
+      "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)",
+      isSchema,
+    ),
+  ),
   /** Shape of the result. What it does not name does not reach the program, where the schema's library drops it. */
-  readonly output?: Output;
-  /** There is no default: who may call is always written down. */
-  readonly allowedCallers: readonly Caller[];
-  readonly effect: Effect;
+  output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
+  /** Which callers may call it. There is no default. */
+  allowedCallers: ALLOWED_CALLERS,
+  /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`). */
+  effect: required(oneOf(EFFECTS)),
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
-  readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
+  approval: withDefault(
+    option<"never" | "always" | ((input: unknown) => Awaitable<boolean>)>(
+      `"never", "always" or a function of the input`,
+      (value) => value === "never" || value === "always" || typeof value === "function",
+    ),
+    "never",
+  ),
   /**
    * Calls at once over all executions of a runtime; unlimited by default. A call that was given up does not count any
    * more, though a handler that does not heed its signal may still run.
    */
-  readonly concurrency?: number;
+  concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
   /** Time the handler has, in milliseconds; a minute by default. */
-  readonly timeoutMs?: number;
+  timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
+  /**
+   * Does it. What it returns must be JSON. What it throws stays on the host, and the program sees only that the
+   * tool failed; a `PortcullisError` with code `tool_failed` carries its message to the program.
+   */
+  handler: required(callback<(input: unknown, context: CallContext) => unknown>()),
+};
+
+/** Options whose types depend on the schemas of one tool. */
+interface TypedOptions<Input extends Schema, Output extends Schema | undefined> {
+  /** An object with named fields. */
+  readonly input: Input;
+  /** Shape of the result. What it does not name does not reach the program, where the schema's library drops it. */
+  readonly output?: Output;
+  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
+  readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   /**
    * Does it. What it returns must be JSON. What it throws stays on the host, and the program sees only that the
    * tool failed; a `PortcullisError` with code `tool_failed` carries its message to the program.
@@ -39,100 +85,33 @@ export interface ToolOptions<Input extends Schema, Output extends Schema | undef
   readonly handler: (input: StandardSchemaV1.InferOutput<Input>, context: CallContext) => Awaitable<Result<Output>>;
 }
 
-const OPTION_NAMES = [
-  "name",
-  "description",
-  "input",
-  "output",
-  "allowedCallers",
-  "effect",
-  "approval",
-  "concurrency",
-  "timeoutMs",
-  "handler",
-];
+export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined> = Omit<
+  OptionsOf<typeof TOOL_RULES>,
+  keyof TypedOptions<Input, Output>
+> &
+  TypedOptions<Input, Output>;
 
 /**
  * Defines a tool. Everything is checked here and now: a mistake throws a `PortcullisError` (`tool_invalid`)
- * that names the option, what was expected and what came.
+ * that names the tool, the option, what was expected and what came.
  */
 export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined>(
   options: ToolOptions<Input, Output>,
 ): Tool {
-  if (typeof options !== "object" || options === null)
-    throw invalid(undefined, "defineTool(options)", "an object", options);
-  const {
-    name,
-    description,
-    input,
-    output,
-    allowedCallers,
-    effect,
-    approval = "never",
-    concurrency = Number.POSITIVE_INFINITY,
-    timeoutMs = HANDLER_TIMEOUT_MS,
-    handler,
-  } = options;
-  const check = (option: string, holds: boolean, expected: string, got: unknown) => {
-    if (!holds) throw invalid(name, option, expected, got);
-  };
-  check("name", typeof name === "string" && name !== "", "a name", name);
+  const { name, description, input, output, allowedCallers, effect, approval, concurrency, timeoutMs, handler } =
+    readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
-  for (const option of Object.keys(options)) {
-    if (!OPTION_NAMES.includes(option))
-      throw new PortcullisError(
-        "tool_invalid",
-        `Tool "${name}": there is no option ${JSON.stringify(option)}${didYouMean(option)}`,
-      );
-  }
-  check(
-    "description",
-    typeof description === "string" && description.trim() !== "",
-    "a text that tells the model what the tool does",
-    description,
-  );
-  check(
-    "input",
-    isSchema(input),
-    "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)",
-    input,
-  );
-  check(
-    "output",
-    output === undefined || isSchema(output),
-    "a schema that can give its JSON Schema, or nothing",
-    output,
-  );
-  check(
-    "allowedCallers",
-    isCallerList(allowedCallers),
-    `a list of ${CALLERS.map((caller) => `"${caller}"`).join(" and ")}, at least one`,
-    allowedCallers,
-  );
-  check("effect", EFFECTS.includes(effect), EFFECTS.map((word) => `"${word}"`).join(", "), effect);
-  check(
-    "approval",
-    approval === "never" || approval === "always" || typeof approval === "function",
-    `"never", "always" or a function of the input`,
-    approval,
-  );
-  check(
-    "concurrency",
-    isCount(concurrency) || concurrency === Number.POSITIVE_INFINITY,
-    "a whole number from 1",
-    concurrency,
-  );
-  check("timeoutMs", isCount(timeoutMs) && timeoutMs <= 2 ** 31 - 1, "milliseconds from 1 to 2147483647", timeoutMs);
-  check("handler", typeof handler === "function", "a function", handler);
-  const inputSchema = jsonSchemaOf(name, "input", input);
-  check(
-    "input",
-    inputSchema.type === "object",
-    `a schema whose JSON Schema has type "object": tools take named fields`,
-    inputSchema.type,
-  );
+  const { type } = jsonSchemaOf(name, "input", input);
+  if (type !== "object")
+    throw invalid(
+      optionError(
+        placeOf(name).at("input"),
+        `a schema whose JSON Schema has type "object", because tools take named fields`,
+        type,
+      ),
+    );
   if (output !== undefined) jsonSchemaOf(name, "output", output);
   return Object.freeze<Tool>({
     name,
@@ -147,6 +126,29 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
   });
+}
+
+function readToolOptions(options: unknown) {
+  const name = typeof options === "object" && options !== null && "name" in options ? options.name : undefined;
+  try {
+    return readOptions(placeOf(name), options, TOOL_RULES);
+  } catch (error) {
+    throw invalid(error);
+  }
+}
+
+/** Errors name the tool, of which there may be many: `defineTool({ name: "crm.find", effect })`. */
+function placeOf(name: unknown): OptionPlace {
+  const named = typeof name === "string" && name.length <= 128 ? `name: ${JSON.stringify(name)}, ` : "";
+  return {
+    object: "defineTool(options)",
+    subject: named === "" ? "defineTool" : `defineTool({ ${named}… })`,
+    at: (option) => `defineTool({ ${option === "name" ? "" : named}${option} })`,
+  };
+}
+
+function invalid(error: unknown): PortcullisError {
+  return new PortcullisError("tool_invalid", error instanceof Error ? error.message : String(error));
 }
 
 /** JSON Schema of what a tool takes (`input`) or of what programs get from it (`output`). */
@@ -169,18 +171,4 @@ function isCallerList(value: unknown): value is readonly Caller[] {
     new Set(value).size === value.length &&
     value.every((caller) => CALLERS.includes(caller as Caller))
   );
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 1;
-}
-
-function invalid(toolName: unknown, option: string, expected: string, got: unknown): PortcullisError {
-  const subject = typeof toolName === "string" && toolName !== "" ? `Tool ${JSON.stringify(toolName)}` : "A tool";
-  return new PortcullisError("tool_invalid", `${subject}: ${option}: expected ${expected}, got ${describe(got)}.`);
-}
-
-function didYouMean(option: string): string {
-  const [name] = nearest(option, OPTION_NAMES, 1);
-  return name === undefined ? "." : `: did you mean ${name}?`;
 }

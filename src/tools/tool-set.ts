@@ -1,22 +1,24 @@
-import { PortcullisError, describe } from "../errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "../options/nearest.ts";
+import { array } from "../options/options.ts";
 import { toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool } from "./tool.ts";
+
+/** The option `tools` of what takes tools; `ToolSet` checks each of them. */
+export const TOOLS = array<Tool>("an array of tools made by defineTool");
 
 /** The tools of one runtime, each under its own name. Never changes once made. */
 export class ToolSet {
   readonly #tools = new Map<string, Tool>();
 
-  /** Throws a `PortcullisError` (`tools_conflict`) where two names cannot stand beside each other. */
-  constructor(tools: readonly Tool[]) {
-    if (!Array.isArray(tools))
-      throw new PortcullisError(
-        "option_invalid",
-        `tools: expected an array of tools made by defineTool, got ${describe(tools)}.`,
-      );
+  /**
+   * Throws a `PortcullisError`: `option_invalid` for what is no tool, `tools_conflict` where two names cannot stand
+   * beside each other. `option` is the name of the tools in an error.
+   */
+  constructor(tools: readonly Tool[], option = "tools") {
+    if (!Array.isArray(tools)) throw optionError(option, TOOLS.expected, tools);
     for (const tool of tools) {
-      if (!isTool(tool))
-        throw new PortcullisError("option_invalid", `tools: expected tools made by defineTool, got ${describe(tool)}.`);
+      if (!isTool(tool)) throw optionError(option, "tools made by defineTool", tool);
       const fault = toolNameFault(tool.name);
       if (fault !== undefined)
         throw new PortcullisError("tool_invalid", `"${tool.name}" cannot be the name of a tool: ${fault}.`);

@@ -1,3 +1,4 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Schema } from "./schema.ts";
 
 /** Who calls: the model itself, or a program that it wrote. The words are the providers' own. */
@@ -16,7 +17,7 @@ export interface CallContext {
   /** Aborted when the answer is of no use any more: the execution ended, or the call took too long. */
   readonly signal: AbortSignal;
   /** Id of the execution or conversation that calls. */
-  readonly execution: string;
+  readonly execution: ExecutionId;
   /** Id of the call, unique in its execution. */
   readonly callId: string;
   /** The same for every repetition of the same call with the same input: `execution:call:inputDigest`. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { agentAsTool, createMemorySandbox, createRuntime, scriptedModel } from "../../src/index.ts";
+import { agentAsTool, createRuntime } from "../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { resultsBefore, talk } from "./talk.ts";
 
@@ -173,13 +174,13 @@ test("cancelling whoever called cancels it", async () => {
 });
 
 test.each<[object, string]>([
-  [{ model: {} }, "agentAsTool({ model }): expected a model, got {}."],
+  [{ model: {} }, "agentAsTool({ model }): expected a model, like anthropic({ model: … }), got {}."],
   [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
-  [{ tool: [] }, 'agentAsTool: there is no option "tool".'],
-  [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted", "none", got "remote".'],
+  [{ tool: [] }, 'agentAsTool: there is no option "tool", did you mean tools?'],
+  [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted" or "none", got "remote".'],
   [
     { programs: "hosted", model: scriptedModel([], { hostsPrograms: false }) },
-    'programs: expected "local" or "none", because scripted:script does not host programs',
+    'agentAsTool({ programs }): expected "local" or "none", because scripted:script does not host programs',
   ],
   [{ programs: "local", tools: [makeTool({ name: "run_program" })] }, 'A tool is called "run_program"'],
 ])("a wrong option is told: %j", (changes, message) => {

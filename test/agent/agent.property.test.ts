@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { replayTranscript, type ScriptedTurn } from "../../src/index.ts";
+import { replayTranscript } from "../../src/reports.ts";
+import type { ScriptedTurn } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { talk } from "./talk.ts";
 

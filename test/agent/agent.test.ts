@@ -1,18 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  agentAsTool,
-  type AgentEvent,
-  createMemoryJournal,
-  createMemorySandbox,
-  createRuntime,
-  type Model,
-  PortcullisError,
-  replayTranscript,
-  type Sandbox,
-  scriptedModel,
-  type ScriptedTurn,
-} from "../../src/index.ts";
+import { agentAsTool, type AgentEvent, createRuntime, PortcullisError } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import type { Model } from "../../src/models/index.ts";
+import { replayTranscript } from "../../src/reports.ts";
+import type { Sandbox } from "../../src/sandboxes/index.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { signal } from "../support/tools.ts";
 import { resultsBefore, talk } from "./talk.ts";
@@ -246,7 +239,7 @@ test("a call by nobody knows whom is refused, and journalled", async () => {
 test("a model that hosts no programs cannot be asked to, and is asked nothing", async () => {
   const asking = talk([{ text: "Hello" }], { tools: [], programs: "hosted", scripted: { hostsPrograms: false } });
   await expect(asking).rejects.toThrow(
-    'programs: expected "local" or "none", because scripted:script does not host programs that call tools, got "hosted".',
+    'agent({ programs }): expected "local" or "none", because scripted:script does not host programs that call tools, got "hosted".',
   );
 });
 
@@ -597,9 +590,9 @@ test("where the sandbox has no guest to give there is no ending, and nothing run
 // ---- options ---------------------------------------------------------------------------------------------------
 
 test.each<[object, string]>([
-  [{ task: " " }, 'task: expected a text, got " ".'],
-  [{ maxTurns: 0 }, "maxTurns: expected a whole number from 1 to 10000, got 0."],
-  [{ programs: "remote" }, 'programs: expected "local", "hosted", "none", got "remote".'],
+  [{ task: " " }, 'agent({ task }): expected a text, got " ".'],
+  [{ maxTurns: 0 }, "agent({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
+  [{ programs: "remote" }, 'agent({ programs }): expected "local", "hosted" or "none", got "remote".'],
   [{ maxTurn: 1 }, 'agent: there is no option "maxTurn", did you mean maxTurns?'],
 ])("a wrong option is told: %j", async (options, message) => {
   await expect(talk([], { tools: [], ...options })).rejects.toThrow(message);

@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
-import {
-  createRuntime,
-  createMemorySandbox,
-  replayTranscript,
-  scriptedModel,
-  type Transcript,
-} from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import { replayTranscript, type Transcript } from "../../src/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { talk } from "./talk.ts";
 
@@ -129,5 +125,5 @@ test("reasons that are no texts, however deep, and counts that are none make no 
 test("a conversation in the journal is not replayed as a program", async () => {
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
   const { execution } = await runtime.agent({ model: scriptedModel(script), task: "Do it." });
-  await expect(runtime.replay(execution)).rejects.toThrow("this is a model's conversation, not a program");
+  await expect(runtime.execution(execution).replay()).rejects.toThrow("this is a model's conversation, not a program");
 });

@@ -2,16 +2,17 @@ import {
   type AgentEvent,
   type AgentOptions,
   type AgentReport,
-  createMemoryJournal,
-  createMemorySandbox,
   createRuntime,
-  type JournalRecord,
   type RuntimeOptions,
+} from "../../src/index.ts";
+import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import {
+  createMemorySandbox,
   type ScriptedModel,
   scriptedModel,
   type ScriptedModelOptions,
   type ScriptedStep,
-} from "../../src/index.ts";
+} from "../../src/testing.ts";
 
 const sandbox = createMemorySandbox();
 

@@ -7,7 +7,8 @@ import { once } from "node:events";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { createIsolateSandbox, createRuntime, defineTool, type Runtime } from "portcullis";
+import { createRuntime, defineTool, type Runtime } from "portcullis";
+import { createIsolateSandbox } from "portcullis/sandboxes";
 import { dockerRows } from "./docker-rows.ts";
 import { median, medianOf, peakMemory, perSecond, timed, treeMemory } from "./measure.js";
 import { figure, markdown } from "./table.js";
@@ -117,7 +118,7 @@ row(
 const recorded = await runtime.execute(programs.awaited(named));
 row(
   "replay of a journal of 1,000 calls",
-  await medianOf(() => runtime.replay(recorded.execution), { count: 11, warmUp: 2, before: ready }),
+  await medianOf(() => runtime.execution(recorded.execution).replay(), { count: 11, warmUp: 2, before: ready }),
   "ms",
   undefined,
   "≤ 25 ms",

@@ -1,4 +1,5 @@
-import { createDockerSandbox, createRuntime, type DockerSandbox, type Tool } from "portcullis";
+import { createRuntime, type Tool } from "portcullis";
+import { createDockerSandbox, type DockerSandbox } from "portcullis/sandboxes";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";

@@ -177,7 +177,7 @@ test.each<[readonly string[], string]>([
     ["--model", "claude"],
     '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got "claude".',
   ],
-  [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1, got "0".'],
+  [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1 to 10000, got "0".'],
   [["--model", "anthropic:m", "--programs", "remote"], '--programs: expected local, hosted, none, got "remote".'],
   [
     ["--model", "anthropic:m", "--base-url", "nowhere"],
@@ -185,7 +185,7 @@ test.each<[readonly string[], string]>([
   ],
   [
     ["--model", "gemini:m", "--programs", "hosted"],
-    'programs: expected "local" or "none", because gemini:m does not host programs',
+    'agent({ programs }): expected "local" or "none", because gemini:m does not host programs',
   ],
 ])("wrong usage is told: %j", async (options, message) => {
   const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);

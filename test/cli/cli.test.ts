@@ -160,27 +160,27 @@ test.each([
   ],
   [
     ["run", "-", "--tools", `${fixtures}not-tools.ts`],
-    'portcullis: tools: expected tools made by defineTool, got {"name":"not a tool"}.',
+    'portcullis: createRuntime({ tools }): expected tools made by defineTool, got {"name":"not a tool"}.',
   ],
   [["run", "-", "--tools", `${fixtures}duplicates.ts`], 'portcullis: Two tools are called "echo": rename one.'],
   [
     ["run", "-", ...TOOLS, "--limit", "calls=-1"],
-    "portcullis: limits.calls: expected a whole number from 0 to 1000000, got -1.",
+    "portcullis: --limit calls: expected a whole number from 0 to 1000000, got -1.",
   ],
   [
     ["run", "-", ...TOOLS, "--limit", "memoryBytes=1e99"],
-    "portcullis: limits.memoryBytes: expected a whole number from 16777216 to 8589934592, got 1e+99.",
+    "portcullis: --limit memoryBytes: expected a whole number from 16777216 to 8589934592, got 1e+99.",
   ],
   [
     ["run", "-", ...TOOLS, "--limit", "memory=64MiB"],
-    'portcullis: limits: there is no limit "memory", did you mean memoryBytes?',
+    'portcullis: --limit: there is no option "memory", did you mean memoryBytes?',
   ],
   [["run", "-", ...TOOLS, "--limit", "calls"], 'Expected name=value, like memoryBytes=64MiB, got "calls".'],
   [["run", "-", ...TOOLS, "--limit", "wallMs=3weeks"], 'There is no unit "weeks" for wallMs: use ms, s, min, or none.'],
   [["run", "-", ...TOOLS, "--sandbox", "chroot"], 'portcullis: --sandbox: expected isolate or docker, got "chroot".'],
   [
     ["run", "-", ...TOOLS, "--language", "cobol"],
-    'portcullis: language: expected one that the isolate sandbox runs (javascript), got "cobol".',
+    'portcullis: execute({ language }): expected one that the isolate sandbox runs (javascript), got "cobol".',
   ],
   [
     ["demo", "nothing"],
@@ -281,7 +281,9 @@ test.each([
 test("a file is in the language that its name says, where no other is named", async () => {
   const file = scratch("program.py", "return 1");
   const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
-  expect(stderr).toBe('portcullis: language: expected one that the isolate sandbox runs (javascript), got "python".\n');
+  expect(stderr).toBe(
+    'portcullis: execute({ language }): expected one that the isolate sandbox runs (javascript), got "python".\n',
+  );
   expect(code).toBe(2);
   const named = await portcullis(["run", file, ...TOOLS, "--language", "javascript"]);
   expect(named.stdout).toBe("1\n");

@@ -1,16 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  agentAsTool,
-  type Caller,
-  countTokens,
-  createMemorySandbox,
-  createRuntime,
-  defineTool,
-  type Opening,
-  scriptedModel,
-  type Tool,
-} from "../../src/index.ts";
+import { countTokens } from "../../src/comparison/index.ts";
+import { agentAsTool, type Caller, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import type { Opening } from "../../src/models/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import {
   compare as compareIn,
   type Comparison,
@@ -408,7 +401,7 @@ describe("what is done", () => {
     await using runtime = await createRuntime({
       tools: [price, buy],
       sandbox: createMemorySandbox(),
-      onEvent: (event) => event.type === "execution_ended" && outcomes.push(event.ending.type),
+      onEvent: (event) => event.type === "execution_ended" && outcomes.push(event.outcome.type),
     });
     await compareIn(runtime, { ...TASK, program });
     expect(outcomes.filter((outcome) => outcome === "failed")).toHaveLength(1);
@@ -520,7 +513,7 @@ describe("what is done", () => {
 
 describe("wrong use", () => {
   test.each([
-    [TASK, { signal: {} }, "signal: expected an AbortSignal"],
+    [TASK, { signal: {} }, "compare({ signal }): expected an AbortSignal"],
     [TASK, { tenant: "" }, "tenant"],
     [{ ...TASK, question: "" }, {}, "task.question"],
     [{ ...TASK, programm: "" }, {}, "programm"],

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { splitFrame } from "../../bridge/frames.ts";
-import { createRuntime, type JournalRecord, type Runtime, type Tool } from "../../src/index.ts";
+import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
+import type { JournalRecord } from "../../src/journal/index.ts";
 import { ANSWERS, mostDepartures } from "./independent.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));

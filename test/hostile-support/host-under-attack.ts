@@ -3,7 +3,8 @@
  * argument is how engines are to learn of that: "kernel" or "watch".
  */
 import { readFileSync } from "node:fs";
-import { createIsolateSandbox, createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { parentDeathCommand, watchCommand } from "../../src/sandboxes/isolate/parent-death.ts";
 import { HOSTILE_TOOLS } from "./tools.ts";
 

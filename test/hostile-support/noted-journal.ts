@@ -1,4 +1,4 @@
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 
 /**
  * The usual journal, which is told to keep little, for what it keeps would be taken for a leak; and a note of the kinds of records that were written

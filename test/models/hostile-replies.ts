@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AgentReport, createMemorySandbox, createRuntime, type Tool } from "../../src/index.ts";
+import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import type { ServerEvent } from "./loopback.ts";
 import type { Wire, WireTurn } from "./wire.ts";

@@ -3,14 +3,8 @@ import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import flights from "../../examples/flights/tools.ts";
-import {
-  type AgentOptions,
-  type AgentReport,
-  createMemorySandbox,
-  createRuntime,
-  PortcullisError,
-  type Tool,
-} from "../../src/index.ts";
+import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";

@@ -1,4 +1,4 @@
-import type { Model } from "../../src/index.ts";
+import type { Model } from "../../src/models/index.ts";
 import { type Asked, type Given, type ServerEvent, startLoopback } from "./loopback.ts";
 
 /** One call as a server is to make it; `tool` is the name on the wire. */

@@ -16,12 +16,12 @@ import {
 
 const RULES = {
   /** Rounds of a cycle. */
-  rounds: wholeNumber({ min: 1, max: 100, default: 20, summary: "Rounds of a cycle." }),
-  name: required(text({ maxLength: 8 }, "What it is called.")),
-  mode: withDefault(oneOf(["fast", "safe"], "How it works."), "safe"),
-  quiet: flag("Whether it is silent."),
-  onEnd: callback<(count: number) => void>("Called at the end."),
-  at: option<Date>("a date", (value) => value instanceof Date, "When it starts."),
+  rounds: wholeNumber({ min: 1, max: 100, default: 20 }),
+  name: required(text({ maxLength: 8 })),
+  mode: withDefault(oneOf(["fast", "safe"]), "safe"),
+  quiet: flag(),
+  onEnd: callback<(count: number) => void>(),
+  at: option<Date>("a date", (value) => value instanceof Date),
 };
 
 const read = (options: unknown) => readOptions("makeCycle", options, RULES);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { callsOf } from "../../src/programs/calls-of.ts";
 
 const echo = defineTool({

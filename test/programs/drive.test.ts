@@ -312,7 +312,7 @@ test("connections to the world outside are journalled and counted, and nothing i
   const records = await runtime.journal.read(execution);
   expect(records.map(({ type }) => type)).toEqual(["header", "egress", "egress", "turn", "outcome"]);
   expect(records[1]).toEqual({ type: "egress", ...connection, at: expect.any(Number) });
-  expect(await runtime.replay(execution)).toEqual({ type: "unreplayable", cause: "network" });
+  expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "network" });
   expect(guests.opened()).toBe(1);
 });
 
@@ -354,7 +354,7 @@ test("an engine that is killed after any turn is replaced, and no completed call
     expect(report.outcome).toEqual({ type: "completed", value: [0, 1, 2, 3] });
     expect(report.usage.restarts).toBe(1);
     expect(handled).toHaveLength(4);
-    expect(await runtime.replay(report.execution)).toEqual({ type: "identical" });
+    expect(await runtime.execution(report.execution).replay()).toEqual({ type: "identical" });
   }
 });
 

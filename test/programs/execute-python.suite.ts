@@ -22,6 +22,23 @@ export function executePythonSuite(sandbox: Sandbox): void {
     });
   });
 
+  test("printed text is bounded by its bytes of UTF-8, and a line that is too long is cut at a character", async () => {
+    const options = { ...python, limits: { logBytes: 1024 } };
+    await using runtime = await start();
+    const lines = await runtime.execute(
+      "for n in range(500):\n    print(n, '語語語語語語語語語語語', '\\ud800')",
+      options,
+    );
+    expect(lines.outcome.type).toBe("completed");
+    expect(lines.logs.text).toContain("0 語語語語語語語語語語語");
+    expect(lines.logs.text).toContain("499 語語語語語語語語語語語");
+    expect(lines.logs.bytes).toBeGreaterThan(1.8 * 1024);
+    expect(lines.logs.bytes).toBeLessThanOrEqual(2 * 1024 + 40);
+    const line = await runtime.execute("print('x' + '😀' * 5000)", options);
+    expect(line.outcome.type).toBe("completed");
+    expect(line.logs.text).toBe(`x${"😀".repeat(239)}… [${2 * (5000 - 239)} more characters of this line left out]\n`);
+  });
+
   test("calls that are made at once really overlap", async () => {
     const everybodyIsThere = signal();
     let waiting = 0;
@@ -165,7 +182,7 @@ export function executePythonSuite(sandbox: Sandbox): void {
       "import tempfile\nwith tempfile.TemporaryFile('w+') as file:\n    file.write('kept for a moment')\n    file.seek(0)\n    return await tools.echo(text=file.read())";
     const { outcome, execution } = await runtime.execute(program, python);
     expect(outcome).toEqual({ type: "completed", value: { text: "kept for a moment" } });
-    expect(await runtime.replay(execution)).toEqual({ type: "unreplayable", cause: "files" });
+    expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "files" });
     const records = await runtime.journal.read(execution);
     expect(records.find((record) => record.type === "turn")?.commands).toContain(
       '{"kind":"unreplayable","cause":"files"}',

@@ -136,6 +136,23 @@ export function executeSuite(sandbox: Sandbox): void {
     expect(outcome).toMatchObject({ type: "stopped", limit: "wallMs", allowed: 50 });
   });
 
+  test("printed text is bounded by its bytes of UTF-8, and a line that is too long is cut at a character", async () => {
+    const limits = { logBytes: 1024 };
+    await using runtime = await start();
+    const lines = await runtime.execute(
+      "for (let n = 0; n < 500; n += 1) console.log(`${n} 語語語語語語語語語語語 \\ud800`);",
+      { limits },
+    );
+    expect(lines.outcome.type).toBe("completed");
+    expect(lines.logs.text).toContain("0 語語語語語語語語語語語");
+    expect(lines.logs.text).toContain("499 語語語語語語語語語語語");
+    expect(lines.logs.bytes).toBeGreaterThan(1.8 * limits.logBytes);
+    expect(lines.logs.bytes).toBeLessThanOrEqual(2 * limits.logBytes + 40);
+    const line = await runtime.execute("console.log('x' + '😀'.repeat(5000));", { limits });
+    expect(line.outcome.type).toBe("completed");
+    expect(line.logs.text).toBe(`x${"😀".repeat(239)}… [${2 * (5000 - 239)} more characters of this line left out]\n`);
+  });
+
   test("a value over outputBytes is a stub, in the outcome too", async () => {
     await using runtime = await start();
     const { outcome, output } = await runtime.execute("return Array.from({ length: 1000 }, (_, n) => ({ n }));", {

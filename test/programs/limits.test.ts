@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
+import { fieldsOf, optionsIn } from "../../src/options/options.ts";
 import { DEFAULT_LIMITS, LIMIT_RULES, type Limits, resolveLimits } from "../../src/programs/limits.ts";
 
 const NAMES = Object.keys(LIMIT_RULES) as (keyof Limits)[];
 
+const PLACE = optionsIn("execute", "limits");
+
 /** What these changes are refused with. */
-function refusal(changes: unknown, option?: string): unknown {
+function refusal(changes: unknown, place = PLACE): unknown {
   try {
-    return resolveLimits(DEFAULT_LIMITS, changes as Partial<Limits>, option);
+    return resolveLimits(DEFAULT_LIMITS, changes as Partial<Limits>, place);
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
     expect(code).toBe("option_invalid");
@@ -14,22 +17,21 @@ function refusal(changes: unknown, option?: string): unknown {
   }
 }
 
-test.each(NAMES)("%s has a default within its bounds, and a reason in words", (name) => {
-  const { default: usual, least, most, reason } = LIMIT_RULES[name];
-  expect([least, usual, most].every(Number.isSafeInteger)).toBe(true);
-  expect(least).toBeLessThanOrEqual(usual);
-  expect(usual).toBeLessThanOrEqual(most);
-  expect(reason).toMatch(/^[A-Z].+\.$/);
+test.each(NAMES)("%s has a default within its bounds", (name) => {
+  const { default: usual, min, max } = LIMIT_RULES[name];
+  expect([min, usual, max].every(Number.isSafeInteger)).toBe(true);
+  expect(min).toBeLessThanOrEqual(usual);
+  expect(usual).toBeLessThanOrEqual(max);
   expect(DEFAULT_LIMITS[name]).toBe(usual);
 });
 
 test.each(NAMES)("%s can be set to its bounds, and not past them", (name) => {
-  const { least, most } = LIMIT_RULES[name];
-  expect(resolveLimits(DEFAULT_LIMITS, { [name]: least })).toEqual({ ...DEFAULT_LIMITS, [name]: least });
-  expect(resolveLimits(DEFAULT_LIMITS, { [name]: most })).toEqual({ ...DEFAULT_LIMITS, [name]: most });
-  for (const value of [least - 1, most + 1])
+  const { min, max } = LIMIT_RULES[name];
+  expect(resolveLimits(DEFAULT_LIMITS, { [name]: min }, PLACE)).toEqual({ ...DEFAULT_LIMITS, [name]: min });
+  expect(resolveLimits(DEFAULT_LIMITS, { [name]: max }, PLACE)).toEqual({ ...DEFAULT_LIMITS, [name]: max });
+  for (const value of [min - 1, max + 1])
     expect(refusal({ [name]: value })).toBe(
-      `limits.${name}: expected a whole number from ${least} to ${most}, got ${value}.`,
+      `execute({ limits: { ${name} } }): expected a whole number from ${min} to ${max}, got ${value}.`,
     );
 });
 
@@ -43,10 +45,11 @@ test.each([
   [10n, "10n"],
   [true, "true"],
   [null, "null"],
-  [undefined, "undefined"],
   [[10], "[10]"],
 ])("calls cannot be %s", (value, got) => {
-  expect(refusal({ calls: value })).toBe(`limits.calls: expected a whole number from 0 to 1000000, got ${got}.`);
+  expect(refusal({ calls: value })).toBe(
+    `execute({ limits: { calls } }): expected a whole number from 0 to 1000000, got ${got}.`,
+  );
 });
 
 test.each([
@@ -56,16 +59,18 @@ test.each([
   ["outputBites", "did you mean outputBytes?"],
 ])("there is no limit %s, and the one that was meant is named: %s", (name, meant) => {
   expect(refusal({ [name]: 1 })).toBe(
-    `limits: there is no limit "${name}", ${meant} The limits are ${NAMES.join(", ")}.`,
+    `execute({ limits }): there is no option "${name}", ${meant} The options are ${NAMES.join(", ")}.`,
   );
 });
 
 test("where no limit is near, all are named", () => {
-  expect(refusal({ zzzzzzzzz: 1 })).toBe(`limits: there is no limit "zzzzzzzzz". The limits are ${NAMES.join(", ")}.`);
+  expect(refusal({ zzzzzzzzz: 1 })).toBe(
+    `execute({ limits }): there is no option "zzzzzzzzz". The options are ${NAMES.join(", ")}.`,
+  );
 });
 
 test.each(["toString", "__proto__", "constructor", "hasOwnProperty"])("there is no limit %s", (name) => {
-  expect(refusal(JSON.parse(`{ "${name}": 1 }`))).toContain(`limits: there is no limit "${name}"`);
+  expect(refusal(JSON.parse(`{ "${name}": 1 }`))).toContain(`execute({ limits }): there is no option "${name}"`);
 });
 
 test.each([
@@ -73,17 +78,17 @@ test.each([
   [5, "5"],
   ["calls=5", '"calls=5"'],
 ])("limits cannot be %j", (changes, got) => {
-  expect(refusal(changes)).toBe(`limits: expected an object, got ${got}.`);
+  expect(refusal(changes)).toBe(`execute({ limits }): expected an object, got ${got}.`);
 });
 
-test("a mistake is told under the name of the option it was made in", () => {
-  expect(refusal({ calls: -1 }, "--limit")).toContain("--limit.calls: expected");
+test("an error names the place where the limits were written", () => {
+  expect(refusal({ calls: -1 }, fieldsOf("header.limits"))).toContain("header.limits.calls: expected");
 });
 
 test("limits that are not changed stay, whatever the base, and none can be changed afterwards", () => {
-  const base = resolveLimits(DEFAULT_LIMITS, { calls: 5, wallMs: 100 });
-  const limits = resolveLimits(base, { calls: 6 });
+  const base = resolveLimits(DEFAULT_LIMITS, { calls: 5, wallMs: 100, queueMs: undefined } as object, PLACE);
+  const limits = resolveLimits(base, { calls: 6 }, PLACE);
   expect(limits).toEqual({ ...DEFAULT_LIMITS, calls: 6, wallMs: 100 });
-  expect(resolveLimits(base, undefined)).toBe(base);
+  expect(resolveLimits(base, undefined, PLACE)).toBe(base);
   expect([DEFAULT_LIMITS, base, limits].every(Object.isFrozen)).toBe(true);
 });

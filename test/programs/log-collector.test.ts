@@ -35,7 +35,7 @@ test("a text is refused unread where its JSON is too long for what is left, howe
   expect(collect(256).refuse(longest.length)).toBe(false);
   const collector = collect(256);
   expect(collector.refuse(longest.length + 1)).toBe(true);
-  expect(collector.length).toBe(most + 1);
+  expect(collector.bytes).toBe(most + 1);
   expect(collector.overflowed).toBe(true);
   expect(collect(256, ["x", 0]).refuse(longest.length)).toBe(true);
 });
@@ -47,6 +47,14 @@ test("what an honest guest sends is kept, and what goes beyond that is found out
   collector.add("z", 3);
   expect(collector.overflowed).toBe(true);
   expect(collector.logs).toEqual({ text: `${"x".repeat(most - 1)}y`, lines: 0, bytes: most, dropped: 0 });
+});
+
+test("a character counts as its bytes of UTF-8", () => {
+  const most = 256 * 2 + 1024;
+  const collector = collect(256, ["語".repeat(most / 3), 0]);
+  expect([collector.bytes, collector.overflowed]).toEqual([most, false]);
+  collector.add("ü", 0);
+  expect([collector.bytes, collector.overflowed]).toEqual([most + 2, true]);
 });
 
 test("one enormous text is not kept at all", () => {

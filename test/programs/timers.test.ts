@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createMemorySandbox, createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { Timers } from "../../src/programs/timers.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -88,5 +89,5 @@ test("timers that were set at one time fire in the order of their times, however
     return order;
   `);
   expect(outcome).toEqual({ type: "completed", value: [20, 40, 60] });
-  expect((await runtime.replay(execution)).type).toBe("identical");
+  expect((await runtime.execution(execution).replay()).type).toBe("identical");
 });

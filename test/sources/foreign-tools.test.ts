@@ -4,14 +4,8 @@ import { RunContext, tool as agentsTool } from "@openai/agents";
 import { jsonSchema as aiSchema, tool as aiTool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import {
-  createMemorySandbox,
-  createRuntime,
-  fromAiSdk,
-  fromAnthropic,
-  fromOpenAIAgents,
-  type Tool,
-} from "../../src/index.ts";
+import { createRuntime, fromAiSdk, fromAnthropic, fromOpenAIAgents, type Tool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 
 const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const k = z.object({ k: z.number().default(7) });
@@ -180,7 +174,10 @@ test("functions of OpenAI Agents are told the run context, by which they may be 
 test("who may call has to be said, and a name that programs cannot write can be changed", () => {
   const tool = betaZodTool({ name: "get-weather", description: "Weather", inputSchema: k, run: () => "sun" });
   expect(() => fromAnthropic([tool], { effect: "read", name: "a" } as never)).toThrow(
-    "allowedCallers: expected a list",
+    'policy of "get-weather": { allowedCallers }: expected a list',
+  );
+  expect(() => fromAnthropic([tool], { ...policy, handler: () => "rain" } as never)).toThrow(
+    'policy of "get-weather": there is no option "handler".',
   );
   expect(() => fromAnthropic([tool], policy)).toThrow('Tool "get-weather": this name cannot be used');
   expect(fromAnthropic([tool], { ...policy, name: "weather.get" })[0]?.name).toBe("weather.get");

@@ -182,9 +182,9 @@ test("a budget that holds no tool at all still says that they are missing", () =
 });
 
 test.each<[DeclarationOptions, string]>([
-  [{ budgetTokens: 0 }, "declarations({ budgetTokens }): expected a whole number from 1, got 0."],
-  [{ budgetTokens: 1.5 }, "declarations({ budgetTokens }): expected a whole number from 1, got 1.5."],
-  [{ budgetTokens: Number.NaN }, "declarations({ budgetTokens }): expected a whole number from 1, got NaN."],
+  [{ budgetTokens: 0 }, "declarations({ budgetTokens }): expected a whole number of at least 1, got 0."],
+  [{ budgetTokens: 1.5 }, "declarations({ budgetTokens }): expected a whole number of at least 1, got 1.5."],
+  [{ budgetTokens: Number.NaN }, "declarations({ budgetTokens }): expected a whole number of at least 1, got NaN."],
   [{ language: "ruby" as "python" }, 'declarations({ language }): expected "javascript" or "python", got "ruby".'],
 ])("the options %j are refused in a sentence", (options, message) => {
   expect(() => declareTools([], options)).toThrow(expect.objectContaining({ code: "option_invalid", message }));

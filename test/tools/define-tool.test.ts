@@ -27,9 +27,9 @@ function refusal(changes: Readonly<Record<string, unknown>>): string {
 
 const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)";
 const CALLERS = 'a list of "direct" and "programmatic", at least one';
-const EFFECTS = '"read", "idempotent", "write"';
+const EFFECTS = '"read", "idempotent" or "write"';
 const APPROVALS = '"never", "always" or a function of the input';
-const MILLISECONDS = "milliseconds from 1 to 2147483647";
+const MILLISECONDS = "a whole number from 1 to 2147483647";
 
 test.each<[string, unknown, string, string]>([
   ["description", undefined, "a text that tells the model what the tool does", "undefined"],
@@ -39,8 +39,13 @@ test.each<[string, unknown, string, string]>([
   ["input", { type: "object" }, A_SCHEMA, '{"type":"object"}'],
   ["input", { "~standard": null }, A_SCHEMA, '{"~standard":null}'],
   ["input", { "~standard": { validate: () => ({ value: 1 }) } }, A_SCHEMA, '{"~standard":{}}'],
-  ["input", z.string(), 'a schema whose JSON Schema has type "object": tools take named fields', '"string"'],
-  ["input", jsonSchema({}), 'a schema whose JSON Schema has type "object": tools take named fields', "undefined"],
+  ["input", z.string(), 'a schema whose JSON Schema has type "object", because tools take named fields', '"string"'],
+  [
+    "input",
+    jsonSchema({}),
+    'a schema whose JSON Schema has type "object", because tools take named fields',
+    "undefined",
+  ],
   ["output", "string", "a schema that can give its JSON Schema, or nothing", '"string"'],
   ["output", null, "a schema that can give its JSON Schema, or nothing", "null"],
   ["allowedCallers", undefined, CALLERS, "undefined"],
@@ -53,23 +58,25 @@ test.each<[string, unknown, string, string]>([
   ["approval", true, APPROVALS, "true"],
   ["approval", "sometimes", APPROVALS, '"sometimes"'],
   ["approval", null, APPROVALS, "null"],
-  ["concurrency", 0, "a whole number from 1", "0"],
-  ["concurrency", 1.5, "a whole number from 1", "1.5"],
-  ["concurrency", Number.NaN, "a whole number from 1", "NaN"],
-  ["concurrency", "2", "a whole number from 1", '"2"'],
+  ["concurrency", 0, "a whole number of at least 1, or Infinity", "0"],
+  ["concurrency", 1.5, "a whole number of at least 1, or Infinity", "1.5"],
+  ["concurrency", Number.NaN, "a whole number of at least 1, or Infinity", "NaN"],
+  ["concurrency", "2", "a whole number of at least 1, or Infinity", '"2"'],
   ["timeoutMs", 0, MILLISECONDS, "0"],
   ["timeoutMs", 2 ** 31, MILLISECONDS, "2147483648"],
   ["timeoutMs", Number.POSITIVE_INFINITY, MILLISECONDS, "Infinity"],
   ["handler", undefined, "a function", "undefined"],
   ["handler", {}, "a function", "{}"],
 ])("the option `%s` given as %j is refused with what was expected and what came", (option, value, expected, got) => {
-  expect(refusal({ [option]: value })).toBe(`Tool "crm.find": ${option}: expected ${expected}, got ${got}.`);
+  expect(refusal({ [option]: value })).toBe(
+    `defineTool({ name: "crm.find", ${option} }): expected ${expected}, got ${got}.`,
+  );
 });
 
 test.each<[unknown, string]>([
-  [undefined, "A tool: name: expected a name, got undefined."],
-  [42, "A tool: name: expected a name, got 42."],
-  ["", 'A tool: name: expected a name, got "".'],
+  [undefined, "defineTool({ name }): expected a name, got undefined."],
+  [42, "defineTool({ name }): expected a name, got 42."],
+  ["", 'defineTool({ name }): expected a name, got "".'],
   ["crm.toString", 'Tool "crm.toString": this name cannot be used: "toString" is reserved.'],
 ])("the name %j is refused in a sentence", (name, message) => {
   expect(refusal({ name })).toBe(message);
@@ -84,15 +91,19 @@ test.each([
   expect(() => defineTool(given as unknown as ToolOptions<Schema>)).toThrow(
     expect.objectContaining({
       code: "tool_invalid",
-      message: `A tool: defineTool(options): expected an object, got ${got}.`,
+      message: `defineTool(options): expected an object, got ${got}.`,
     }),
   );
 });
 
+const NAMED = 'defineTool({ name: "crm.find", … })';
+
 test("an option that does not exist is refused, with the one that was meant where there is one", () => {
-  expect(refusal({ efect: "read" })).toBe('Tool "crm.find": there is no option "efect": did you mean effect?');
-  expect(refusal({ timeout: 5 })).toBe('Tool "crm.find": there is no option "timeout": did you mean timeoutMs?');
-  expect(refusal({ xyzzyx: 1 })).toBe('Tool "crm.find": there is no option "xyzzyx".');
+  expect(refusal({ efect: "read" })).toContain(`${NAMED}: there is no option "efect", did you mean effect?`);
+  expect(refusal({ timeout: 5 })).toContain(`${NAMED}: there is no option "timeout", did you mean timeoutMs?`);
+  expect(refusal({ xyzzyx: 1 })).toContain(
+    `${NAMED}: there is no option "xyzzyx". The options are name, description, `,
+  );
 });
 
 test.each<[string, Schema, string]>([
@@ -105,7 +116,7 @@ test.each<[string, Schema, string]>([
   );
 });
 
-test("what is not said is never approved by anybody, unlimited at once, and given a minute", () => {
+test("by default a call needs no approval, calls at once are unlimited, and a handler has a minute", () => {
   const tool = defineTool(options);
   expect(tool).toMatchObject({ approvable: false, concurrency: Number.POSITIVE_INFINITY, timeoutMs: 60_000 });
   expect(tool.output).toBeUndefined();

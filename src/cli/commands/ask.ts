@@ -1,6 +1,7 @@
 import type { AgentReport } from "../../agent/agent.ts";
 import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
+import { MAX_TURNS } from "../../agent/agent-options.ts";
 import { optionError } from "../../errors.ts";
 import { outcomeText } from "../../gate/call-line.ts";
 import { cleanText } from "../../output/clean-text.ts";
@@ -34,7 +35,7 @@ export interface AskOptions {
 export async function ask(task: string, options: AskOptions): Promise<number> {
   const { json = false, stream, baseUrl } = options;
   const programs = parsePrograms(options.programs);
-  const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns);
+  const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();

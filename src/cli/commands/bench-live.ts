@@ -12,6 +12,7 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
+import { wholeNumber } from "../../options/options.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { printJson, printTable } from "../terminal/print.ts";
 import { version } from "../package-json.ts";
@@ -46,6 +47,9 @@ interface LiveReport {
   readonly summary: readonly TrialSummary[];
 }
 
+/** How often each task is done in each mode. */
+export const REPEAT = wholeNumber({ min: 1, max: 999, default: 3 });
+
 /** `portcullis bench --live`: a real model does the tasks both ways, several times. Resolves with the exit code. */
 export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
   const { provider = "", model: name = "" } = options;
@@ -55,7 +59,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
   const price = priceOf(prices, name);
   const maxUsd = parseDollars(options.maxUsd);
-  const repeat = parseWhole("--repeat", options.repeat ?? "3", 999);
+  const repeat = options.repeat === undefined ? REPEAT.default : parseWhole("--repeat", options.repeat, REPEAT);
   const modes = parseModes(options.mode);
   using cancelling = cancelOnSignal();
   const trials: Trial[] = [];

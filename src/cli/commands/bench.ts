@@ -1,11 +1,6 @@
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
-import {
-  type CompareOptions,
-  DEFAULT_AT_ONCE,
-  DEFAULT_CUT_TOKENS,
-  DEFAULT_WINDOW_TOKENS,
-} from "../../comparison/compare-options.ts";
+import { type CompareOptions, AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../comparison/compare-options.ts";
 import { compare } from "../../comparison/compare.ts";
 import type { Comparison } from "../../comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../comparison/accounting/exchange.ts";
@@ -27,6 +22,7 @@ import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
+import type { NumberRule } from "../../options/options.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { printJson, printTable } from "../terminal/print.ts";
 import type { LoadedTask } from "../input/task-file.ts";
@@ -100,9 +96,9 @@ interface Settings {
 
 function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions): Settings {
   const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
-  const windowTokens = parseCount("--window", window) ?? DEFAULT_WINDOW_TOKENS;
-  const callsAtOnce = parseCount("--at-once", atOnce) ?? DEFAULT_AT_ONCE;
-  const cutTokens = parseCount("--cut", cut) ?? DEFAULT_CUT_TOKENS;
+  const windowTokens = parseCount("--window", window, WINDOW_TOKENS);
+  const callsAtOnce = parseCount("--at-once", atOnce, AT_ONCE);
+  const cutTokens = parseCount("--cut", cut, CUT_TOKENS);
   return {
     compare: { windowTokens, atOnce: callsAtOnce, cutTokens, prices: priceTable, pricedAs },
     report: {
@@ -128,8 +124,8 @@ function readPriceFile(path: string): PriceTable {
   }
 }
 
-function parseCount(option: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseWhole(option, text);
+function parseCount(flag: string, text: string | undefined, rule: NumberRule): number {
+  return text === undefined ? rule.default : parseWhole(flag, text, rule);
 }
 
 function print(report: BenchReport, { out, json }: BenchOptions): void {

@@ -1,9 +1,9 @@
 import { optionError } from "../../errors.ts";
+import type { OptionPresence, OptionRule } from "../../options/options.ts";
 
-/** An option that is a whole number from 1 on. Throws `option_invalid` for anything else. */
-export function parseWhole(option: string, text: string, max?: number): number {
+/** A whole number from the command line, by the rule of its option. Throws `option_invalid`, naming the flag. */
+export function parseWhole(flag: string, text: string, rule: OptionRule<number, OptionPresence>): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number >= 1 && number <= (max ?? Number.MAX_SAFE_INTEGER)))
-    throw optionError(option, `a whole number from 1${max === undefined ? "" : ` to ${max}`}`, text);
+  if (!rule.accepts(number)) throw optionError(flag, rule.expected, text);
   return number;
 }

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import { checkTask, type ComparisonTask, type PlannedCall } from "../../comparison/comparison-task.ts";
-import { describe, optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
+import { describe, optionError, PortcullisError } from "../../errors.ts";
+import { refuseUnknownNames } from "../../options/options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadTools } from "./load-tools.ts";
@@ -42,7 +43,7 @@ export async function loadTask(path: string): Promise<LoadedTask> {
     throw wrong(`expected an object with question, program and answer, got ${describe(written)}.`);
   const name = nameOf(file);
   try {
-    refuseUnknownOptions("task", written, FIELDS);
+    refuseUnknownNames("task", written, FIELDS);
     const { question, program, answer, direct, best, sweep } = written;
     const task: ComparisonTask = {
       name,
@@ -61,7 +62,7 @@ export async function loadTask(path: string): Promise<LoadedTask> {
     };
     checkTask(task);
     if (sweep === undefined) return { task, sweep: [] };
-    refuseUnknownOptions("task.sweep", asFields("task.sweep", sweep), SWEEP_FIELDS);
+    refuseUnknownNames("task.sweep", asFields("task.sweep", sweep), SWEEP_FIELDS);
     return { task, sweep: sweepOf(path, file, name, sweep) };
   } catch (cause) {
     if (PortcullisError.is(cause)) throw wrong(cause.message);

@@ -3,7 +3,7 @@ import { PortcullisError } from "../../errors.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
 import type { Verdict } from "../comparison.ts";
 import type { CallResult } from "../../models/model.ts";
-import type { Outcome } from "../../output/report.ts";
+import type { Outcome } from "../../programs/outcome.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
 import type { ComparisonContext } from "../comparison-request.ts";

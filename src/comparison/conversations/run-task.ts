@@ -5,7 +5,7 @@ import { cutText, cutValue } from "./cut-result.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
-import type { Outcome } from "../../output/report.ts";
+import type { Outcome } from "../../programs/outcome.ts";
 import { callsOf, type MadeCall } from "../../programs/calls-of.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -80,10 +80,10 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
 
 /** Each layer is one turn of a conversation, and the answer needs one more. */
 function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void {
-  if (direct.length >= MAX_TURNS)
-    throw optionError("task.direct", `fewer than ${MAX_TURNS} layers of calls`, direct.length);
-  if (best.length >= MAX_TURNS)
-    throw optionError("task.best.calls", `fewer than ${MAX_TURNS} layers of calls`, best.length);
+  if (direct.length >= MAX_TURNS.max)
+    throw optionError("task.direct", `fewer than ${MAX_TURNS.max} layers of calls`, direct.length);
+  if (best.length >= MAX_TURNS.max)
+    throw optionError("task.best.calls", `fewer than ${MAX_TURNS.max} layers of calls`, best.length);
 }
 
 /** A conversation in a derived runtime, with a journal of its own: a measurement does not belong in the runtime's journal. */
@@ -132,10 +132,10 @@ function notForDirectCalls(tools: ToolSet, calls: readonly MadeCall[]): readonly
 
 /** Direct calls are measured with their results whole, so their limits are as high as the rules allow. */
 const DIRECT_LIMITS: Partial<Limits> = {
-  outputBytes: LIMIT_RULES.outputBytes.most,
-  totalBytes: LIMIT_RULES.totalBytes.most,
-  calls: LIMIT_RULES.calls.most,
-  wallMs: LIMIT_RULES.wallMs.most,
+  outputBytes: LIMIT_RULES.outputBytes.max,
+  totalBytes: LIMIT_RULES.totalBytes.max,
+  calls: LIMIT_RULES.calls.max,
+  wallMs: LIMIT_RULES.wallMs.max,
 };
 
 /** A tool that may be called both ways is declared for programs only, because programs are what is measured. */

@@ -1,6 +1,6 @@
 import type { Mode, Verdict } from "../comparison.ts";
 import type { Opening } from "../../models/model.ts";
-import type { Outcome } from "../../output/report.ts";
+import type { Outcome } from "../../programs/outcome.ts";
 import type { MadeCall } from "../../programs/calls-of.ts";
 import type { TranscriptTurn } from "../../agent/transcript.ts";
 

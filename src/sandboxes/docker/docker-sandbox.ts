@@ -1,48 +1,22 @@
 import type { Language } from "../../../bridge/frames.ts";
-import { optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
+import { readOptions } from "../../options/options.ts";
 import type { Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbox.ts";
-import { type ContainerAllowance, containerLimits, USUAL_ALLOWANCE } from "./container-limits.ts";
+import { type ContainerAllowance, containerLimits } from "./container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
 import { diagnoseContainers } from "./diagnose.ts";
-import { type EgressOptions, planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
-import { checkImage, IMAGE } from "./image.ts";
+import { DOCKER_RULES, type DockerSandboxOptions } from "./docker-options.ts";
+import { planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
+import { checkImage } from "./image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
-import type { PoolCounts, PoolOptions } from "./pool-options.ts";
-
-export interface DockerSandboxOptions extends Partial<PoolOptions>, Partial<ContainerAllowance> {
-  /** Image that `portcullis image build` has built. */
-  readonly image?: string;
-  /** Who runs the containers: `runc`, or gVisor's `runsc` where the daemon has it. */
-  readonly runtime?: "runc" | "runsc";
-  /**
-   * Which hosts programs may reach: `none`, or a list. It takes a daemon on this machine, and `runc`. A program that
-   * has used it cannot be replayed.
-   */
-  readonly egress?: "none" | EgressOptions;
-  /** How long the daemon may take for one answer, in milliseconds. */
-  readonly callMs?: number;
-  /** Stands in for the guest's command, so that a test can run anything in a container. */
-  readonly command?: readonly string[];
-}
+import type { PoolCounts } from "./pool-options.ts";
 
 /** What containers are warmed for before the first program has said what it needs. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
+const SUBJECT = "createDockerSandbox";
 const LANGUAGES: readonly Language[] = ["javascript", "python"];
-const RUNTIMES = ["runc", "runsc"];
-const OPTIONS = [
-  "warm",
-  "containers",
-  "queue",
-  "cpus",
-  "scratchBytes",
-  "image",
-  "runtime",
-  "egress",
-  "callMs",
-  "command",
-];
 
 export interface DockerSandbox extends Sandbox {
   readonly pool: { readonly counts: PoolCounts };
@@ -55,33 +29,23 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
 
 /** The same, with names and addresses as a test says: the usual way refuses every server on this machine. */
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
-  refuseUnknownOptions("createDockerSandbox", options, OPTIONS);
-  const { warm = 0, containers = 32, queue = 1000, image = IMAGE, runtime = "runc" } = options;
-  for (const [name, value, least] of [
-    ["warm", warm, 0],
-    ["containers", containers, 1],
-    ["queue", queue, 1],
-  ] as const)
-    if (!(Number.isSafeInteger(value) && value >= least))
-      throw optionError(name, `a whole number of at least ${least}`, value);
-  const allowance = {
-    cpus: options.cpus ?? USUAL_ALLOWANCE.cpus,
-    scratchBytes: options.scratchBytes ?? USUAL_ALLOWANCE.scratchBytes,
-  };
-  if (!RUNTIMES.includes(runtime)) throw optionError("runtime", RUNTIMES.join(" or "), runtime);
-  const egress = planEgress(options.egress, way);
+  const read = readOptions(SUBJECT, options, DOCKER_RULES);
+  const { warm, containers, queue, image, runtime } = read;
+  const allowance: ContainerAllowance = { cpus: read.cpus, scratchBytes: read.scratchBytes };
+  const egress = planEgress(read.egress, way);
   // gVisor lets no container connect to a socket of the host's.
-  if (egress && runtime !== "runc") throw optionError("egress", `"none" with the runtime ${runtime}`, options.egress);
-  const daemon = new Daemon(options.callMs);
+  if (egress && runtime !== "runc")
+    throw optionError(`${SUBJECT}({ egress })`, `"none" with the runtime ${runtime}`, read.egress);
+  const daemon = new Daemon(read.callMs);
   const pool = new ContainerPool(daemon, { warm, containers, queue });
   const labels = hostLabels();
   let checked: Promise<void> | undefined;
 
   function planFor(language: Language, limits: SandboxLimits): ContainerPlan {
-    // The realm of programs in JavaScript has nothing to use a way out with. Only who has broken out of it would.
-    const usedEgress = language === "javascript" && options.command === undefined ? undefined : egress;
+    // Programs in JavaScript have nothing to use a way out with, unless they have broken out of their realm.
+    const usedEgress = language === "javascript" && read.command === undefined ? undefined : egress;
     const mapped = containerLimits(limits, language, allowance, usedEgress !== undefined);
-    const command = options.command ?? GUEST_COMMANDS[language](mapped);
+    const command = read.command ?? GUEST_COMMANDS[language](mapped);
     return { image, runtime, labels, language, limits: mapped, command, egress: usedEgress };
   }
 

@@ -1,24 +1,7 @@
 import type { OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
-import type { ParentDeathCommand } from "./parent-death.ts";
+import type { PoolOptions } from "./pool-options.ts";
 import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
-
-export interface PoolOptions {
-  /** Engines kept ready for the next program. */
-  readonly warm: number;
-  /** Engines at once, idle ones included. Programs beyond that wait. */
-  readonly engines: number;
-  /** Programs that may wait at once, those included whose engine is starting; one more ends as `stopped`, by `queue`. */
-  readonly queue: number;
-  /** Whether an engine may serve another program of the same tenant. */
-  readonly reuse: "tenant" | "never";
-  /** Programs an engine serves before it is replaced. */
-  readonly programsPerEngine: number;
-  /** Memory an engine may have kept above its first program's start, in bytes, to be used again. */
-  readonly keptMemoryBytes: number;
-  /** How engines are started; found out where it is not given. */
-  readonly command?: ParentDeathCommand;
-}
 
 /** Heap limit that idle engines are prepared with; a program with another one waits a millisecond for its isolate. */
 const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
@@ -34,7 +17,7 @@ const PREPARE_MS = 1000;
 const SOON_MS = 50;
 
 const CLOSED = "the sandbox was closed";
-/** Starts that fail in a row before a program that waits is told. One may have been ended by somebody else. */
+/** Starts that fail in a row before a program that waits is told. Another process may have ended one. */
 const FAILED_STARTS = 3;
 
 const NONE: ReadonlyMap<string, number> = new Map();

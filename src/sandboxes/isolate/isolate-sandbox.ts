@@ -1,5 +1,6 @@
 import { availableParallelism, totalmem } from "node:os";
-import { optionError, PortcullisError, refuseUnknownOptions } from "../../errors.ts";
+import { PortcullisError } from "../../errors.ts";
+import { readOptions } from "../../options/options.ts";
 import {
   type Exit,
   type Guest,
@@ -10,11 +11,10 @@ import {
   type Sandbox,
 } from "../sandbox.ts";
 import { diagnoseIsolates } from "./diagnose.ts";
-import { EnginePool, type PoolOptions } from "./engine-pool.ts";
+import { EnginePool } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
-
-export type IsolateSandboxOptions = Partial<PoolOptions>;
+import { ISOLATE_RULES, type IsolateSandboxOptions } from "./pool-options.ts";
 
 /** How often the memory of a busy engine is read. */
 const WATCH_MS = 10;
@@ -43,15 +43,10 @@ function machineMemory(): number {
 
 /** A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by SIGKILL. */
 export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
-  checkOptions(options);
   const pool = new EnginePool({
     warm: Math.min(2, availableParallelism()),
     engines: defaultEngines(),
-    queue: 1000,
-    reuse: "tenant",
-    programsPerEngine: 1000,
-    keptMemoryBytes: 64 * 1024 * 1024,
-    ...options,
+    ...readOptions("createIsolateSandbox", options, ISOLATE_RULES),
   });
   let orphansEnded = false;
   return {
@@ -88,21 +83,6 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
       await pool.close();
     },
   };
-}
-
-/** Least of each option that is a number. */
-const LEAST = { warm: 0, engines: 1, queue: 1, programsPerEngine: 1, keptMemoryBytes: 0 } as const;
-const OPTIONS = [...Object.keys(LEAST), "reuse", "command"];
-
-function checkOptions(options: IsolateSandboxOptions): void {
-  refuseUnknownOptions("createIsolateSandbox", options, OPTIONS);
-  for (const [name, least] of Object.entries(LEAST)) {
-    const value = options[name as keyof typeof LEAST];
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= least))
-      throw optionError(name, `a whole number of at least ${least}`, value);
-  }
-  if (options.reuse !== undefined && options.reuse !== "tenant" && options.reuse !== "never")
-    throw optionError("reuse", `"tenant" or "never"`, options.reuse);
 }
 
 function unavailable(cause: unknown): never {

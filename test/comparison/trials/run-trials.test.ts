@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openAiResponsesWire } from "../../../src/comparison/wires/openai-responses-wire.ts";
 import { runTrials, type TrialsRequest } from "../../../src/comparison/trials/run-trials.ts";
 import { DOLLARS_SPENT } from "../../../src/comparison/trials/trial.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/index.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/testing.ts";
 import { price } from "../../support/tools.ts";
 
 const PRICE = { input: 1, output: 5, cacheWrite: 1, cacheRead: 0.1, source: "made up" };

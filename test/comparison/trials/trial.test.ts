@@ -8,15 +8,10 @@ import {
   type Trial,
   type TrialRequest,
 } from "../../../src/comparison/trials/trial.ts";
-import {
-  createMemorySandbox,
-  createRuntime,
-  countTokens,
-  defineTool,
-  type Model,
-  scriptedModel,
-  type ScriptedStep,
-} from "../../../src/index.ts";
+import { countTokens } from "../../../src/comparison/index.ts";
+import { createRuntime, defineTool } from "../../../src/index.ts";
+import type { Model } from "../../../src/models/index.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/testing.ts";
 import { contextsOf } from "../../../src/comparison/accounting/accounting.ts";
 import { exchangeOf } from "../../../src/comparison/accounting/exchange.ts";
 import { dollarsOf } from "../../../src/comparison/accounting/prices.ts";

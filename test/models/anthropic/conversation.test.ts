@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, jsonSchema } from "../../../src/index.ts";
+import { createRuntime, jsonSchema } from "../../../src/index.ts";
 import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { anthropicWire } from "./wire.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
@@ -256,7 +257,9 @@ describe.each([
     );
     expect(served.refusals).toEqual([]);
     expect(ending).toEqual({ type: "answered", answer: "It is 48." });
-    expect(calls).toMatchObject([1, 2, 3].map((n) => ({ callId: `toolu_d${n}`, caller: "programmatic", ok: true })));
+    expect(calls).toMatchObject(
+      [1, 2, 3].map((n) => ({ callId: `toolu_d${n}`, caller: "programmatic", outcome: { type: "value" } })),
+    );
     expect(lastMessage(served, 1)?.content).toEqual([
       { type: "tool_result", tool_use_id: "toolu_d1", content: '{"n":8}' },
       { type: "tool_result", tool_use_id: "toolu_d2", content: '{"n":16}' },
@@ -289,7 +292,7 @@ describe.each([
     });
     expect(f.inputs).toEqual([]);
     expect(lastMessage(served, 1)?.content).toMatchObject([{ tool_use_id: "toolu_1", is_error: true }]);
-    expect(calls).toMatchObject([{ result: "caller_not_allowed", started: false }]);
+    expect(calls).toMatchObject([{ outcome: { type: "refused", code: "caller_not_allowed" }, started: false }]);
   });
 
   test("A13: a later version of the provider's programs is one; any other caller is refused", async () => {

@@ -280,6 +280,6 @@ test("whatever of indexes and ids a server leaves out or repeats, no call is rea
 test("programs of the provider cannot be asked for, because it has none that call tools", async () => {
   await using served = await serve(chatWire, []);
   await expect(ask(served, { programs: "hosted" })).rejects.toThrow(
-    'programs: expected "local" or "none", because openai-chat:gpt-test',
+    'agent({ programs }): expected "local" or "none", because openai-chat:gpt-test',
   );
 });

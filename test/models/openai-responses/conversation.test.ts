@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createMemorySandbox, createRuntime, openai, type OpenAiOptions } from "../../../src/index.ts";
+import { createRuntime, openai } from "../../../src/index.ts";
+import type { OpenAiOptions } from "../../../src/models/index.ts";
 import { ResponsesStream } from "../../../src/models/openai-responses/reply.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { responsesWire } from "./wire.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
@@ -168,7 +170,7 @@ describe.each([
     expect(inputOf(served, 1).at(-1)).toMatchObject({
       output: expect.stringContaining("f can only be called from a program"),
     });
-    expect(calls).toMatchObject([{ result: "caller_not_allowed" }]);
+    expect(calls).toMatchObject([{ outcome: { type: "refused", code: "caller_not_allowed" } }]);
   });
 
   test("a call by whom nobody knows is refused, and its caller goes back as it came", async () => {
@@ -316,5 +318,5 @@ test("without a key there is no model, and a sentence says what is missing", asy
   expect(withPassword).toThrow("openai({ baseUrl }): the URL contains a user name or a password");
   expect(withPassword).not.toThrow("hunter2");
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
-  await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("model: expected a model");
+  await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("agent({ model }): expected a model");
 });

@@ -22,7 +22,7 @@ describe.skipIf(needDockerEngine() !== undefined)(
       await using runtime = await createRuntime({ sandbox, tools: [echo, later, broken] });
       const { outcome, execution } = await runtime.execute(program, { language });
       expect(outcome).toEqual({ type: "completed", value: returns });
-      expect((await runtime.replay(execution)).type).toBe("identical");
+      expect((await runtime.execution(execution).replay()).type).toBe("identical");
     });
   },
 );

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
-import { createDockerSandbox, type DockerSandboxOptions } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import type { DockerSandboxOptions } from "../../../src/sandboxes/docker/docker-options.ts";
 import { imageLabels } from "../../../src/sandboxes/docker/image.ts";
 import { removeLeftovers } from "../../../src/sandboxes/docker/leftovers.ts";
 import { readMemory } from "../../../src/sandboxes/docker/memory-reading.ts";
@@ -258,7 +259,7 @@ test("a path that is too long for a socket", async () => {
 
 test("a runtime, and an option, that there is not", () => {
   expect(() => createDockerSandbox({ runtime: "kata" as "runc" })).toThrow(
-    'runtime: expected runc or runsc, got "kata".',
+    'createDockerSandbox({ runtime }): expected "runc" or "runsc", got "kata".',
   );
   expect(() => createDockerSandbox({ egres: "none" } as object)).toThrow(
     'createDockerSandbox: there is no option "egres"',

@@ -2,11 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import {
-  createIsolateSandbox,
-  defaultEngines,
-  type IsolateSandboxOptions,
-} from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
 import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
@@ -216,11 +213,11 @@ test("a sandbox that was closed opens no guest and starts no engine", async () =
 });
 
 test.each([
-  [{ wram: 1 }, 'createIsolateSandbox: there is no option "wram".'],
-  [{ engines: 0 }, "engines: expected a whole number of at least 1, got 0."],
-  [{ warm: -1 }, "warm: expected a whole number of at least 0, got -1."],
-  [{ warm: "2" }, 'warm: expected a whole number of at least 0, got "2".'],
-  [{ reuse: "x" }, 'reuse: expected "tenant" or "never", got "x".'],
+  [{ wram: 1 }, 'createIsolateSandbox: there is no option "wram", did you mean warm?'],
+  [{ engines: 0 }, "createIsolateSandbox({ engines }): expected a whole number of at least 1, got 0."],
+  [{ warm: -1 }, "createIsolateSandbox({ warm }): expected a whole number of at least 0, got -1."],
+  [{ warm: "2" }, 'createIsolateSandbox({ warm }): expected a whole number of at least 0, got "2".'],
+  [{ reuse: "x" }, 'createIsolateSandbox({ reuse }): expected "tenant" or "never", got "x".'],
 ])("the options %j are refused in a sentence", (options, message) => {
   expect(() => createIsolateSandbox(options as IsolateSandboxOptions)).toThrow(message);
 });

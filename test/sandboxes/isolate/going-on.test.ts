@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
-import { createIsolateSandbox, createRuntime, type Runtime } from "../../../src/index.ts";
+import { createRuntime, type Runtime } from "../../../src/index.ts";
+import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { cpuMs } from "../../hostile-support/engines.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { echo } from "../../support/tools.ts";

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
-import { createIsolateSandbox, createRuntime } from "../../../src/index.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { ProcessorGauge } from "../../../src/sandboxes/isolate/process-gauges.ts";
 
 const CORES = availableParallelism();

@@ -1,4 +1,5 @@
 import { optionError } from "../../../errors.ts";
+import { checkValue, option as optionRule } from "../../../options/options.ts";
 import { canonicalHostName, readPort } from "./host-name.ts";
 
 /** Where an entry without a port leads: HTTP and HTTPS. */
@@ -15,11 +16,16 @@ export interface AllowedHost {
   readonly ports: readonly number[];
 }
 
+/** The list as a whole; `parseAllowList` checks each entry. */
+export const HOSTS = optionRule<readonly string[]>(
+  `a list of 1 to ${MOST_HOSTS} ${FORM}`,
+  (value) => Array.isArray(value) && value.length > 0 && value.length <= MOST_HOSTS,
+);
+
 /** Reads an operator's list. Throws a sentence for the first entry that is not what it should be. */
 export function parseAllowList(option: string, hosts: unknown): readonly AllowedHost[] {
-  if (!Array.isArray(hosts) || hosts.length === 0 || hosts.length > MOST_HOSTS)
-    throw optionError(option, `a list of 1 to ${MOST_HOSTS} ${FORM}`, hosts);
-  return hosts.map((entry: unknown, index) => parseEntry(`${option}[${index}]`, entry));
+  checkValue(option, hosts, HOSTS);
+  return (hosts as readonly unknown[]).map((entry, index) => parseEntry(`${option}[${index}]`, entry));
 }
 
 /** Whether a name, in the form of `canonicalHostName`, and a port are on the list. */

@@ -344,7 +344,7 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
       { host: "allowed.test", port, address: "127.0.0.1", outcome: "cut" },
     ]);
     expect(records.at(-1)?.type).toBe("outcome");
-    expect(await runtime.replay(execution)).toEqual({ type: "unreplayable", cause: "network" });
+    expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "network" });
   });
 
   test("memory and processes are bounded as without it, the forwarder's beside them", async () => {

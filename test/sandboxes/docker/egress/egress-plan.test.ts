@@ -8,26 +8,45 @@ test("none is the default, and can be said", () => {
 });
 
 test.each([
-  ["all", 'egress: expected "none", or { hosts } with the hosts that programs may reach, got "all".'],
+  [
+    "all",
+    'createDockerSandbox({ egress }): expected "none", or { hosts } with the hosts that programs may reach, got "all".',
+  ],
   [
     ["api.example.com"],
-    'egress: expected "none", or { hosts } with the hosts that programs may reach, got ["api.example.com"].',
+    'createDockerSandbox({ egress }): expected "none", or { hosts } with the hosts that programs may reach, got ["api.example.com"].',
   ],
-  [null, /^egress: expected "none", or \{ hosts \}/],
-  [{}, /^egress\.hosts: expected a list of 1 to 1000 host names/],
-  [{ hosts: ["10.0.0.1"] }, /^egress\.hosts\[0\]: expected a host name in ASCII/],
-  [{ hosts: ["api.example.com"], lookup: 1 }, 'egress: expected nothing but hosts and totalBytes, got {"lookup":"…"}.'],
-  [{ hosts: ["api.example.com"], totalBytes: 0 }, "egress.totalBytes: expected a whole number of bytes from 1, got 0."],
+  [null, /^createDockerSandbox\(\{ egress \}\): expected "none", or \{ hosts \}/],
+  [{}, /^createDockerSandbox\(\{ egress: \{ hosts \} \}\): expected a list of 1 to 1000 host names/],
+  [{ hosts: ["10.0.0.1"] }, /^createDockerSandbox\(\{ egress: \{ hosts \} \}\)\[0\]: expected a host name in ASCII/],
+  [
+    { hosts: ["api.example.com"], lookup: 1 },
+    'createDockerSandbox({ egress }): there is no option "lookup". The options are hosts, totalBytes.',
+  ],
+  [
+    { hosts: ["api.example.com"], totalBytes: 0 },
+    "createDockerSandbox({ egress: { totalBytes } }): expected a whole number of at least 1, got 0.",
+  ],
   [
     { hosts: ["api.example.com"], totalBytes: 1.5 },
-    "egress.totalBytes: expected a whole number of bytes from 1, got 1.5.",
+    "createDockerSandbox({ egress: { totalBytes } }): expected a whole number of at least 1, got 1.5.",
   ],
 ])("%j is refused in a sentence, before anything is started", (egress, sentence) => {
   expect(() => createDockerSandbox({ egress: egress as EgressOptions })).toThrow(sentence);
 });
 
+test.each([
+  [{ cpus: 0 }, "createDockerSandbox({ cpus }): expected a number above 0, got 0."],
+  [{ containers: 0 }, "createDockerSandbox({ containers }): expected a whole number of at least 1, got 0."],
+  // A size of 0 would be no bound.
+  [{ scratchBytes: 0 }, "createDockerSandbox({ scratchBytes }): expected a whole number of at least 4096, got 0."],
+  [{ image: "" }, 'createDockerSandbox({ image }): expected the name of an image, got "".'],
+])("the options %j of containers are refused in a sentence", (options, sentence) => {
+  expect(() => createDockerSandbox(options)).toThrow(sentence);
+});
+
 test("gVisor has no way out", () => {
   expect(() => createDockerSandbox({ runtime: "runsc", egress: { hosts: ["api.example.com"] } })).toThrow(
-    /^egress: expected "none" with the runtime runsc, got /,
+    /^createDockerSandbox\(\{ egress \}\): expected "none" with the runtime runsc, got /,
   );
 });

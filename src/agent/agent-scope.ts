@@ -1,0 +1,40 @@
+import type { Scope } from "../programs/scope.ts";
+import type { AgentEvent } from "./event.ts";
+
+interface ScopeParts extends Omit<Scope, "onEvent"> {
+  readonly onEvent: (event: AgentEvent) => void;
+}
+
+/**
+ * A scope that conversations can take place in. It is a class so that an agent that is a tool can recognise the scope
+ * of its caller, which the gate hands on without knowing it.
+ */
+export class AgentScope implements Scope {
+  readonly sandbox: Scope["sandbox"];
+  readonly gate: Scope["gate"];
+  readonly journal: Scope["journal"];
+  readonly language: Scope["language"];
+  readonly limits: Scope["limits"];
+  readonly tenant: string;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: AgentEvent) => void;
+  readonly above: Scope["above"];
+  readonly #parts: ScopeParts;
+
+  constructor(parts: ScopeParts) {
+    this.sandbox = parts.sandbox;
+    this.gate = parts.gate;
+    this.journal = parts.journal;
+    this.language = parts.language;
+    this.limits = parts.limits;
+    this.tenant = parts.tenant;
+    this.signal = parts.signal;
+    this.onEvent = parts.onEvent;
+    this.above = parts.above;
+    this.#parts = parts;
+  }
+
+  with(changes: Partial<ScopeParts>): AgentScope {
+    return new AgentScope({ ...this.#parts, ...changes });
+  }
+}

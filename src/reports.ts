@@ -1,0 +1,12 @@
+export { replayTranscript } from "./agent/replay-transcript.ts";
+export type { ReplayedTranscript, TranscriptViewer } from "./agent/replay-transcript.ts";
+export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
+export type { FailureCode, RefusalCode } from "./gate/answer.ts";
+export type { CallLine } from "./gate/call-line.ts";
+export type { CallEvent } from "./gate/session.ts";
+export type { Output, Usage } from "./output/report.ts";
+export type { Stub } from "./output/stub.ts";
+export type { ConnectionTotals } from "./programs/execution-state.ts";
+export type { Logs } from "./programs/log-collector.ts";
+export type { CrashCode, Fault, StoppedBy } from "./programs/outcome.ts";
+export type { Divergence, Replayed } from "./programs/replay-turns.ts";

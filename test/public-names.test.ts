@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+
+/** The public names. Each is a promise, so a new one is written here by hand. */
+const NAMES: Readonly<Record<string, { readonly values: string; readonly types: string }>> = {
+  portcullis: {
+    values: `
+      PortcullisError agentAsTool anthropic createRuntime defineTool fromAiSdk fromAnthropic fromOpenAIAgents
+      gemini jsonSchema openai openaiChat`,
+    types: `
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve CallContext
+      Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle
+      ExecutionId JsonSchema Limits Outcome Report Runtime RuntimeOptions Schema Tool ToolOptions ToolPolicies
+      ToolPolicy ToolSet`,
+  },
+  "portcullis/comparison": {
+    values: `
+      PRICES compare countTokens`,
+    types: `
+      CompareOptions Comparison ComparisonTask Cost Mode ModeMeasure PlannedCall Price PriceTable Spent
+      ToolMeasure Verdict WireMeasure WireName`,
+  },
+  "portcullis/journal": {
+    values: `
+      createMemoryJournal`,
+    types: `
+      AnsweredRecord CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
+      Head Header Journal JournalRecord MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader
+      RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
+  },
+  "portcullis/models": {
+    values: `
+      `,
+    types: `
+      CallResult Conversation HostedProgramNews Model ModelCall ModelTurn ModelUsage OpenAiOptions Opening
+      ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions ToolCall
+      ToolDeclaration TurnEnd TurnReply TurnRequest`,
+  },
+  "portcullis/reports": {
+    values: `
+      replayTranscript`,
+    types: `
+      AgentUsage CallEvent CallLine ConnectionTotals CrashCode Divergence FailureCode Fault Logs Output
+      ProgramsOption RefusalCode Replayed ReplayedTranscript StoppedBy Stub Transcript TranscriptTurn
+      TranscriptViewer Usage`,
+  },
+  "portcullis/sandboxes": {
+    values: `
+      createDockerSandbox createIsolateSandbox`,
+    types: `
+      Connection DockerSandbox DockerSandboxOptions EgressOptions Exit Guest IsolateSandboxOptions KillReason
+      OpenOptions ResourceUsage Sandbox SandboxLimits`,
+  },
+  "portcullis/testing": {
+    values: `
+      createMemorySandbox scriptedModel`,
+    types: `
+      GuestFace MemorySandboxOptions ScriptedCall ScriptedModel ScriptedModelOptions ScriptedMoment
+      ScriptedStep ScriptedTurn`,
+  },
+};
+
+/** Names of the main entry, types included. */
+const MAX_MAIN_NAMES = 60;
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const wordsOf = (text: string) =>
+  text
+    .trim()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+
+const entries = Object.entries(packageJson.exports).flatMap(([path, entry]) =>
+  typeof entry === "string" ? [] : [{ name: `portcullis${path.slice(1)}`, ...entry }],
+);
+
+/** An entry has nothing but `export { … } from` and `export type { … } from`, so that its names can be read. */
+const STATEMENT = /^export (type )?\{([^{}]*)\} from "[^"]+";\n/gm;
+
+function namesIn(file: string): { readonly values: string[]; readonly types: string[] } {
+  const source = readFileSync(root + file, "utf8");
+  expect(source.replaceAll(STATEMENT, "").trim()).toBe("");
+  const names = { values: [] as string[], types: [] as string[] };
+  for (const [, type, list = ""] of source.matchAll(STATEMENT))
+    for (const name of list
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""))
+      if (type === undefined && !name.startsWith("type ")) names.values.push(name);
+      else names.types.push(name.replace("type ", ""));
+  return { values: names.values.toSorted(), types: names.types.toSorted() };
+}
+
+test("every entry of the package is in the table, and every one of the table is in the package", () => {
+  expect(entries.map(({ name }) => name).toSorted()).toEqual(Object.keys(NAMES).toSorted());
+});
+
+describe.each(entries)("$name", ({ name, types, "portcullis-source": source, default: built }) => {
+  test("has the names of the table", () => {
+    const { values = "", types: typeNames = "" } = NAMES[name] ?? {};
+    expect(namesIn(source)).toEqual({ values: wordsOf(values), types: wordsOf(typeNames) });
+  });
+
+  test("gives the values of the table, and no others", async () => {
+    const found: object = await import(new URL(source, new URL("..", import.meta.url)).href);
+    expect(Object.keys(found).toSorted()).toEqual(namesIn(source).values);
+  });
+
+  test("is built from its source", () => {
+    const path = source.replace("./", "./dist/").replace(/\.ts$/, "");
+    expect([types, built]).toEqual([`${path}.d.ts`, `${path}.js`]);
+  });
+});
+
+test("no name stands in two entries", () => {
+  const names = entries.flatMap(({ "portcullis-source": source }) => Object.values(namesIn(source)).flat());
+  expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
+});
+
+test("the main entry has fewer than 60 names", () => {
+  const { values, types } = namesIn("src/index.ts");
+  expect(values.length + types.length).toBeLessThan(MAX_MAIN_NAMES);
+});
