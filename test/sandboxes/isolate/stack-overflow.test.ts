@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import type { TurnRecord } from "../../../src/journal/record.ts";
-import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { replay } from "../../../src/programs/replay.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { echo, tool } from "../../support/tools.ts";
