@@ -2,7 +2,7 @@ export { replayTranscript } from "./agent/replay-transcript.ts";
 export type { ReplayedTranscript, TranscriptViewer } from "./agent/replay-transcript.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
-export type { CallLine } from "./gate/call-line.ts";
+export type { CallLine, CallOutcome } from "./gate/call-line.ts";
 export type { CallEvent } from "./gate/session.ts";
 export type { Output, Usage } from "./output/report.ts";
 export type { Stub } from "./output/stub.ts";

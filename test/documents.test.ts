@@ -43,7 +43,7 @@ describe("every link of a document leads to a file, and to a heading where it na
 });
 
 /** What is held to say who does a thing: a file, or a folder with all that is below it. */
-const PLAIN = ["README.md", "SECURITY.md", "docs"];
+const PLAIN = ["README.md", "SECURITY.md", "docs", "src", "bridge"];
 
 test.each(PLAIN)("%s says who does a thing, and not nobody, somebody, whoever or anybody", (path) => {
   const lines = filesIn(path).flatMap((file) =>

@@ -7,8 +7,8 @@ import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 
 /**
- * The one way to a handler. Whoever wants calls made opens a session: a program's execution, a model's
- * conversation, a server's client. What holds over all sessions (tools, their concurrency, who approves) is here.
+ * The one way to a handler. Calls are made in a session: of a program's execution, or of a model's
+ * conversation. What holds over all sessions (tools, their concurrency, approval) is here.
  */
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
@@ -16,7 +16,7 @@ export class Gate implements SharedRules {
   readonly held: HeldBytes;
   readonly #queues: WeakMap<Tool, PQueue>;
 
-  /** Throws `option_invalid` where a tool may need approval and nobody is there to ask. */
+  /** Throws `option_invalid` where a tool may need approval and there is no `approve`. */
   constructor(
     tools: ToolSet,
     approve: Approve | undefined,

@@ -62,7 +62,7 @@ export class OpenCall {
     return this.#over !== undefined;
   }
 
-  /** Aborted when the answer is of no use any more. Made only when somebody asks for it, which most handlers do not. */
+  /** Aborted when the answer is of no use any more. Made at its first use: most handlers never read it. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     const reason = this.#late ?? this.#over;
@@ -70,7 +70,7 @@ export class OpenCall {
     return this.#abort.signal;
   }
 
-  /** The answer is of no use any more: tells whoever works on it. */
+  /** The answer is of no use any more: aborts the work on it. */
   end(reason: string): void {
     if (this.#over !== undefined) return;
     this.#over = reason;

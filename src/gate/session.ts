@@ -66,7 +66,7 @@ export interface ParentCall {
   readonly callId: string;
 }
 
-/** For whoever watches. `error` is for the operator's eyes: it may hold anything. */
+/** What happens to a call, for a listener. `error` is for the operator: it may hold anything. */
 export type CallEvent =
   | {
       readonly type: "call_started";

@@ -114,7 +114,7 @@ function knownName(tools: ToolSet, name: string): string {
 const OUT_OF_MEMORY =
   /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
 
-/** The program may have changed something, and nobody knows. */
+/** The program may have changed something, and neither it nor the host knows. */
 function notAwaited(writing: readonly string[]): Fault {
   const one = writing.length === 1;
   return {

@@ -20,7 +20,7 @@ export interface InLine {
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #most: number;
-  /** In the order in which tenants were served, the last one last. No tenant stands here that nobody waits for. */
+  /** In the order in which tenants were served, the last one last. Only tenants with programs that wait are in it. */
   readonly #byTenant = new Map<string, Waiter[]>();
   #length = 0;
 

@@ -26,7 +26,7 @@ const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
 
 /**
  * One engine: its process, its pipe, its end. It is `busy` from the moment a program is prepared for until it
- * ends or is asked to prepare again. Whoever holds it decides about reuse; this class only says what happened.
+ * ends or is asked to prepare again. Its holder decides about reuse; this class only reports what happened.
  */
 export class EngineProcess {
   /** Memory of the process when its first isolate stood, in bytes; 0 where it cannot be read. */

@@ -3,7 +3,7 @@
  * The engine: the child process in which one program at a time runs in one fresh V8 isolate. It is plain
  * JavaScript, run as it lies here: stripping types at start costs every engine 30 ms and 16 MB.
  *
- * It lives only for the guest, so it may run the guest on its own thread. Nobody asks it to stop; the host ends
+ * It lives only for the guest, so it may run the guest on its own thread. It is never asked to stop; the host ends
  * it with SIGKILL. What it understands are frames for the guest, which begin with "{", and the host's own words,
  * which do not:
  *

@@ -213,7 +213,7 @@ test("a sandbox that was closed opens no guest and starts no engine", async () =
 });
 
 test.each([
-  [{ wram: 1 }, 'createIsolateSandbox: there is no option "wram", did you mean warm?'],
+  [{ wam: 1 }, 'createIsolateSandbox: there is no option "wam", did you mean warm?'],
   [{ engines: 0 }, "createIsolateSandbox({ engines }): expected a whole number of at least 1, got 0."],
   [{ warm: -1 }, "createIsolateSandbox({ warm }): expected a whole number of at least 0, got -1."],
   [{ warm: "2" }, 'createIsolateSandbox({ warm }): expected a whole number of at least 0, got "2".'],
