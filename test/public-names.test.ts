@@ -42,7 +42,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       replayTranscript`,
     types: `
-      AgentUsage CallEvent CallLine ConnectionTotals CrashCode Divergence FailureCode Fault Logs Output
+      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode Fault Logs Output
       ProgramsOption RefusalCode Replayed ReplayedTranscript StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage`,
   },
