@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -10,6 +10,7 @@ import { optionError, PortcullisError } from "../../errors.ts";
 import { removeContainer } from "./container.ts";
 import { type Daemon, isObject } from "./daemon.ts";
 import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
+import { makeMountedFolder, removeMountedFolder } from "./mounted-folder.ts";
 import { hostLabels } from "./leftovers.ts";
 
 export interface BuildOptions {
@@ -52,7 +53,8 @@ export async function buildImage(
   { image, network, base = BASE, onProgress }: BuildOptions,
 ): Promise<void> {
   if (!BASE_NAME.test(base)) throw optionError("base", `the name of an image, like ${BASE}`, base);
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-image-"));
+  // Another user who could replace what lies in it would choose what is built.
+  const folder = makeMountedFolder();
   try {
     const { Architecture: processor } = await daemon.info();
     const baseDigest = await digestOfBase(daemon, base, onProgress);
@@ -89,7 +91,7 @@ export async function buildImage(
       originLabels({ base, baseDigest, node, python: await installedPython(daemon, image) }),
     );
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeMountedFolder(folder);
   }
 }
 

@@ -6,7 +6,7 @@ import { isMultipleOf } from "./multiple-of.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Steps that one check may take: a second or two. A megabyte of ordinary data takes a hundredth of that. */
-export const MOST_STEPS = 20_000_000;
+export const MOST_STEPS = 10_000_000;
 /** Parts of schemas within each other that one check may be in. */
 const MOST_DEPTH = 1500;
 
