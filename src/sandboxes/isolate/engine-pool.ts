@@ -38,7 +38,10 @@ export class EnginePool {
   readonly #waiting: WaitingLine<Waiter>;
   /** Engines that run a program or have just run one, and their tenants. */
   readonly #busy = new Map<EngineProcess, string>();
-  /** Engines that will soon be available, and their tenants if they have one: they are starting, ending to make room for another engine, or have just begun to prepare for another program. */
+  /**
+   * Engines that will soon be available, and their tenants if they have one. They are starting, are ending to make room
+   * for another engine, or have just begun to prepare for another program.
+   */
   readonly #coming = new Map<EngineProcess, string | undefined>();
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;

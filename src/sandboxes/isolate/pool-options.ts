@@ -18,7 +18,10 @@ export const ISOLATE_RULES = {
   reuse: withDefault(oneOf(["tenant", "never"]), "tenant"),
   /** Programs that an engine runs before it is replaced; 1,000 by default. */
   programsPerEngine: wholeNumber({ min: 1, default: 1000 }),
-  /** Memory that an engine may keep after a program and still be reused, in bytes above its memory before the first program; 64 MiB by default. */
+  /**
+   * Memory that an engine may keep after a program and still be reused, in bytes above its memory before the first
+   * program; 64 MiB by default.
+   */
   keptMemoryBytes: wholeNumber({ min: 0, default: 64 * 1024 * 1024 }),
   /** How engines are started; detected by default. */
   command: option<ParentDeathCommand>(
