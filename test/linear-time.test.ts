@@ -21,7 +21,7 @@ import { stripFence } from "../src/programs/prepare/strip-fence.ts";
 import { reasonOf } from "../src/cli/failure.ts";
 import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";
 import { canonicalHostName } from "../src/sandboxes/docker/egress/host-name.ts";
-import { LastWords } from "../src/sandboxes/last-words.ts";
+import { OutputTail } from "../src/sandboxes/output-tail.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
 import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/options/nearest.ts";
@@ -197,7 +197,7 @@ const CASES: Readonly<Record<string, Case>> = {
     size: 200_000,
     make: (n) => n,
     run: (count: number) => {
-      const words = new LastWords(8192);
+      const words = new OutputTail(8192);
       for (let index = 0; index < count; index += 1) words.add(Buffer.from("a"));
       return words.text;
     },

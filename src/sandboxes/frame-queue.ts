@@ -1,21 +1,21 @@
-/** What a frame takes beside its text, in characters' worth. */
+/** Memory of a queued frame besides its text, counted in UTF-16 code units. */
 const FRAME_LENGTH = 64;
 
 /**
- * Frames that have arrived and were not read yet: one writer, one reader. It says when the reader is so far
- * behind that the writer should stop reading from the guest, and when it has caught up.
+ * Queue of frames that have arrived and are not read yet, for one writer and one reader. It reports when the reader
+ * is so far behind that the writer should stop reading from the guest, and when the reader has caught up.
  */
 export class FrameQueue implements AsyncIterable<readonly string[]> {
   #arrived: string[] = [];
-  #held = 0;
+  #queuedLength = 0;
   #ended = false;
   #wake: (() => void) | undefined;
-  readonly #most: number;
+  readonly #maxLength: number;
   readonly #onPressure: (pause: boolean) => void;
 
-  /** `most` is in UTF-16 code units. `onPressure(true)` asks the writer to pause, `onPressure(false)` to go on. */
-  constructor(most: number, onPressure: (pause: boolean) => void) {
-    this.#most = most;
+  /** `maxLength` is in UTF-16 code units. `onPressure(true)` asks the writer to pause, `onPressure(false)` to resume. */
+  constructor(maxLength: number, onPressure: (pause: boolean) => void) {
+    this.#maxLength = maxLength;
     this.#onPressure = onPressure;
   }
 
@@ -23,19 +23,19 @@ export class FrameQueue implements AsyncIterable<readonly string[]> {
     if (this.#ended || frames.length === 0) return;
     for (const frame of frames) {
       this.#arrived.push(frame);
-      this.#held += frame.length + FRAME_LENGTH;
+      this.#queuedLength += frame.length + FRAME_LENGTH;
     }
-    if (this.#held > this.#most) this.#onPressure(true);
+    if (this.#queuedLength > this.#maxLength) this.#onPressure(true);
     this.#notify();
   }
 
-  /** Nothing more will arrive. What has arrived can still be read. */
+  /** Ends the queue. Frames that have arrived can still be read. */
   end(): void {
     this.#ended = true;
     this.#notify();
   }
 
-  /** Written out rather than as a generator: it runs for every call of a tool. */
+  /** A plain iterator is faster than a generator, and this runs for every tool call. */
   [Symbol.asyncIterator](): AsyncIterator<readonly string[], void, undefined> {
     return {
       next: async () => {
@@ -53,8 +53,8 @@ export class FrameQueue implements AsyncIterable<readonly string[]> {
   #take(): readonly string[] {
     const frames = this.#arrived;
     this.#arrived = [];
-    if (this.#held > this.#most) this.#onPressure(false);
-    this.#held = 0;
+    if (this.#queuedLength > this.#maxLength) this.#onPressure(false);
+    this.#queuedLength = 0;
     return frames;
   }
 

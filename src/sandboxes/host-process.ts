@@ -1,38 +1,38 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** As `hostProcess` writes it: a process id, and a start time. */
+/** The format of `hostProcess`: a process id and a start time. */
 const HOST = /^([1-9]\d{0,9}):(\d+)$/;
 
 /**
- * This process, for what it starts to carry: its id, and when it was started, for process ids are used again. Without
- * the start time where other machines' process ids could be taken for this one's.
+ * Identifies this process in what it starts: its id and its start time, because process ids are reused. The start time
+ * is left out if this machine cannot be identified, because its process ids could be confused with another machine's.
  */
 export function hostProcess(): string {
   return `${process.pid}:${(machine() !== undefined && startTime(process.pid)) || ""}`;
 }
 
 /**
- * Whether a process that `hostProcess` described, on this machine, is gone. Where that cannot be known it is not: /proc
- * may hide other users' processes (`hidepid`), and then the kernel still says whether one has the id.
+ * Whether a process of this machine, as `hostProcess` identifies it, has ended. If that is unknown, returns false. /proc
+ * may hide other users' processes (`hidepid`); signal 0 then still shows whether a process has the id.
  */
-export function isGone(host: string, look: ProcessLook = LOOK): boolean {
+export function isGone(host: string, system: ProcessSystem = SYSTEM): boolean {
   const [, pid, start] = HOST.exec(host) ?? [];
   if (pid === undefined) return false;
-  const found = look.startTime(Number(pid));
-  return found === undefined ? !look.exists(Number(pid)) : found !== start;
+  const found = system.startTime(Number(pid));
+  return found === undefined ? !system.exists(Number(pid)) : found !== start;
 }
 
-/** How processes are looked at; a test may stand in for the system. */
-export interface ProcessLook {
-  /** Undefined where there is no such process, or it may not be seen. */
+/** The system's view of processes, which a test may replace. */
+export interface ProcessSystem {
+  /** Undefined if there is no such process, or it is hidden from this user. */
   startTime(pid: number): string | undefined;
   exists(pid: number): boolean;
 }
 
-const LOOK: ProcessLook = { startTime, exists };
+const SYSTEM: ProcessSystem = { startTime, exists };
 
-/** Where process ids mean the same as here: this start of this machine, and this process namespace. */
+/** Identifies the scope in which process ids are unique: this boot of this machine, and this process namespace. */
 export function hostMachine(): string {
   return machine() ?? hostname();
 }
@@ -43,13 +43,13 @@ function machine(): string | undefined {
   return boot === undefined || namespace === undefined ? undefined : `${boot}/${namespace}`;
 }
 
-/** When a process was started, in clock ticks since the machine was: field 22 of its stat file (proc(5)). */
+/** When a process was started, in clock ticks since boot: field 22 of its stat file (proc(5)). */
 function startTime(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
-/** Whether any process has this id, another user's too: signal 0 is not delivered, and only ESRCH says that there is none. */
+/** Whether a process of any user has this id. Signal 0 is not delivered; only ESRCH means that there is no process. */
 function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,26 +1,26 @@
-/** How long the host looks for a guest's reply before it sleeps, in milliseconds. */
+/** How long the event loop is kept awake for a guest's reply, in milliseconds. */
 const SPIN_MS = 0.1;
 
 let until = 0;
-let looking = false;
+let spinning = false;
 
 /**
- * Keeps the event loop turning for a moment, because a reply is due: to fall asleep and be woken costs a thread
- * tens of microseconds, several times what a short turn of a guest takes. Everything else is served meanwhile.
+ * Keeps the event loop from sleeping while a guest's reply is due. Waking a sleeping thread costs tens of
+ * microseconds, several times as much as a short turn of a guest. Other events are still handled meanwhile.
  */
 export function keepAwake(): void {
   until = performance.now() + SPIN_MS;
-  if (looking) return;
-  looking = true;
-  setImmediate(look);
+  if (spinning) return;
+  spinning = true;
+  setImmediate(spin);
 }
 
-/** The reply has come. */
+/** Lets the event loop sleep again: the reply has arrived. */
 export function stopKeepingAwake(): void {
   until = 0;
 }
 
-function look(): void {
-  looking = performance.now() < until;
-  if (looking) setImmediate(look);
+function spin(): void {
+  spinning = performance.now() < until;
+  if (spinning) setImmediate(spin);
 }

@@ -6,7 +6,7 @@ import { callback, type OptionsOf, readOptions } from "../options/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
 
-/** The two functions by which a guest script is spoken to; see `bridge/guest/guest.js`. */
+/** The two functions of a guest script that its host calls; see `bridge/guest/guest.js`. */
 export interface GuestFace {
   deliver(text: string): void;
   /** Frames since the last drain, joined by U+001E. */
@@ -14,16 +14,16 @@ export interface GuestFace {
 }
 
 const MEMORY_RULES = {
-  /** Stands in for the guest script, so that a test can send any frame. Called once a guest. */
+  /** Replaces the guest script, so that a test can send any frame. Called once for each guest. */
   guest: callback<() => GuestFace>(),
 };
 
 export type MemorySandboxOptions = OptionsOf<typeof MEMORY_RULES>;
 
 /**
- * A sandbox for tests: the real guest script in a context of this very process. It starts at once and needs
- * nothing installed. It is **not a wall**: a program can reach the process around it, and one that does not
- * yield, or takes all memory, takes the process with it. Never run a program in it that you did not write.
+ * A sandbox for tests: runs the real guest script in a context of this process. It starts at once and needs
+ * nothing installed. It is **not a security boundary**: a program can reach the host process, and can block it or
+ * exhaust its memory. Run only programs that you wrote yourself.
  */
 export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox {
   const { guest: makeGuest = loadGuest } = readOptions("createMemorySandbox", options, MEMORY_RULES);
@@ -85,7 +85,7 @@ class MemoryGuest implements Guest {
     await this.exit;
   }
 
-  /** One turn, on a tick of its own: the sender never runs guest code. */
+  /** Runs one turn in a later tick, so that guest code never runs inside a call of `send`. */
   #run(turn: () => void): void {
     setImmediate(() => {
       if (this.#ended) return;

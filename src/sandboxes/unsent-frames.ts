@@ -1,21 +1,21 @@
 import type { Writable } from "node:stream";
 import { encodeFrames, encodePrefix } from "../../bridge/wire.ts";
 
-/** Bytes on their way to a guest that does not read, at most one part more. */
+/** Encoded bytes that are buffered for a guest that does not read. One more part may go beyond it. */
 const HELD_BYTES = 256 * 1024;
-/** Text turned into bytes at once, in UTF-16 code units. */
+/** Text that is encoded at once, in UTF-16 code units. */
 const PART_LENGTH = 128 * 1024;
 
 /**
- * Frames for a guest, turned into bytes only as fast as it reads, and forgotten as they are. What it leaves unread is
- * held once, as the text that the execution's journal holds anyway, however many answers that are and however large.
+ * Frames for a guest, encoded only as fast as the guest reads, and dropped once encoded. Unread frames cost almost no
+ * memory of their own, however many and however large: they are the same strings that the execution's journal holds.
  */
 export class UnsentFrames {
   readonly #stream: Writable;
   #frames: string[] = [];
-  /** The first of those that was not turned into bytes yet; those before it are empty. */
+  /** Index of the first frame that is not fully encoded; those before it are empty. */
   #next = 0;
-  /** How much of that one was. */
+  /** How much of that frame is encoded, in UTF-16 code units. */
   #sent = 0;
   #waitingLength = 0;
 
@@ -24,7 +24,7 @@ export class UnsentFrames {
     stream.on("drain", () => this.#pump());
   }
 
-  /** Text that is held because the guest has not read so far, in UTF-16 code units. */
+  /** Length of the text that waits for the guest to read, in UTF-16 code units. */
   get waitingLength(): number {
     return this.#waitingLength;
   }
@@ -37,7 +37,7 @@ export class UnsentFrames {
     this.#pump();
   }
 
-  /** Drops what was not sent. */
+  /** Drops all frames that were not sent. */
   clear(): void {
     this.#frames = [];
     this.#next = 0;
@@ -53,7 +53,7 @@ export class UnsentFrames {
     if (this.#next === this.#frames.length) this.clear();
   }
 
-  /** Small frames leave together. */
+  /** Takes as many small frames as fit into one part. */
   #takeSmall(): string[] {
     const taken: string[] = [];
     for (let length = 0; this.#next < this.#frames.length;) {
@@ -66,11 +66,11 @@ export class UnsentFrames {
     return taken;
   }
 
-  /** The next part of a large frame, behind its prefix if it is the first. */
+  /** Takes the next part of a large frame; the first part comes after the length prefix. */
   #takePart(frame: string): Buffer {
     const start = this.#sent;
     let end = Math.min(start + PART_LENGTH, frame.length);
-    // A pair of surrogates is one character, and encoded as one.
+    // A surrogate pair is one character and must be encoded as one.
     if (end < frame.length && isHighSurrogate(frame.charCodeAt(end - 1))) end -= 1;
     const part = Buffer.from(frame.slice(start, end));
     this.#sent = end;

@@ -1,32 +1,32 @@
 import { QueueFull } from "./sandbox.ts";
 
-/** How often each name is there. */
+/** Counts how often each name occurs. */
 export function countNames(names: Iterable<string | undefined>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const name of names) if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;
 }
 
-/** Who waits in a line, and whose program it is. */
+/** A program that waits in a line. */
 export interface InLine {
   readonly tenant: string;
-  /** Called where it is sent away. */
+  /** Called if the program is removed because the line is full or closed. */
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Programs that wait for an engine or a container, first come first served among those of one tenant, and fair over tenants: the
- * tenant that has fewest of them comes next, and of several the one that was served longest ago.
+ * Programs that wait for an engine or a container. Within a tenant they are served in order of arrival. Across tenants
+ * the one with the fewest engines or containers is next; among equals, the one that was served longest ago.
  */
 export class WaitingLine<Waiter extends InLine> {
-  readonly #most: number;
-  /** In the order in which tenants were served, the last one last. Only tenants with programs that wait are in it. */
+  readonly #maxLength: number;
+  /** Only tenants with waiting programs. The tenant that was served last comes last. */
   readonly #byTenant = new Map<string, Waiter[]>();
   #length = 0;
 
-  /** `most` is how many may wait at once. */
-  constructor(most: number) {
-    this.#most = most;
+  /** `maxLength` is how many programs may wait at once. */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
   }
 
   get length(): number {
@@ -34,27 +34,27 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /**
-   * Puts a waiter at the end of its tenant's. Where the line is full, the last one of the tenant with most waiters is
-   * sent away with a `QueueFull`, which may be this one: one tenant's programs cannot keep another's out.
+   * Adds a waiter behind the others of its tenant. If the line is full, the last waiter of the tenant with the most
+   * waiters, which may be this one, is rejected with a `QueueFull`: one tenant cannot fill the line for the others.
    */
   add(waiter: Waiter): void {
     const own = this.#byTenant.get(waiter.tenant) ?? [];
-    if (this.#length >= this.#most) {
+    if (this.#length >= this.#maxLength) {
       const longest = [...this.#byTenant.values()].reduce(
         (one, other) => (other.length > one.length ? other : one),
         own,
       );
-      const goes = longest.length > own.length + 1 ? longest.at(-1) : undefined;
-      if (goes) this.remove(goes);
-      (goes ?? waiter).reject(new QueueFull(this.#most));
-      if (!goes) return;
+      const evicted = longest.length > own.length + 1 ? longest.at(-1) : undefined;
+      if (evicted) this.remove(evicted);
+      (evicted ?? waiter).reject(new QueueFull(this.#maxLength));
+      if (!evicted) return;
     }
     own.push(waiter);
     this.#byTenant.set(waiter.tenant, own);
     this.#length += 1;
   }
 
-  /** Takes a waiter out, where it stands in the line. */
+  /** Removes a waiter, if it is in the line. */
   remove(waiter: Waiter): void {
     const own = this.#byTenant.get(waiter.tenant);
     const index = own?.indexOf(waiter) ?? -1;
@@ -64,12 +64,12 @@ export class WaitingLine<Waiter extends InLine> {
     if (own.length === 0) this.#byTenant.delete(waiter.tenant);
   }
 
-  /** The first of a tenant's waiters, still in the line. */
+  /** Returns the first of a tenant's waiters and leaves it in the line. */
   first(tenant: string | undefined): Waiter | undefined {
     return tenant === undefined ? undefined : this.#byTenant.get(tenant)?.[0];
   }
 
-  /** Takes out the first of a tenant's waiters, who has been served with that. */
+  /** Removes and returns the first of a tenant's waiters. The tenant then counts as served last. */
   take(tenant: string): Waiter | undefined {
     const waiter = this.first(tenant);
     if (!waiter) return undefined;
@@ -82,7 +82,7 @@ export class WaitingLine<Waiter extends InLine> {
     return waiter;
   }
 
-  /** How many wait without an engine coming for them. */
+  /** How many programs wait without an engine that is coming for them. */
   unserved(coming: ReadonlyMap<string, number>): number {
     let unserved = 0;
     for (const [tenant, waiters] of this.#byTenant) unserved += Math.max(0, waiters.length - (coming.get(tenant) ?? 0));
@@ -90,9 +90,9 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /**
-   * Tenant whose turn it is. `held` tells how many engines a tenant has, coming ones included; `coming` for how many of
-   * its waiters one is coming already. The tenant `keeps` has just given an engine back: it is not taken from it for
-   * another one that has at least one, and no fewer.
+   * Returns the tenant that is served next. `held` counts each tenant's engines, coming ones included; `coming` counts
+   * only the coming ones. The tenant `keeps` has just released an engine. While it has waiters it keeps that engine,
+   * unless the next tenant has none, or fewer than `keeps` has.
    */
   next(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>, keeps?: string): string | undefined {
     let best: string | undefined;
@@ -109,7 +109,7 @@ export class WaitingLine<Waiter extends InLine> {
     return (held.get(keeps) ?? 0) <= fewest ? keeps : best;
   }
 
-  /** Empties the line. */
+  /** Rejects all waiters and empties the line. */
   clear(error: unknown): void {
     for (const waiters of this.#byTenant.values()) for (const waiter of waiters) waiter.reject(error);
     this.#byTenant.clear();

@@ -2,16 +2,16 @@ const HEADER_BYTES = 8;
 const STDERR = 2;
 
 /**
- * Takes apart what a daemon sends of a container's two outputs on one connection: eight bytes, of which the first says
- * which output and the last four how much, then so much of it. Nothing is kept but an unfinished header.
+ * Splits the daemon's stream of a container's output into standard output and standard error. Each part has a header of
+ * eight bytes: the first names the output, the last four give the part's length. Only an incomplete header is buffered.
  */
 export class AttachedStream {
   readonly #onStdout: (chunk: Buffer) => void;
   readonly #onStderr: (chunk: Buffer) => void;
   #header = Buffer.alloc(0);
   #toStderr = false;
-  /** Bytes of the part under way that are still to come. */
-  #left = 0;
+  /** Bytes of the current part that have not arrived yet. */
+  #remaining = 0;
 
   constructor(onStdout: (chunk: Buffer) => void, onStderr: (chunk: Buffer) => void) {
     this.#onStdout = onStdout;
@@ -21,11 +21,11 @@ export class AttachedStream {
   push(chunk: Buffer): void {
     let rest = chunk;
     while (rest.length > 0) {
-      if (this.#left === 0) {
+      if (this.#remaining === 0) {
         rest = this.#readHeader(rest);
       } else {
-        const part = rest.subarray(0, this.#left);
-        this.#left -= part.length;
+        const part = rest.subarray(0, this.#remaining);
+        this.#remaining -= part.length;
         rest = rest.subarray(part.length);
         if (this.#toStderr) this.#onStderr(part);
         else this.#onStdout(part);
@@ -45,7 +45,7 @@ export class AttachedStream {
     }
     this.#header = Buffer.alloc(0);
     this.#toStderr = header[0] === STDERR;
-    this.#left = header.readUInt32BE(4);
+    this.#remaining = header.readUInt32BE(4);
     return bytes.subarray(missing);
   }
 }

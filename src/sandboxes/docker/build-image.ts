@@ -15,9 +15,9 @@ import { hostLabels } from "./leftovers.ts";
 
 export interface BuildOptions {
   readonly image: string;
-  /** Network of the build itself, which installs Debian packages: the daemon's default, or `host` where it has none. */
+  /** Network of the build, which installs Debian packages: the daemon's default network, or for example `host`. */
   readonly network?: string;
-  /** Image of Debian that it is built upon: `debian:bookworm-slim` by default, or one by its digest. */
+  /** Debian image to build on, by name or by digest; `debian:bookworm-slim` by default. */
   readonly base?: string;
   readonly onProgress: (line: string) => void;
 }
@@ -32,21 +32,21 @@ const BASE = "debian:bookworm-slim";
 const BASE_NAME = /^[a-z0-9][\w.\-/:@]{0,254}$/;
 const PYTHON_VERSION = "/opt/portcullis/python-version";
 
-/** How long a build may take, and the download of one file. */
+/** How long a build and the download of one file may take, in milliseconds. */
 const BUILD_MS = 1_200_000;
 const DOWNLOAD_MS = 600_000;
-/** Largest download: node's is 50 MB. */
+/** Largest download, in bytes; node's has 50 MB. */
 const DOWNLOAD_BYTES = 256 * 1024 * 1024;
 
-/** Node's names for the processors that images are built for, by the daemons' names. */
+/** Processors that images are built for: node's names by the daemon's names. */
 const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x64", aarch64: "arm64", arm64: "arm64" };
 
-/** Longest version that is read out of an image, in bytes. */
+/** Longest version text that is read from an image, in bytes. */
 const VERSION_BYTES = 256;
 
 /**
- * Builds the image on the daemon, of the files that this package brings and the downloads that those name. What it was
- * built of, its labels say.
+ * Builds the image on the daemon, from this package's files and the downloads that they name. Labels of the image record
+ * what it was built from.
  */
 export async function buildImage(
   daemon: Daemon,
@@ -81,7 +81,7 @@ export async function buildImage(
         ),
       );
     await build(folder, src, imageLabels());
-    // What was installed is known afterwards: the same image again, with one more label.
+    // Installed versions are known only after the build, so a second build adds their labels to the same image.
     const labelled = join(folder, "labelled");
     mkdirSync(labelled);
     writeFileSync(join(labelled, "Dockerfile"), `FROM ${image}\n`);
@@ -95,7 +95,7 @@ export async function buildImage(
   }
 }
 
-/** Waits for something long that the daemon does, and tells of its steps. */
+/** Waits for a long operation of the daemon and reports its steps. */
 async function followed(
   daemon: Daemon,
   onProgress: (line: string) => void,
@@ -106,9 +106,11 @@ async function followed(
     await new Promise<void>((resolve, reject) => {
       docker.modem.followProgress(
         stream,
-        (error: Error | null, said: readonly unknown[]) => {
-          // A step that failed is said like one that is done, and the stream ends as usual.
-          const failed = said.flatMap((one) => (isObject(one) && typeof one.error === "string" ? [one.error] : []));
+        (error: Error | null, events: readonly unknown[]) => {
+          // A failed step is reported as an event, and the stream still ends without an error.
+          const failed = events.flatMap((event) =>
+            isObject(event) && typeof event.error === "string" ? [event.error] : [],
+          );
           if (error !== null || failed.length > 0) reject(error ?? new Error(failed[0]));
           else resolve();
         },
@@ -118,7 +120,7 @@ async function followed(
   }, BUILD_MS);
 }
 
-/** What says which base it is, whatever its name comes to mean: its digest in its registry, or its id where it has none. */
+/** Identifies the base image independently of its name: by its digest in its registry, or by its id if it has no digest. */
 async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: string) => void): Promise<string> {
   const inspect = () => daemon.ask((docker): Promise<ImageInspectInfo> => docker.getImage(base).inspect());
   let found = await inspect().catch((error: unknown) => {
@@ -130,11 +132,11 @@ async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: str
     await followed(daemon, onProgress, (docker, abortSignal) => docker.pull(base, { abortSignal })).catch(
       (cause: unknown) => {
         const { code, message = String(cause) } = cause as { readonly code?: string; readonly message?: string };
-        // A connection that failed has a sentence of its own.
+        // `unavailable` explains a failed connection.
         if (code !== undefined) throw cause;
         throw new PortcullisError(
           "sandbox_unavailable",
-          `The base of the image, ${base}, is not on the Docker daemon and cannot be pulled: ${message.replace(/\s+/g, " ").trim().slice(0, 300)}. Name one that can: portcullis image build --base …`,
+          `The base of the image, ${base}, is not on the Docker daemon and cannot be pulled: ${message.replace(/\s+/g, " ").trim().slice(0, 300)}. Name another base: portcullis image build --base …`,
           { cause },
         );
       },
@@ -142,11 +144,11 @@ async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: str
     found = await inspect();
   }
   const { Id: id, RepoDigests: digests } = found;
-  if (typeof id !== "string") throw daemon.strange("for the base of the image");
+  if (typeof id !== "string") throw daemon.unexpectedAnswer("about the base of the image");
   return (Array.isArray(digests) ? digests : []).find((digest) => typeof digest === "string") ?? id;
 }
 
-/** The version of Python that an image holds, which its build has written down. */
+/** Reads the version of Python in an image, from a file that its build has written. */
 async function installedPython(daemon: Daemon, image: string): Promise<string> {
   const container = await daemon.ask((docker, abortSignal) =>
     docker.createContainer({ Image: image, Cmd: ["true"], NetworkDisabled: true, Labels: hostLabels(), abortSignal }),
@@ -161,15 +163,15 @@ async function installedPython(daemon: Daemon, image: string): Promise<string> {
   }
 }
 
-/** The text of a small file, the only one in an archive: a header of 512 bytes, in which its size is, then the file. */
+/** Reads the only file of a tar archive: a header of 512 bytes, which contains the file's size, and then the file. */
 function fileInTar(archive: Buffer): string {
   const size = Number.parseInt(archive.toString("latin1", 124, 136), 8);
   const text = archive.toString("utf8", 512, 512 + Math.min(size, VERSION_BYTES)).trim();
-  if (!(size <= VERSION_BYTES) || text === "") throw new Error(`${PYTHON_VERSION} in the image says no version`);
+  if (!(size <= VERSION_BYTES) || text === "") throw new Error(`${PYTHON_VERSION} in the image contains no version`);
   return text;
 }
 
-/** Puts everything that the Dockerfile names into one folder, and returns node's version. */
+/** Collects all files that the Dockerfile names in one folder, and returns node's version. */
 async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<string> {
   for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder, name), join(folder, name));
   mkdirSync(join(folder, "guest"));
@@ -184,7 +186,7 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
     if (!download)
       throw new PortcullisError(
         "sandbox_unavailable",
-        `There is no ${name} for the processor ${processor} of this Docker daemon: use one on x64 or arm64.`,
+        `There is no ${name} for this Docker daemon's processor, ${processor}: use a daemon on x64 or arm64.`,
       );
     writeFileSync(join(folder, name), await fetchOnce(download, onProgress));
     if (name === "node.tgz") node = /-(\d+\.\d+\.\d+)\.tgz$/.exec(download.url)?.[1] ?? "";
@@ -192,22 +194,25 @@ async function gather(folder: string, processor: string, onProgress: (line: stri
   return node;
 }
 
-/** A file from the network, kept for the next build. It is what it should be, or it is not used: what is checked is what is returned. */
+/** Downloads a file, or reads it from the cache of an earlier build. The returned bytes themselves are checked against `integrity`. */
 export async function fetchOnce(
   { url, integrity }: Download,
   onProgress: (line: string) => void,
   cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "portcullis"),
 ): Promise<Buffer> {
   const path = join(cache, url.slice(url.lastIndexOf("/") + 1));
-  const kept = readKept(path);
-  if (kept && isIntact(kept, integrity)) return kept;
+  const cached = readCached(path);
+  if (cached && isIntact(cached, integrity)) return cached;
   onProgress(`Fetching ${url}`);
   const bytes = await fetchBytes(url);
   if (!isIntact(bytes, integrity))
-    throw new PortcullisError("sandbox_unavailable", `${url} is not what it should be: its sha512 is another.`);
+    throw new PortcullisError(
+      "sandbox_unavailable",
+      `The download from ${url} does not have the expected SHA-512 digest and was not used. Try again.`,
+    );
   mkdirSync(cache, { recursive: true, mode: 0o700 });
   const unfinished = `${path}.${randomUUID()}`;
-  // Where others may write to that folder, nothing that they have put there is written through.
+  // A new file under an unpredictable name: if others may write to the folder, a link of theirs is not followed.
   writeFileSync(unfinished, bytes, { flag: "wx", mode: 0o600 });
   renameSync(unfinished, path);
   return bytes;
@@ -226,15 +231,15 @@ async function fetchBytes(url: string): Promise<Buffer> {
     }
     return Buffer.concat(parts);
   } catch (cause) {
-    const why =
+    const reason =
       cause instanceof Error
         ? `${cause.message}${cause.cause instanceof Error ? `, ${cause.cause.message}` : ""}`
         : String(cause);
-    throw new PortcullisError("sandbox_unavailable", `${url} cannot be fetched: ${why}.`, { cause });
+    throw new PortcullisError("sandbox_unavailable", `${url} cannot be fetched: ${reason}.`, { cause });
   }
 }
 
-function readKept(path: string): Buffer | undefined {
+function readCached(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch {

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
-import { LastWords } from "../last-words.ts";
+import { OutputTail } from "../output-tail.ts";
 import {
   endOfOversize,
   type Connection,
@@ -12,32 +12,32 @@ import {
   type ResourceUsage,
 } from "../sandbox.ts";
 import { AttachedStream } from "./attached-stream.ts";
-import { Container, FolderUnseen } from "./container.ts";
+import { Container, MountRefused } from "./container.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import { UnsentFrames } from "../unsent-frames.ts";
 
-/** Frames that the host has not read yet, in UTF-16 code units, before the guest is made to wait. */
+/** Length of unread frames above which the host stops reading from the guest, in UTF-16 code units. */
 const UNREAD_LENGTH = 256 * 1024;
 /** Largest frame while no program runs: `ready`. */
 const GREETING_BYTES = 4096;
-/** What a container may print on standard error. It is read and dropped, which takes the host's time. */
+/** Bytes that a container may print on standard error. They are dropped, but reading them costs the host time. */
 const STDERR_BYTES = 16 * 1024 * 1024;
-const LAST_WORDS_BYTES = 8192;
-/** How often the memory of a busy container is read. A shorter program has no figure. */
+const STDERR_TAIL_BYTES = 8192;
+/** How often the memory of a busy container is read, in milliseconds. A shorter program has no reading. */
 const WATCH_MS = 250;
-/** How long a guest may take to greet, in milliseconds. */
+/** How long a guest may take to send `ready`, in milliseconds. */
 const GREETING_MS = 20_000;
 
-/** The guest in a container: its bridge, its standard error, its end. A container never serves a second program. */
+/** The guest in one container, which runs one program only. */
 export class ContainerGuest implements Guest {
   readonly frames: FrameQueue;
   readonly exit: Promise<Exit>;
-  /** Resolves once the container is gone, or with false where the daemon did not remove it. */
+  /** Resolves with true once the container is removed, or with false if the daemon did not remove it. */
   readonly removed: Promise<boolean>;
   readonly #container: Container;
   readonly #decoder = new FrameDecoder(GREETING_BYTES);
-  /** The way that the guest spoke on first, which is the bridge from then on: pipes or standard streams. */
+  /** The stream that carried the guest's first bytes, from the pipes or the standard streams. Undefined before that. */
   #bridge: Socket | undefined;
   #unsent: UnsentFrames | undefined;
   readonly #exited = Promise.withResolvers<Exit>();
@@ -46,7 +46,7 @@ export class ContainerGuest implements Guest {
   #watch: NodeJS.Timeout | undefined;
   #reading = false;
   #ending: Exit | undefined;
-  readonly #lastWords = new LastWords(LAST_WORDS_BYTES);
+  readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
   #stderrBytes = 0;
   #peakBytes = 0;
 
@@ -60,19 +60,19 @@ export class ContainerGuest implements Guest {
     });
     const { stream, pipes, pipeEnds } = container;
     const attached = new AttachedStream(
-      (chunk) => this.#hear(stream, stream, chunk),
+      (chunk) => this.#receiveFrom(stream, stream, chunk),
       (chunk) => this.#noteStderr(chunk),
     );
     stream.on("data", (chunk: Buffer) => attached.push(chunk));
     stream.on("error", () => {});
     stream.once("close", () => void this.#die());
-    pipes?.fromGuest.on("data", (chunk: Buffer) => this.#hear(pipes.fromGuest, pipes.toGuest, chunk));
+    pipes?.fromGuest.on("data", (chunk: Buffer) => this.#receiveFrom(pipes.fromGuest, pipes.toGuest, chunk));
     for (const pipe of pipeEnds) pipe.on("error", () => {});
   }
 
   /**
-   * Makes and starts a container, whose guest has greeted or has ended. Rejects with what the daemon said, and leaves
-   * none behind; `onLeft` gets the name of one that may be there all the same.
+   * Creates and starts a container. Resolves when its guest has sent `ready` or has ended. Rejects with the daemon's
+   * error after removing the container; `onLeft` gets its name if it may remain.
    */
   static async start(
     daemon: Daemon,
@@ -87,10 +87,10 @@ export class ContainerGuest implements Guest {
       await Promise.all([container.findProcessorTime(), guest.#greeting()]);
       return guest;
     } catch (error) {
-      // If it runs after all, its guest ends with the connection.
+      // A container that started in spite of the error ends with its connection.
       guest?.kill("it could not be started");
-      if (!(error instanceof FolderUnseen)) throw error;
-      daemon.sharesNothing();
+      if (!(error instanceof MountRefused)) throw error;
+      daemon.disableMounts();
       return ContainerGuest.start(daemon, plan, onLeft);
     }
   }
@@ -100,12 +100,12 @@ export class ContainerGuest implements Guest {
     return this.#container.id;
   }
 
-  /** Whether it has ended, or has been told to. */
+  /** Whether the guest has ended or is being ended. */
   get ended(): boolean {
     return this.#ending !== undefined;
   }
 
-  /** Gives the container to a program, whose largest frame this is. */
+  /** Assigns the container to a program. `frameBytes` is the largest frame that the guest may send. */
   handOver(frameBytes: number): void {
     if (this.ended) return;
     this.#decoder.allowed = frameBytes;
@@ -113,9 +113,9 @@ export class ContainerGuest implements Guest {
     this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
   }
 
-  /** Sets the listener for connections to hosts outside. */
-  tellConnections(listener: (connection: Connection) => void): void {
-    this.#container.tellConnections(listener);
+  /** Sets the listener for connections to outside hosts. */
+  setConnectionListener(listener: (connection: Connection) => void): void {
+    this.#container.setConnectionListener(listener);
   }
 
   ref(): void {
@@ -129,7 +129,7 @@ export class ContainerGuest implements Guest {
   send(frames: readonly string[]): void {
     if (this.ended) return;
     this.#unsent?.push(frames);
-    // By way of the daemon a reply takes longer than it is worth to stay awake for.
+    // Through the daemon a reply takes too long to stay awake for.
     if (this.#bridge === this.#container.pipes?.fromGuest) keepAwake();
   }
 
@@ -150,18 +150,18 @@ export class ContainerGuest implements Guest {
     await this.exit;
   }
 
-  /** The connection is cut first: a daemon that waits for its output to be read may not answer any call before. */
+  /** Closes the connection first: a daemon that waits for its output to be read may not answer other requests until then. */
   #end(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
     clearInterval(this.#watch);
-    // For the last time that it can be read.
+    // Takes the last reading of processor time before the container is removed.
     this.usage();
     if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
     this.#unsent?.clear();
     this.#container.close();
     this.frames.end();
-    // A released program does not wait for its container's removal.
+    // The exit of a released guest does not wait for the container's removal.
     if (exit.type === "released") this.#exited.resolve(exit);
     void this.#container.remove().then((removed) => {
       this.#exited.resolve(exit);
@@ -169,21 +169,21 @@ export class ContainerGuest implements Guest {
     });
   }
 
-  /** Waits for the first frame: time before that is not the program's. */
+  /** Waits for the first bytes, so that start-up does not count as the program's time. */
   async #greeting(): Promise<void> {
-    const tooLate = setTimeout(() => this.kill("its guest has not greeted"), GREETING_MS);
+    const timer = setTimeout(() => this.kill("its guest did not send ready in time"), GREETING_MS);
     await Promise.race([this.#greeted.promise, this.exit]);
-    clearTimeout(tooLate);
+    clearTimeout(timer);
   }
 
-  /** Takes what came on one of the two ways. The first that is used is the bridge; what comes on the other is printed text. */
-  #hear(way: Socket, back: Socket, chunk: Buffer): void {
+  /** Handles bytes from the pipes or from standard output. The first of the two in use is the bridge; bytes on the other are printed text. */
+  #receiveFrom(source: Socket, sink: Socket, chunk: Buffer): void {
     if (this.#bridge === undefined) {
-      this.#bridge = way;
-      this.#unsent = new UnsentFrames(back);
+      this.#bridge = source;
+      this.#unsent = new UnsentFrames(sink);
       this.#greeted.resolve();
     }
-    if (this.#bridge === way) this.#receive(chunk);
+    if (this.#bridge === source) this.#receive(chunk);
     else this.#noteStderr(chunk);
   }
 
@@ -197,12 +197,12 @@ export class ContainerGuest implements Guest {
 
   #noteStderr(chunk: Buffer): void {
     this.#stderrBytes += chunk.length;
-    this.#lastWords.add(chunk);
+    this.#stderrTail.add(chunk);
     if (this.#stderrBytes > STDERR_BYTES)
       this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
   }
 
-  /** For the report alone: the kernel holds the container to its limit. */
+  /** Only for usage reports: the kernel enforces the limit. */
   async #watchMemory(): Promise<void> {
     if (this.#reading) return;
     this.#reading = true;
@@ -212,6 +212,6 @@ export class ContainerGuest implements Guest {
   }
 
   async #die(): Promise<void> {
-    if (!this.ended) this.#end(await this.#container.causeOfDeath(this.#lastWords.text));
+    if (!this.ended) this.#end(await this.#container.causeOfDeath(this.#stderrTail.text));
   }
 }

@@ -3,40 +3,40 @@ import type { SandboxLimits } from "../sandbox.ts";
 
 const MIB = 1024 * 1024;
 
-/** What a container may take, in the daemon's terms. */
+/** Limits of a container, as the daemon takes them. */
 export interface ContainerLimits {
-  /** Of a program: what its guest is told, where its language has a heap limit of its own. */
+  /** Heap limit of the program, which its guest enforces if the language has one. */
   readonly heapBytes: number;
-  /** Of the container: every kind, its temporary files included. There is no swap beside it. */
+  /** Memory of the container, of every kind, temporary files included. It gets no swap. */
   readonly memoryBytes: number;
   /** Processes and threads. */
   readonly processes: number;
   readonly cpus: number;
   readonly openFiles: number;
   readonly scratchBytes: number;
-  /** Files, folders and links in the scratch space: without a bound, empty ones take all memory. */
+  /** Files, folders and links in the scratch space. Without a limit, empty ones could take all memory. */
   readonly scratchFiles: number;
 }
 
-/** What an operator may change of that. */
+/** The limits that an operator may change. */
 export type ContainerAllowance = Pick<ContainerLimits, "cpus" | "scratchBytes">;
 
 export const USUAL_ALLOWANCE: ContainerAllowance = { cpus: 1, scratchBytes: 16 * MIB };
 
 /**
- * Memory of a container beyond its program's. Node takes 50 MiB before a program does anything, and V8 as much as it
- * does elsewhere (`MEMORY_SLACK_BYTES`) for garbage and for values on their way; python takes 15.
+ * Memory of a container beyond its program's. Node takes 50 MiB before a program starts, and V8 needs slack for garbage
+ * and for values that are sent or received (compare `MEMORY_SLACK_BYTES`). Python takes 15 MiB.
  */
 const OVERHEAD_BYTES: Record<Language, number> = { javascript: 128 * MIB, python: 32 * MIB };
-/** What the forwarder may take, a node of its own: of memory 22 MiB when it idles; processes and threads, of which it has four. */
+/** What the egress forwarder, a second node process, adds. When idle it uses 22 MiB and four threads. */
 const FORWARDER_BYTES = 64 * MIB;
 const FORWARDER_PROCESSES = 8;
-/** Node has a dozen threads. The rest is for programs that may start processes of their own. */
+/** Node has about twelve threads. The rest is for processes that a program starts. */
 const PROCESSES = 64;
 const OPEN_FILES = 256;
 const SCRATCH_BYTES_PER_FILE = 16 * 1024;
 
-/** Limits of an execution as limits of a container: the one place where the two meet. */
+/** Maps the limits of an execution to those of a container. No other code does. */
 export function containerLimits(
   { memoryBytes }: SandboxLimits,
   language: Language,

@@ -13,38 +13,38 @@ export interface ContainerPlan {
   readonly language: Language;
   readonly limits: ContainerLimits;
   readonly labels: Readonly<Record<string, string>>;
-  /** The way out, where there is one. */
+  /** Egress rules; undefined if the container has no egress. */
   readonly egress?: EgressPlan | undefined;
 }
 
-/** Folders of this machine that a container gets to see. */
+/** Folders of this machine that are mounted into a container. */
 export interface ContainerMounts {
-  /** With the pipes of its bridge. */
+  /** Folder with the pipes of its bridge. */
   readonly pipes?: string | undefined;
-  /** With the socket of its way out. */
+  /** Folder with the socket of its egress proxy. */
   readonly egress?: string | undefined;
 }
 
-/** User id of programs, in the image and on the host. No other process has it. */
+/** User id of programs, in the image and on the host. No other process uses it. */
 const USER = 65532;
 
-/** Where a container finds the pipes to its host, if it has any. */
+/** Where the pipes are mounted in a container. */
 const BRIDGE = "/bridge";
-/** Where it finds the socket of its way out, if it has one, and under which name there. */
+/** Where the folder with the egress socket is mounted in a container. */
 const EGRESS = "/egress";
-/** Of the forwarder, on the container's own loopback. */
+/** Port of the egress forwarder on the container's loopback interface. */
 const EGRESS_PORT = 3128;
 
-/** Ends whatever runs here, a busy guest too, but the first process, which ends by itself then. */
+/** Ends all processes of the container, a busy guest included. Its first process is spared and then ends by itself. */
 const END_ALL = "kill -s KILL -- -1";
 
 /**
- * The bridge is on descriptors 3 and 4: the pipes, or, where there are none that can be used, the standard streams. So
- * whatever is printed by chance cannot mix with it: standard output goes where standard error goes, to the operator.
+ * The bridge is on descriptors 3 and 4: the pipes, or the standard streams if there are no usable pipes. Printed text
+ * cannot mix with frames, because standard output is redirected to standard error, which goes to the operator.
  *
- * The container's standard input ends with its host. A process of its own waits for that, for a busy guest does not:
- * with pipes it reads an empty stream, without them it forwards what it reads. It is a child of the container's first
- * process, so that no program waits for it. A program may end it, and then runs on after its host's end.
+ * The container's standard input ends when its host does. A busy guest does not notice that, so a watcher process waits
+ * for it: with pipes the input stays empty, without them the watcher forwards it. The watcher is a child of the
+ * container's first process, so that no program waits for it. A program that ends the watcher may outlive its host.
  */
 const BRIDGED = `if [ -w ${BRIDGE}/out ]
 then
@@ -59,12 +59,12 @@ exec /bin/bash -c 'exec 4>&1 5<&0
   exec 5<&- </dev/null 1>&2
   exec "$@"' guest "$@"`;
 
-/** In gVisor, which has no pipes, no process waits: each process there takes threads outside, where they are counted and few. */
+/** gVisor has no pipes and no watcher process: each of its processes takes threads on the host, which are limited. */
 const BRIDGED_IN_GVISOR = `exec 3<&0 4>&1; exec "$@" </dev/null 1>&2`;
 
 /**
- * Goes on once the forwarder listens, which says so on a descriptor and closes it, or has ended. It shares no output with
- * the guest: node makes what it has non-blocking, and a guest's print would fail where it should wait.
+ * Starts the egress forwarder and waits until it prints `ready` on descriptor 3, or ends. It shares no output with the
+ * guest: node makes its streams non-blocking, and then a guest's print would fail where it should block.
  */
 const FORWARDED = `[ "$(/usr/local/bin/node --v8-pool-size=0 --max-old-space-size=32 --no-warnings /opt/portcullis/egress-forwarder.js ${EGRESS_PORT} ${EGRESS}/${EGRESS_SOCKET} 3>&1 </dev/null >/dev/null 2>&1 &)" = ready ] || exit 1`;
 
@@ -73,7 +73,7 @@ function launcher({ runtime, egress }: ContainerPlan): readonly string[] {
   return ["/bin/sh", "-c", egress ? `${FORWARDED}; ${bridged}` : bridged, "guest"];
 }
 
-/** What runs a program of each language in the image; see `sandbox-image/`. */
+/** Commands that run the guest of each language in the image; see `sandbox-image/`. */
 export const GUEST_COMMANDS: Record<Language, (limits: ContainerLimits) => readonly string[]> = {
   javascript: ({ heapBytes }) => [
     "/usr/local/bin/node",
@@ -94,25 +94,25 @@ const ENVIRONMENT = {
   TZ: "UTC",
   LC_ALL: "C.UTF-8",
   LANG: "C.UTF-8",
-  // A set of strings is walked in the same order every time.
+  // Sets of strings are iterated in the same order in every execution.
   PYTHONHASHSEED: "0",
 };
 
-/** How the usual clients learn of the way out. What a program serves on its own loopback it reaches directly. */
+/** Common HTTP clients read these variables. A program's own servers on the loopback interface are reached directly. */
 const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
-const DIRECTLY = "localhost,127.0.0.1";
+const NO_PROXY = "localhost,127.0.0.1";
 const EGRESS_ENVIRONMENT = {
   HTTP_PROXY: PROXY,
   HTTPS_PROXY: PROXY,
   http_proxy: PROXY,
   https_proxy: PROXY,
-  NO_PROXY: DIRECTLY,
-  no_proxy: DIRECTLY,
+  NO_PROXY,
+  no_proxy: NO_PROXY,
   // For node's fetch and its http module.
   NODE_USE_ENV_PROXY: "1",
 };
 
-/** What of the machine a program would see through the kernel's files: the daemon's own list, and more of the same. */
+/** Kernel files that show the host machine to a program: the daemon's default list, extended. */
 const MASKED_PATHS = [
   ..."acpi asound bus cmdline config.gz consoles cpuinfo diskstats fs interrupts iomem ioports irq kallsyms kcore".split(
     " ",
@@ -131,10 +131,10 @@ interface SeccompProfile {
 
 const profiles = new Map<boolean, string>();
 
-/** The system calls that may be made; for the way out also those that reach it. */
+/** The allowed system calls; with egress, also those that connect to the proxy. */
 function seccompProfile(egress: boolean): string {
-  const known = profiles.get(egress);
-  if (known !== undefined) return known;
+  const cached = profiles.get(egress);
+  if (cached !== undefined) return cached;
   const profile = readProfile("seccomp.json") as SeccompProfile;
   const more = egress ? (readProfile("seccomp-egress.json") as SeccompProfile).syscalls : [];
   const text = JSON.stringify({ ...profile, syscalls: [...profile.syscalls, ...more] });
@@ -146,7 +146,7 @@ function readProfile(name: string): unknown {
   return JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`#sandbox-image/${name}`)), "utf8"));
 }
 
-/** Everything that a container is told at its creation; nothing is added later. */
+/** All options of a container. They are complete at its creation; nothing is changed later. */
 export function containerOptions(plan: ContainerPlan, mounts: ContainerMounts = {}): ContainerCreateOptions {
   const { image, command, labels, egress } = plan;
   const environment = egress === undefined ? ENVIRONMENT : { ...ENVIRONMENT, ...EGRESS_ENVIRONMENT };
@@ -162,7 +162,7 @@ export function containerOptions(plan: ContainerPlan, mounts: ContainerMounts = 
     AttachStdout: true,
     AttachStderr: true,
     OpenStdin: true,
-    // When its host is gone, its standard input ends, and with that an idle guest.
+    // When the host ends, the container's standard input ends, which ends an idle guest.
     StdinOnce: true,
     Tty: false,
     NetworkDisabled: true,
@@ -184,7 +184,7 @@ function hostConfig(
     Tmpfs: {
       "/tmp": `rw,noexec,nosuid,nodev,size=${limits.scratchBytes},nr_inodes=${limits.scratchFiles},uid=${USER},gid=${USER},mode=0700`,
     },
-    // The only things of the host's that are seen inside.
+    // The only files of the host that are visible in the container.
     Mounts: [...bind(mounts.pipes, BRIDGE), ...bind(mounts.egress, EGRESS)],
     CapDrop: ["ALL"],
     SecurityOpt: ["no-new-privileges", `seccomp=${seccompProfile(egress !== undefined)}`],
@@ -198,7 +198,7 @@ function hostConfig(
       { Name: "nofile", Soft: limits.openFiles, Hard: limits.openFiles },
       { Name: "core", Soft: 0, Hard: 0 },
     ],
-    // With the daemon's usual log, a program that prints fills the host's disk.
+    // With the daemon's default log driver, a program that prints could fill the host's disk.
     LogConfig: { Type: "none", Config: {} },
     Init: true,
     RestartPolicy: { Name: "no" },

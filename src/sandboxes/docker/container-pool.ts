@@ -5,7 +5,7 @@ import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import type { PoolCounts, PoolOptions } from "./pool-options.ts";
 
-/** Kinds of containers that are kept warm at once: programs in two languages take turns without cooling each other. */
+/** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
 const WARM_KINDS = 2;
 
 interface Idle {
@@ -21,23 +21,23 @@ const CLOSED = "the sandbox was closed";
 const NONE: ReadonlyMap<string, number> = new Map();
 
 /**
- * The containers of one sandbox. Each is given to one program, and then removed. Where there are as many as may be,
- * programs wait, and containers go round among tenants.
+ * The containers of one sandbox. Each runs one program and is then removed. When the limit on containers is reached,
+ * programs wait, and tenants are served in a fair order.
  */
 export class ContainerPool {
   readonly #daemon: Daemon;
   readonly #options: PoolOptions;
   readonly #all = new Set<ContainerGuest>();
   #idle: Idle[] = [];
-  /** Those asked for last, the latest first. */
+  /** Keys of the most recently used kinds, the latest first. */
   #kinds: readonly string[] = [];
   /** Containers that are being started, for a program or ahead of one. */
   readonly #starting = new Set<Promise<ContainerGuest>>();
   #startingAhead = 0;
   readonly #waiting: WaitingLine<Waiter>;
-  /** Tenants of containers in use or being started for a program; those started ahead have none yet. */
+  /** Tenants of containers that are in use or started for a program. Containers started ahead have none yet. */
   readonly #tenants = new Map<ContainerGuest | Promise<ContainerGuest>, string>();
-  /** Containers that a daemon was asked to remove, and has not, or to make, and has not answered. */
+  /** Names of containers that may remain: their removal failed, or the daemon did not answer when they were created. */
   readonly #left = new Set<string>();
   #closed = false;
 
@@ -51,7 +51,7 @@ export class ContainerPool {
     return { containers: this.#all.size + this.#starting.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 
-  /** Resolves when the warm containers stand. */
+  /** Resolves when the warm containers are started. */
   async warm(plan: ContainerPlan): Promise<void> {
     const key = JSON.stringify(plan);
     if (!this.#kinds.includes(key)) this.#kinds = [key, ...this.#kinds].slice(0, WARM_KINDS);
@@ -80,7 +80,7 @@ export class ContainerPool {
     await this.#removeLeft();
   }
 
-  /** Those that wait have been there before, and an idle one goes for them. */
+  /** Returns none while programs wait: they were first, and idle containers are removed to make room for them. */
   #takeIdle(key: string): ContainerGuest | undefined {
     if (this.#waiting.length > 0) return undefined;
     const index = this.#idle.findIndex((idle) => idle.key === key && !idle.guest.ended);
@@ -100,8 +100,7 @@ export class ContainerPool {
     const leave = () => {
       this.#waiting.remove(waiter);
       reject(signal.reason);
-      // Its caller has gone, so it is ended as soon as it stands.
-      starting?.then((guest) => guest.kill("its caller has gone")).catch(() => {});
+      starting?.then((guest) => guest.kill("its caller gave up")).catch(() => {});
     };
     signal.addEventListener("abort", leave, { once: true });
     this.#waiting.add(waiter);
@@ -109,19 +108,19 @@ export class ContainerPool {
     return promise.finally(() => signal.removeEventListener("abort", leave));
   }
 
-  /** Starts containers for those that wait, as many as may be. Idle ones go for the others. */
+  /** Starts containers for the waiting programs up to the limit, and ends idle ones to make room for the rest. */
   #makeRoom(): void {
     while (this.#waiting.length > 0 && this.counts.containers < this.#options.containers) {
       const tenant = this.#waiting.next(countNames(this.#tenants.values()), NONE);
       if (tenant === undefined) return;
       this.#waiting.take(tenant)?.start();
     }
-    let going = [...this.#all].filter((guest) => guest.ended).length;
+    let ending = [...this.#all].filter((guest) => guest.ended).length;
     for (const { guest } of this.#idle) {
-      if (going >= this.#waiting.length) return;
+      if (ending >= this.#waiting.length) return;
       if (guest.ended) continue;
-      guest.kill("its place was needed");
-      going += 1;
+      guest.kill("another program needed its place");
+      ending += 1;
     }
   }
 
@@ -176,7 +175,7 @@ export class ContainerPool {
     if (this.#closed) guest.kill(CLOSED);
   }
 
-  /** Tries again, now that the daemon seems to be well. */
+  /** Tries again to remove containers that may remain. Called when a container has started, so the daemon works. */
   async #removeLeft(): Promise<void> {
     const ids = [...this.#left];
     this.#left.clear();

@@ -4,7 +4,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { Connection, Exit } from "../sandbox.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "./container-options.ts";
-import { type Daemon, DaemonSilence } from "./daemon.ts";
+import { type Daemon, DaemonTimeout } from "./daemon.ts";
 import { EgressDoor } from "./egress/egress-door.ts";
 import type { EgressPlan } from "./egress/egress-plan.ts";
 import { readMemory } from "./memory-reading.ts";
@@ -13,16 +13,16 @@ import { ProcessorTime } from "./processor-time.ts";
 
 /** How long a container whose bridge has ended may take to end itself, in milliseconds. */
 const ENDING_MS = 2000;
-const MOUNT_REFUSED = /bind source|invalid mount|mounting/i;
-/** What V8 prints before it ends for memory, and `run-javascript.js` where only the isolate has ended. */
+const MOUNT_ERROR = /bind source|invalid mount|mounting/i;
+/** What V8 prints before it aborts for lack of memory, and `run-javascript.js` if only the isolate has ended. */
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
-/** The daemon is on this machine and does not see its folders. */
-export class FolderUnseen extends Error {}
+/** The daemon is on this machine but cannot mount its folders. */
+export class MountRefused extends Error {}
 
-/** One container from its making to its removal, with what the host has beside it: pipes, and a proxy for egress. */
+/** One container from creation to removal, with its pipes and its egress proxy on the host. */
 export class Container {
-  /** Its name. The host chooses it, so that a container can be removed also where the daemon's answer was lost. */
+  /** Its name. The host chooses it, so that the container can be removed even if the daemon's answer was lost. */
   readonly id: string;
   readonly plan: ContainerPlan;
   /** Its standard streams. */
@@ -44,8 +44,8 @@ export class Container {
   }
 
   /**
-   * Makes a container and connects to its streams; it does not run yet. Rejects with what the daemon said, or with
-   * `FolderUnseen`, and leaves nothing behind; `onLeft` gets its name where it may be there all the same.
+   * Creates a container and connects to its streams, without starting it. Rejects with the daemon's error or a
+   * `MountRefused`, after removing the container; `onLeft` gets its name if it may remain.
    */
   static async make(daemon: Daemon, plan: ContainerPlan, onLeft: (id: string) => void): Promise<Container> {
     const id = `portcullis-${randomUUID()}`;
@@ -69,7 +69,7 @@ export class Container {
     }
   }
 
-  /** Runs it. Rejects like `make`, and leaves nothing behind either. */
+  /** Starts the container. Rejects like `make`, also after removing it. */
   async start(): Promise<void> {
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).start({ abortSignal }));
@@ -80,39 +80,39 @@ export class Container {
     }
   }
 
-  /** Finds out where the system tells its processor time. It must run. */
+  /** Finds out how to read the processor time of the running container. */
   async findProcessorTime(): Promise<void> {
     this.#processor = await ProcessorTime.of(this.#daemon, this.id).catch(() => undefined);
   }
 
-  /** Cuts every connection with it, and tells of those outside. */
+  /** Closes the streams, the pipes and the egress proxy, which reports the connections that it ends. */
   close(): void {
     this.stream.destroy();
     this.pipes?.close();
     closeDoor(this.#door);
   }
 
-  /** Ends it, whatever it does. Resolves with false where the daemon did not remove it. */
+  /** Ends and removes the container. Resolves with false if the daemon did not remove it. */
   remove(): Promise<boolean> {
     return removeContainer(this.#daemon, this.id);
   }
 
-  /** Sets the listener for connections to hosts outside. */
-  tellConnections(listener: (connection: Connection) => void): void {
-    this.#door?.tellTo(listener);
+  /** Sets the listener for connections to outside hosts. */
+  setConnectionListener(listener: (connection: Connection) => void): void {
+    this.#door?.setListener(listener);
   }
 
-  /** Processor time is counted from here on. */
+  /** Starts to count processor time. */
   beginCounting(): void {
     this.#processor?.begin();
   }
 
-  /** Milliseconds since `beginCounting`; undefined where the system does not tell. */
+  /** Milliseconds since `beginCounting`; undefined if the system does not report it. */
   get processorMs(): number | undefined {
     return this.#processor?.ms;
   }
 
-  /** Bytes beyond an idle guest's; 0 where the daemon does not tell. */
+  /** Memory above an idle guest's, in bytes; 0 if the daemon does not report it. */
   readMemory(): Promise<number> {
     return readMemory(this.#daemon, this.id).catch(() => 0);
   }
@@ -129,41 +129,41 @@ export class Container {
     this.#door?.unref();
   }
 
-  /** The ends of its pipes, where it has some. */
+  /** The host's ends of the pipes, if there are any. */
   get pipeEnds(): readonly Socket[] {
     return this.pipes ? [this.pipes.fromGuest, this.pipes.toGuest] : [];
   }
 
-  /** Why it has ended by itself. `lastWords` is the end of what it printed on standard error. */
-  async causeOfDeath(lastWords: string): Promise<Exit> {
+  /** Why the container ended by itself. `stderrTail` is the end of its standard error. */
+  async causeOfDeath(stderrTail: string): Promise<Exit> {
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
       const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
-      if (oomKilled || this.#endedByHeap(exitCode, lastWords))
+      if (oomKilled || this.#endedByHeap(exitCode, stderrTail))
         return { type: "memory", seenBytes: this.plan.limits.heapBytes };
-      const words = lastWords.trim().slice(-500);
+      const printed = stderrTail.trim().slice(-500);
       return {
         type: "died",
-        detail: `the container ended with exit code ${exitCode}${words === "" ? "" : `: ${words}`}`,
+        detail: `the container ended with exit code ${exitCode}${printed === "" ? "" : `: ${printed}`}`,
       };
     } catch (error) {
       const detail = error instanceof Error ? error.message.trim() : String(error);
-      return { type: "died", detail: `the container's bridge ended, and not the container: ${detail}` };
+      return { type: "died", detail: `the container's bridge ended, but the container did not: ${detail}` };
     }
   }
 
   /**
-   * Whether V8 has ended it because its heap was full. The kernel has not, so there is only V8's word for it, on standard
-   * error. A program in JavaScript cannot write there unless it has broken out of its isolate, and then it may take the
-   * memory anyway. Programs in Python and their children write there freely, so theirs is not believed.
+   * Whether V8 ended the container because its heap was full. The only evidence is V8's message on standard error. A
+   * program in JavaScript cannot write there unless it escaped its isolate, and such a program could exhaust the memory
+   * anyway. Programs in Python can write there freely, so for them the message proves nothing.
    */
-  #endedByHeap(exitCode: number, lastWords: string): boolean {
-    // `run-javascript.js` ends with 1, V8 by a signal.
+  #endedByHeap(exitCode: number, stderrTail: string): boolean {
+    // `run-javascript.js` exits with 1, V8 aborts with a signal.
     const mayBeHeap = this.plan.language === "javascript" && (exitCode === 1 || exitCode > 128);
-    return mayBeHeap && MEMORY_ABORT.test(lastWords);
+    return mayBeHeap && MEMORY_ABORT.test(stderrTail);
   }
 
-  /** The stream of a daemon that is reached by ssh has no `ref`. */
+  /** The stream of a daemon that is reached over ssh has no `ref`. */
   get #streams(): readonly Partial<Pick<Socket, "ref" | "unref">>[] {
     return [this.stream, ...this.pipeEnds];
   }
@@ -177,28 +177,28 @@ interface Made {
   readonly onLeft: (id: string) => void;
 }
 
-/** What a daemon was asked, and has not answered, it may still do. */
+/** Removes a container that did not start. After a timeout the daemon may still create it, so it may remain. */
 async function removeUnstarted(
   daemon: Daemon,
   id: string,
   error: unknown,
   onLeft: (id: string) => void,
 ): Promise<void> {
-  if (!(await removeContainer(daemon, id)) || error instanceof DaemonSilence) onLeft(id);
+  if (!(await removeContainer(daemon, id)) || error instanceof DaemonTimeout) onLeft(id);
 }
 
-/** A daemon may run on this machine and not see its temporary folder. Egress needs a socket there; a bridge does not. */
+/** Recognizes a daemon on this machine that cannot mount its temporary folder. Egress needs a mount; the bridge does not. */
 function explained(
   error: unknown,
   daemon: Daemon,
   pipes: BridgePipes | undefined,
   door: EgressDoor | undefined,
 ): unknown {
-  if (pipes === undefined || !(error instanceof Error && MOUNT_REFUSED.test(error.message))) return error;
-  if (!door) return new FolderUnseen(error.message, { cause: error });
+  if (pipes === undefined || !(error instanceof Error && MOUNT_ERROR.test(error.message))) return error;
+  if (!door) return new MountRefused(error.message, { cause: error });
   return new PortcullisError(
     "sandbox_unavailable",
-    `The Docker daemon at ${daemon.address} does not see the folder ${door.folder}, and egress takes a socket there: use another daemon, or egress "none".`,
+    `The Docker daemon at ${daemon.address} cannot mount the folder ${door.folder}, and egress needs a socket in it: use another daemon, or egress "none".`,
     { cause: error },
   );
 }
@@ -218,15 +218,15 @@ function closeDoor(door: EgressDoor | undefined): void {
   if (door) removeMountedFolder(door.folder);
 }
 
-/** Without pipes the container's standard streams are the bridge: gVisor, for one, opens no pipe of its host's. */
+/** Without pipes the container's standard streams are the bridge. gVisor, for example, cannot open a host's pipe. */
 async function makePipes(daemon: Daemon, { runtime }: ContainerPlan): Promise<BridgePipes | undefined> {
   if (runtime !== "runc" || !(await daemon.sharesMachine())) return undefined;
   return BridgePipes.make().catch(() => undefined);
 }
 
 /**
- * Connects to a container's standard streams. The client's own `attach` sends its options as a body, which a daemon
- * may take for the guest's first input; this request has none.
+ * Connects to a container's standard streams. The client's own `attach` sends its options in a body, which a daemon
+ * may pass to the guest as input; this request has no body.
  */
 async function attach(daemon: Daemon, id: string): Promise<Socket> {
   const socket = await daemon.dial({
@@ -241,16 +241,16 @@ async function attach(daemon: Daemon, id: string): Promise<Socket> {
   return socket as Socket;
 }
 
-/** How a container has ended, as the daemon says. */
+/** Asks the daemon how a container has ended. */
 async function inspectState(daemon: Daemon, id: string) {
   const found: { readonly State?: { readonly OOMKilled?: unknown; readonly ExitCode?: unknown } | null } =
     await daemon.ask((docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
   const { OOMKilled: oomKilled, ExitCode: exitCode } = found.State ?? {};
-  if (typeof exitCode !== "number") throw daemon.strange("how a container has ended");
+  if (typeof exitCode !== "number") throw daemon.unexpectedAnswer("about an ended container");
   return { oomKilled: oomKilled === true, exitCode };
 }
 
-/** Ends a container, whatever it does, and removes it. A container that stays is found by its label later. */
+/** Ends and removes a container. Resolves with false if that failed; `removeLeftovers` later finds the container by its label. */
 export async function removeContainer(daemon: Daemon, id: string): Promise<boolean> {
   try {
     await daemon.ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }));

@@ -2,10 +2,10 @@ import { hostname, release } from "node:os";
 import type Docker from "dockerode";
 import { PortcullisError } from "../../errors.ts";
 
-/** How long a daemon may take for an answer that needs no work to speak of, in milliseconds. */
+/** How long the daemon may take for an ordinary request, in milliseconds. */
 const CALL_MS = 10_000;
 
-/** A request as the client's own transport takes it. */
+/** A request in the form of the client's transport. */
 export interface DialRequest {
   readonly path: string;
   readonly method: "GET" | "POST";
@@ -16,7 +16,7 @@ export interface DialRequest {
   readonly isStream?: boolean;
 }
 
-/** What a daemon says of itself, as far as it matters here; empty where it does not say. */
+/** The fields of the daemon's `/info` that are used here; empty if missing. */
 export interface DaemonInfo {
   readonly Name: string;
   readonly KernelVersion: string;
@@ -26,12 +26,12 @@ export interface DaemonInfo {
   readonly Runtimes: Readonly<Record<string, unknown>>;
 }
 
-const NOTHING_SAID = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
+const NO_INFO = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
 
-/** A daemon that has not answered in time. */
-export class DaemonSilence extends Error {}
+/** The daemon did not answer in time. */
+export class DaemonTimeout extends Error {}
 
-/** The Docker daemon that `DOCKER_HOST` names, this machine's by default. No call waits for it for longer than its deadline. */
+/** The Docker daemon that `DOCKER_HOST` names, by default this machine's. Every request has a deadline. */
 export class Daemon {
   readonly address = namedAddress() ?? "unix:///var/run/docker.sock";
   readonly #callMs: number;
@@ -42,7 +42,7 @@ export class Daemon {
     this.#callMs = callMs;
   }
 
-  /** Asks for something, and cuts the connection where no answer comes in time. Rejects with what the daemon said, or a `DaemonSilence`. */
+  /** Sends a request, and closes the connection if no answer comes in time. Rejects with the daemon's error, or a `DaemonTimeout`. */
   async ask<Answer>(
     question: (docker: Docker, signal: AbortSignal) => Promise<Answer>,
     withinMs = this.#callMs,
@@ -50,22 +50,22 @@ export class Daemon {
     this.#docker ??= loadClient();
     const docker = await this.#docker;
     const connection = new AbortController();
-    const { promise: silence, reject } = Promise.withResolvers<never>();
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
     const deadline = setTimeout(() => {
-      reject(new DaemonSilence(`it has not answered within ${withinMs} ms`));
+      reject(new DaemonTimeout(`it has not answered within ${withinMs} ms`));
       connection.abort();
     }, withinMs);
     const answer = question(docker, connection.signal);
-    // What comes after its deadline is of no interest.
+    // An error after the deadline is ignored.
     answer.catch(() => {});
     try {
-      return await Promise.race([answer, silence]);
+      return await Promise.race([answer, timeout]);
     } finally {
       clearTimeout(deadline);
     }
   }
 
-  /** Asks in the daemon's own words, for what the client does not offer, or not so that it can be cut. */
+  /** Sends a raw request, where the client has no method for it or none that can be aborted. */
   dial(request: DialRequest): Promise<unknown> {
     return this.ask(
       (docker, abortSignal) =>
@@ -79,38 +79,38 @@ export class Daemon {
   }
 
   async info(): Promise<DaemonInfo> {
-    const said = await this.dial({
+    const answer = await this.dial({
       path: "/info",
       method: "GET",
       statusCodes: { 200: true, 500: "server error" },
     });
-    if (!isObject(said) || typeof said.Name !== "string") throw this.strange("what it is");
-    const texts = Object.entries(NOTHING_SAID).map(([name, text]) => [
+    if (!isObject(answer) || typeof answer.Name !== "string") throw this.unexpectedAnswer("about itself");
+    const texts = Object.entries(NO_INFO).map(([name, text]) => [
       name,
-      typeof said[name] === "string" ? said[name] : text,
+      typeof answer[name] === "string" ? answer[name] : text,
     ]);
-    return { ...NOTHING_SAID, ...Object.fromEntries(texts), Runtimes: isObject(said.Runtimes) ? said.Runtimes : {} };
+    return { ...NO_INFO, ...Object.fromEntries(texts), Runtimes: isObject(answer.Runtimes) ? answer.Runtimes : {} };
   }
 
-  /** The sentence for an answer that no daemon gives: something else listens at its address. */
-  strange(asked: string): PortcullisError {
+  /** The error for an answer that no Docker daemon gives: another server listens at its address. `subject` is like `about an image`. */
+  unexpectedAnswer(subject: string): PortcullisError {
     return new PortcullisError(
       "sandbox_unavailable",
-      `What answers at ${this.address} is no Docker daemon, by what it says when asked ${asked}: set DOCKER_HOST to one.`,
+      `The server at ${this.address} is not a Docker daemon: its answer ${subject} has an unexpected form. Set DOCKER_HOST to a Docker daemon.`,
     );
   }
 
   /**
-   * Whether containers can be given a folder of this machine: the daemon is reached by a socket here, and has this
-   * machine's kernel and name, which one in a virtual machine has not.
+   * Whether folders of this machine can be mounted into containers: the daemon has a Unix socket here, and this machine's
+   * name and kernel, unlike a daemon in a virtual machine.
    */
   sharesMachine(): Promise<boolean> {
     this.#shares ??= this.#isHere().catch(() => false);
     return this.#shares;
   }
 
-  /** It has turned out that they cannot. */
-  sharesNothing(): void {
+  /** Records that a mount has failed, so that `sharesMachine` resolves with false. */
+  disableMounts(): void {
     this.#shares = Promise.resolve(false);
   }
 
@@ -120,7 +120,7 @@ export class Daemon {
     return info.Name === hostname() && info.KernelVersion === release();
   }
 
-  /** Why there can be no container, and what to do about it. */
+  /** The error for a failed request: why there can be no container, and what to do about it. */
   unavailable(cause: unknown): PortcullisError {
     if (PortcullisError.is(cause)) return cause;
     return new PortcullisError("sandbox_unavailable", this.#sentence(cause), { cause });
@@ -136,32 +136,32 @@ export class Daemon {
     } = cause as {
       readonly code?: string;
       readonly statusCode?: number;
-      /** What came with the status code. */
+      /** Body of an answer with an error status. */
       readonly json?: unknown;
-      /** Of a file of this machine's; the errors of connections have none. */
+      /** Path of a local file; errors of connections have none. */
       readonly path?: unknown;
       readonly message?: string;
     };
-    const said = saidBy(message);
+    const detail = shortened(message);
     if (code !== undefined && typeof path === "string")
-      return `A container cannot be started, because of a file on this machine: ${said}. See to it that this user may use it.`;
+      return `A container cannot be started, because of a file on this machine: ${detail}. Give this user access to it.`;
     if (code === "EACCES" || code === "EPERM")
       return `This user may not use the Docker daemon at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
     if (code !== undefined && NOT_LISTENING.has(code))
       return `No Docker daemon answers at ${this.address}: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.`;
     if (code?.startsWith("HPE_") || (statusCode !== undefined && !isRefusal(json)))
-      return `What answers at ${this.address} does not answer as a Docker daemon does: set DOCKER_HOST to one${said === "" ? "" : ` (${said})`}.`;
-    if (cause instanceof DaemonSilence)
+      return `The server at ${this.address} does not answer like a Docker daemon: set DOCKER_HOST to one${detail === "" ? "" : ` (${detail})`}.`;
+    if (cause instanceof DaemonTimeout)
       return `The Docker daemon at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
     if (/no space left|disk quota/i.test(message))
-      return `The disk of the Docker daemon at ${this.address} is full: docker system prune (${said}).`;
+      return `The disk of the Docker daemon at ${this.address} is full: docker system prune (${detail}).`;
     if (UNKNOWN_RUNTIME.test(message.slice(0, MESSAGE_LENGTH)))
-      return `The Docker daemon at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${said}).`;
-    return `The Docker daemon at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${said}.`;
+      return `The Docker daemon at ${this.address} does not have this container runtime: install it there, or use runtime "runc" (${detail}).`;
+    return `The Docker daemon at ${this.address} cannot run a container${statusCode === undefined ? "" : `, it answers ${statusCode}`}: ${detail}.`;
   }
 }
 
-/** What is read of what a daemon says, in characters. */
+/** How much of a daemon's message is read, in characters. */
 const MESSAGE_LENGTH = 1000;
 const UNKNOWN_RUNTIME = /unknown.*runtime|runtime.*not found/i;
 
@@ -175,8 +175,8 @@ const NOT_LISTENING = new Set([
   "EPIPE",
 ]);
 
-/** What the daemon said, in one line, without the client's words round it. */
-function saidBy(message: string): string {
+/** The daemon's message in one short line, without the client's prefix. */
+function shortened(message: string): string {
   return message
     .slice(0, MESSAGE_LENGTH)
     .replace(/^\(HTTP code \d+\) [^-]* - /, "")
@@ -190,12 +190,12 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
 }
 
-/** Whether a daemon says no like this. */
+/** Whether a body has the form of a Docker daemon's error. */
 export function isRefusal(json: unknown): boolean {
   return isObject(json) && typeof json.message === "string";
 }
 
-/** What `DOCKER_HOST` names. An empty one names nothing, for the daemon's own clients too. */
+/** The value of `DOCKER_HOST`. An empty value counts as unset, as in Docker's own clients. */
 function namedAddress(): string | undefined {
   const { DOCKER_HOST: named } = process.env;
   return named === "" ? undefined : named;
@@ -207,7 +207,7 @@ async function loadClient(): Promise<Docker> {
     const docker = new Client();
     const { host, socketPath } = docker.modem as { readonly host?: string; readonly socketPath?: unknown };
     // With neither, the request would go to port 80 of this machine.
-    if (!host && socketPath === undefined) throw new Error("it names no host");
+    if (!host && socketPath === undefined) throw new Error("DOCKER_HOST names no host");
     return docker;
   } catch (cause) {
     throw new PortcullisError("sandbox_unavailable", clientSentence(cause), { cause });
@@ -227,10 +227,10 @@ async function importClient(): Promise<typeof Docker> {
   }
 }
 
-/** Why there can be no client: all that it reads by then is what the environment says. */
+/** Why the client could not be created. It reads only environment variables and the files that they name. */
 function clientSentence(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code !== undefined && code !== "ERR_INVALID_URL")
     return `The certificates in DOCKER_CERT_PATH, ${process.env.DOCKER_CERT_PATH}, cannot be read: ${message}.`;
-  return `DOCKER_HOST is ${JSON.stringify(namedAddress())}, and no address of a Docker daemon: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`;
+  return `DOCKER_HOST is ${JSON.stringify(namedAddress())}, which is not the address of a Docker daemon: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`;
 }

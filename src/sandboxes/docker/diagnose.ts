@@ -3,7 +3,7 @@ import type { Daemon } from "./daemon.ts";
 import { originOf } from "./image.ts";
 import { makeMountedFolder, removeMountedFolder } from "./mounted-folder.ts";
 
-/** The daemon, the image and the folders that containers take. None of them is needed where no program runs in a container. */
+/** Checks the daemon, the image and the mounted folders. None of them is needed if no program runs in a container. */
 export async function diagnoseContainers(daemon: Daemon, image: string): Promise<readonly Finding[]> {
   return [
     await daemonFinding(daemon),
@@ -22,20 +22,20 @@ async function daemonFinding(daemon: Daemon): Promise<Finding> {
   }
 }
 
-/** What the image was built of, where there is one. Its packages are as old as it is, which nothing else shows. */
+/** Reports what the image was built from, if it exists: the age of its packages shows nowhere else. */
 async function imageFinding(daemon: Daemon, image: string): Promise<readonly Finding[]> {
   const origin = await originOf(daemon, image).catch(() => undefined);
   if (!origin) return [];
   const { base, baseDigest, node, python } = origin;
   const pinned = base.includes("@sha256:");
-  const detail = `node ${node} and python ${python} upon ${base}${pinned ? "" : `, which was ${baseDigest}`}`;
-  // An id is no name that a registry knows.
+  const detail = `node ${node} and python ${python} on ${base}${pinned ? "" : `, then ${baseDigest}`}`;
+  // An id without a digest cannot be pulled from a registry.
   const again =
-    !pinned && baseDigest.includes("@") ? `; to have the same again: portcullis image build --base ${baseDigest}` : "";
+    !pinned && baseDigest.includes("@") ? `; to build the same again: portcullis image build --base ${baseDigest}` : "";
   return [{ what: "image", state: "good", detail: `${detail}${again}` }];
 }
 
-/** Why containers here have no pipes and no egress, where they have none. Their programs run all the same. */
+/** Reports why containers cannot have pipes and egress, if they cannot. Programs still run without them. */
 async function mountsFinding(daemon: Daemon): Promise<readonly Finding[]> {
   if (!(await daemon.sharesMachine())) return [];
   try {

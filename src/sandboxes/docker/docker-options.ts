@@ -14,14 +14,14 @@ import { IMAGE } from "./image.ts";
 
 export const DOCKER_RULES = {
   /**
-   * Containers kept started for the next program, of each of the two kinds (language and limits) that were asked for
-   * last; none by default. One that waits takes about 35 MiB of the daemon's machine: 13 to 15 in the container, the
-   * rest for the process that watches over it.
+   * Containers kept started for the next program, for each of the two most recently used kinds (language and limits);
+   * none by default. An idle container takes about 35 MiB on the daemon's machine: 13 to 15 in the container, the rest
+   * for its shim process.
    */
   warm: wholeNumber({ min: 0, default: 0 }),
-  /** Containers at once, idle ones included; 32 by default. Programs beyond that wait. */
+  /** Containers at once, idle ones included; 32 by default. Further programs wait. */
   containers: wholeNumber({ min: 1, default: 32 }),
-  /** Programs that may wait at once; 1,000 by default. One more ends as `stopped`, by `queue`. */
+  /** Programs that may wait at once; 1,000 by default. A further program ends as `stopped`, by `queue`. */
   queue: wholeNumber({ min: 1, default: 1000 }),
   /** Processors that one container may use; 1 by default, and fractions are allowed. */
   cpus: withDefault(
@@ -30,21 +30,21 @@ export const DOCKER_RULES = {
   ),
   /** Temporary files of one container, in bytes; 16 MiB by default. They count against its memory. */
   scratchBytes: wholeNumber({ min: 4096, default: USUAL_ALLOWANCE.scratchBytes }),
-  /** Image that `portcullis image build` has built. */
+  /** Name of the image, as given to `portcullis image build`. */
   image: withDefault(text({ expected: "the name of an image" }), IMAGE),
-  /** The program that runs the containers: `runc`, or gVisor's `runsc` where the daemon has it. */
+  /** The container runtime: `runc`, or gVisor's `runsc` if the daemon has it. */
   runtime: withDefault(oneOf(["runc", "runsc"]), "runc"),
   /**
-   * Which hosts programs may reach: `none`, or a list. It takes a daemon on this machine, and `runc`. A program that
-   * has used it cannot be replayed.
+   * Which hosts programs may reach: `none`, or a list. A list needs a daemon on this machine, and `runc`. A program that
+   * has used egress cannot be replayed.
    */
   egress: option<"none" | EgressOptions>(
     '"none", or { hosts } with the hosts that programs may reach',
     (value) => value === "none" || (typeof value === "object" && value !== null && !Array.isArray(value)),
   ),
-  /** Time that the daemon may take for one answer, in milliseconds; ten seconds by default. */
+  /** How long the daemon may take for one answer, in milliseconds; 10,000 by default. */
   callMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
-  /** Stands in for the guest's command, so that a test can run anything in a container. */
+  /** Replaces the guest's command, so that a test can run any program in a container. */
   command: array<string>("an array of a command and its arguments"),
 };
 

@@ -13,7 +13,7 @@ import { checkImage } from "./image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
 import type { PoolCounts } from "./pool-options.ts";
 
-/** What containers are warmed for before the first program has said what it needs. */
+/** Limits of containers that are started before the first program's limits are known. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
 const SUBJECT = "createDockerSandbox";
 const LANGUAGES: readonly Language[] = ["javascript", "python"];
@@ -22,18 +22,18 @@ export interface DockerSandbox extends Sandbox {
   readonly pool: { readonly counts: PoolCounts };
 }
 
-/** A sandbox of containers: one program in each, without network, on a read-only file system, removed afterwards. */
+/** A sandbox of containers: each runs one program on a read-only file system without a network, and is then removed. */
 export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerSandbox {
   return createDockerSandboxWith(USUAL_WAY, options);
 }
 
-/** The same, with names and addresses as a test says: the usual way refuses every server on this machine. */
+/** The same with a test's own look-up and address check: the usual ones refuse every server on this machine. */
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
   const read = readOptions(SUBJECT, options, DOCKER_RULES);
   const { warm, containers, queue, image, runtime } = read;
   const allowance: ContainerAllowance = { cpus: read.cpus, scratchBytes: read.scratchBytes };
   const egress = planEgress(read.egress, way);
-  // gVisor lets no container connect to a socket of the host's.
+  // In gVisor a container cannot connect to a socket of its host.
   if (egress && runtime !== "runc")
     throw optionError(`${SUBJECT}({ egress })`, `"none" with the runtime ${runtime}`, read.egress);
   const daemon = new Daemon(read.callMs);
@@ -42,21 +42,21 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
   let checked: Promise<void> | undefined;
 
   function planFor(language: Language, limits: SandboxLimits): ContainerPlan {
-    // Programs in JavaScript have nothing to use a way out with, unless they have broken out of their realm.
+    // A program in JavaScript has no network client, so only one that escaped its realm could use egress.
     const usedEgress = language === "javascript" && read.command === undefined ? undefined : egress;
     const mapped = containerLimits(limits, language, allowance, usedEgress !== undefined);
     const command = read.command ?? GUEST_COMMANDS[language](mapped);
     return { image, runtime, labels, language, limits: mapped, command, egress: usedEgress };
   }
 
-  /** Once: whether there is a daemon, the right image, and a way out if one is wanted. What earlier hosts have left is removed. */
+  /** Checks the daemon, the image and, if configured, egress; removes leftovers of ended hosts. Runs until it succeeds once. */
   function check(): Promise<void> {
     checked ??= (async () => {
       await checkImage(daemon, image);
       if (egress && !(await daemon.sharesMachine()))
         throw new PortcullisError(
           "sandbox_unavailable",
-          `The Docker daemon at ${daemon.address} is not on this machine, and egress takes a socket of this machine: use a daemon here, or egress "none".`,
+          `The Docker daemon at ${daemon.address} is not on this machine, and egress needs a socket on this machine: use a local daemon, or egress "none".`,
         );
       await removeLeftovers(daemon);
     })().catch((error: unknown) => {
@@ -87,7 +87,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
       try {
         const guest = await pool.acquire(planFor(language, limits), tenant, signal);
         guest.handOver(limits.frameBytes);
-        if (onConnection) guest.tellConnections(onConnection);
+        if (onConnection) guest.setConnectionListener(onConnection);
         return guest;
       } catch (error) {
         signal.throwIfAborted();
@@ -98,7 +98,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
       return diagnoseContainers(daemon, image);
     },
     async clean() {
-      // Without a daemon there are no containers to remove, which `diagnose` tells.
+      // If the daemon cannot be reached nothing can be removed; `diagnose` reports that.
       return `${await removeLeftovers(daemon).catch(() => 0)} containers removed`;
     },
     async [Symbol.asyncDispose]() {

@@ -16,27 +16,27 @@ const ORIGIN = {
   node: "portcullis.node",
   python: "portcullis.python",
 };
-const MEND = "portcullis image build";
+const BUILD_COMMAND = "portcullis image build";
 
 export const imageFolder = dirname(fileURLToPath(import.meta.resolve(`#sandbox-image/Dockerfile`)));
 export const guestFolder = dirname(fileURLToPath(import.meta.resolve("#guest/guest.js")));
 
-/** What runs in containers besides the guests. */
+/** Scripts that run in containers besides the guests. */
 export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-forwarder.js"];
 
-/** What an image of this version of the package is labelled with. */
+/** Labels of an image that this version of the package has built. */
 export function imageLabels(): Readonly<Record<string, string>> {
   return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
 }
 
-/** What an image was built of. */
+/** What an image was built from. */
 export interface ImageOrigin {
-  /** As it was named to the build. */
+  /** The name that was given to the build. */
   readonly base: string;
-  /** Which one that was: its digest in its registry, or its id where it has none. */
+  /** Its digest in its registry, or its id if it has no digest. */
   readonly baseDigest: string;
   readonly node: string;
-  /** With Debian's revision. */
+  /** Including Debian's revision. */
   readonly python: string;
 }
 
@@ -44,7 +44,7 @@ export function originLabels(origin: ImageOrigin): Readonly<Record<string, strin
   return Object.fromEntries(Object.entries(ORIGIN).map(([name, label]) => [label, origin[name as keyof ImageOrigin]]));
 }
 
-/** What an image says that it was built of. Undefined where it does not say. */
+/** Reads from an image's labels what it was built from. Undefined if a label is missing. */
 export async function originOf(daemon: Daemon, image: string): Promise<ImageOrigin | undefined> {
   const labels = (await labelsOf(daemon, image)) ?? {};
   const { base, baseDigest, node, python } = Object.fromEntries(
@@ -54,28 +54,28 @@ export async function originOf(daemon: Daemon, image: string): Promise<ImageOrig
   return { base, baseDigest, node, python };
 }
 
-/** Guests by name, as they lie on disk. */
+/** Names of the guests' files in `guestFolder`. */
 export function guestFiles(): readonly string[] {
   return readdirSync(guestFolder).filter((name) => /\.(js|py)$/.test(name));
 }
 
-/** Rejects with a `PortcullisError` whose sentence says what is wrong with the image, and the command that mends it. */
+/** Rejects with a `PortcullisError` (`sandbox_unavailable`) that says what is wrong with the image and which command builds it. */
 export async function checkImage(daemon: Daemon, image: string): Promise<void> {
   const labels = await labelsOf(daemon, image);
   if (labels === undefined) throw stale(`There is no image ${image} on the Docker daemon at ${daemon.address}`);
-  const spoken = labels[PROTOCOL];
-  if (spoken !== String(PROTOCOL_VERSION))
+  const protocol = labels[PROTOCOL];
+  if (protocol !== String(PROTOCOL_VERSION))
     throw stale(
-      spoken === undefined
-        ? `The image ${image} is none of portcullis`
-        : `The image ${image} speaks version ${spoken} of the bridge, this portcullis version ${PROTOCOL_VERSION}`,
+      protocol === undefined
+        ? `The image ${image} was not built by portcullis`
+        : `The image ${image} uses version ${protocol} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
     );
   if (labels[CONTENTS] !== contentsDigest())
     throw stale(`The image ${image} was built by another version of portcullis, with other guests`);
 }
 
 function stale(what: string): PortcullisError {
-  return new PortcullisError("sandbox_unavailable", `${what}: ${MEND}`);
+  return new PortcullisError("sandbox_unavailable", `${what}: ${BUILD_COMMAND}`);
 }
 
 async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
@@ -86,7 +86,7 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<
       statusCodes: { 200: true, 404: "no such image", 500: "server error" },
     });
     const config = isObject(found) ? found.Config : undefined;
-    if (!isObject(config)) throw daemon.strange("for an image");
+    if (!isObject(config)) throw daemon.unexpectedAnswer("about an image");
     const labels = Object.entries(isObject(config.Labels) ? config.Labels : {});
     return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
   } catch (error) {
@@ -98,7 +98,7 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<
 
 let digest: string | undefined;
 
-/** Of everything that decides what a program finds. */
+/** Digest of all files that determine what is in the image. */
 function contentsDigest(): string {
   if (digest !== undefined) return digest;
   const hash = createHash("sha256");

@@ -6,14 +6,14 @@ import { removeLeftFolders } from "./mounted-folder.ts";
 const MACHINE = "portcullis.machine";
 const HOST = "portcullis.host";
 
-/** Labels that every container carries: which process it belongs to, and where that process runs. */
+/** Labels of every container: its host process, and the machine and process namespace of that process. */
 export function hostLabels(): Readonly<Record<string, string>> {
   return { [MACHINE]: hostMachine(), [HOST]: hostProcess() };
 }
 
 /**
- * Removes containers whose host is gone, and returns how many there were. An idle guest ends with its host, a busy one
- * does not hear of it. Hosts on other machines are left alone: whether they live cannot be seen from here.
+ * Removes containers whose host has ended, and returns how many. An idle guest ends with its host; a busy one may not
+ * notice. Containers of hosts on other machines are kept, because those hosts cannot be checked from here.
  */
 export async function removeLeftovers(daemon: Daemon): Promise<number> {
   removeLeftFolders();
@@ -21,7 +21,7 @@ export async function removeLeftovers(daemon: Daemon): Promise<number> {
   const containers: unknown = await daemon.ask((docker, abortSignal) =>
     docker.listContainers({ all: true, filters, abortSignal }),
   );
-  if (!Array.isArray(containers)) throw daemon.strange("for its containers");
+  if (!Array.isArray(containers)) throw daemon.unexpectedAnswer("about its containers");
   const left = containers.flatMap((container: unknown) => {
     const { Id: id, Labels: labels } = isObject(container) ? container : {};
     const host = isObject(labels) ? labels[HOST] : undefined;

@@ -18,24 +18,25 @@ import { PortcullisError } from "../../errors.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
 
 const PREFIX = "portcullis-mounted-";
-/** The folder that is mounted, in one that is not. */
+/** Name of the mounted folder in its parent, which is not mounted. */
 const INNER = "m";
 const ONLY_OURS = 0o700;
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * A new folder that one container of this process gets to see. It lies in another one that only this user may enter,
- * whose name cannot be known ahead, and which was not there before: what is put into it, and what is opened in it, is
- * out of reach of other users of this machine. The daemon mounts the inner one, which the container's user may enter.
+ * Creates a folder to be mounted into one container. Its parent is newly created, has an unpredictable name, and only
+ * this user may enter it, so other users of this machine cannot read or replace what it holds. The daemon mounts only
+ * the inner folder, which the container's user may enter.
  */
 export function makeMountedFolder(): string {
   const parent = tryOn(tmpdir(), realpathSync);
-  const stranger = untrusted(parent);
-  if (stranger !== undefined) throw unusable(parent, `other users of this machine may replace what is in ${stranger}`);
+  const replaceable = untrusted(parent);
+  if (replaceable !== undefined)
+    throw unusable(parent, `other users of this machine may replace what is in ${replaceable}`);
   const outer = tryOn(parent, () => mkdtempSync(join(parent, `${PREFIX}${machineMark()}-${hostProcess()}-`)));
   try {
-    if (!isOnlyOurs(outer)) throw unusable(parent, `a folder made in it is not for this user alone`);
+    if (!isOnlyOurs(outer)) throw unusable(parent, `a folder that was created in it is accessible to other users`);
     const folder = join(outer, INNER);
     mkdirSync(folder);
     chmodSync(folder, 0o711);
@@ -50,13 +51,13 @@ export function removeMountedFolder(folder: string): void {
   rmSync(dirname(folder), { recursive: true, force: true });
 }
 
-/** Removes this user's folders of hosts that are gone. */
+/** Removes this user's folders whose host process has ended. */
 export function removeLeftFolders(): void {
   for (const path of leftFolders()) {
     try {
       rmSync(path, { recursive: true, force: true });
     } catch {
-      // It takes no room to speak of, and the next host tries again.
+      // It is small, and the next host tries again.
     }
   }
 }
@@ -71,17 +72,20 @@ function leftFolders(): readonly string[] {
       .map((name) => join(parent, name))
       .filter(isOnlyOurs);
   } catch {
-    // Where there is no folder for temporary files nothing was left in it.
+    // Without a folder for temporary files there are no leftovers.
     return [];
   }
 }
 
-/** Process ids mean nothing on another machine or in another process namespace, which may have the same folder. */
+/** Marks the machine and process namespace that a process id belongs to: others may use the same temporary folder. */
 function machineMark(): string {
   return createHash("sha256").update(hostMachine()).digest("hex").slice(0, 16);
 }
 
-/** The first folder on the way to a path whose entries another user could replace: its owner, or all, unless it is sticky. */
+/**
+ * The first folder of a path, from its end upwards, whose entries another user could replace: one that another user
+ * owns, or that others may write to and that is not sticky.
+ */
 function untrusted(path: string): string | undefined {
   const user = process.geteuid?.();
   for (let folder = path; ; folder = dirname(folder)) {
@@ -92,7 +96,7 @@ function untrusted(path: string): string | undefined {
   }
 }
 
-/** Looks at what was opened, not at what a name leads to. */
+/** Checks the opened folder and not its path, because a path may be replaced between two calls. */
 function isOnlyOurs(path: string): boolean {
   let opened: number | undefined;
   try {
@@ -114,9 +118,9 @@ function tryOn(folder: string, work: (folder: string) => string): string {
   }
 }
 
-function unusable(folder: string, why: string): PortcullisError {
+function unusable(folder: string, cause: string): PortcullisError {
   return new PortcullisError(
     "sandbox_unavailable",
-    `The folder for temporary files, ${folder}, cannot be used for containers: ${why}. Set TMPDIR to a folder of this user's own.`,
+    `The folder for temporary files, ${folder}, cannot be used for containers: ${cause}. Set TMPDIR to a folder of this user's own.`,
   );
 }

@@ -1,8 +1,8 @@
 export type { PoolOptions } from "./docker-options.ts";
 
-/** For tests and benchmarks. */
+/** Counts for tests and benchmarks. */
 export interface PoolCounts {
-  /** Those that are being started included. */
+  /** Including those that are being started. */
   readonly containers: number;
   readonly idle: number;
   readonly waiting: number;

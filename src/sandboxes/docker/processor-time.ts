@@ -4,7 +4,7 @@ import type { Daemon } from "./daemon.ts";
 
 const CONTROL_GROUPS = "/sys/fs/cgroup";
 
-/** Processor time of a container on this machine, by the kernel's files of its control group. */
+/** Processor time of a container on this machine, read from its control group's files. */
 export class ProcessorTime {
   readonly #read: () => number | undefined;
   #baseMs = 0;
@@ -15,7 +15,7 @@ export class ProcessorTime {
     this.begin();
   }
 
-  /** Undefined where the daemon runs elsewhere, or the files cannot be seen from here. */
+  /** Undefined if the daemon runs on another machine, or the files cannot be read. */
   static async of(daemon: Daemon, name: string): Promise<ProcessorTime | undefined> {
     if (!(await daemon.sharesMachine())) return undefined;
     const { Id: id, State: state } = await daemon.ask((docker, abortSignal) =>
@@ -25,13 +25,13 @@ export class ProcessorTime {
     return read && new ProcessorTime(read);
   }
 
-  /** Counts from now on: what came before was not the program's. */
+  /** Starts to count: earlier processor time is not the program's. */
   begin(): void {
     this.#baseMs = this.#read() ?? 0;
     this.#lastMs = 0;
   }
 
-  /** Milliseconds, which never fall. After the container's end what was read last. */
+  /** Milliseconds since `begin`; never falls. After the container's end this is the last reading. */
   get ms(): number {
     this.#lastMs = Math.max(this.#lastMs, (this.#read() ?? 0) - this.#baseMs);
     return this.#lastMs;
@@ -39,9 +39,9 @@ export class ProcessorTime {
 }
 
 /**
- * How to read the processor time of a container's control group in milliseconds, by what the kernel says of a process in
- * it (`/proc/PID/cgroup`). Undefined where none of its files is there, or the group is not the container's: then the
- * process id was that of another process namespace.
+ * Returns a function that reads the processor time of a container's control group, in milliseconds. `membership` is the
+ * text of `/proc/PID/cgroup` of a process in the container. Undefined if the group has no readable file, or is not the
+ * container's, because the process id belongs to another process namespace.
  */
 export function processorReading(
   membership: string,

@@ -3,14 +3,14 @@ import type { Finding } from "../sandbox.ts";
 import { parentDeathCommand } from "./parent-death.ts";
 import { canWatchMemory } from "./process-gauges.ts";
 
-/** Major versions of node that isolated-vm 7 brings binaries for. */
+/** Major versions of node that isolated-vm 7 ships binaries for. */
 const NODE_MAJORS = [24, 26];
-/** V8 x.y is Chrome's release xy, and those come every four weeks (chromiumdash.appspot.com/schedule); 13.6 came on this day. */
+/** V8 x.y belongs to Chrome's release xy, one every four weeks (chromiumdash.appspot.com/schedule). 13.6 was released on this day. */
 const V8_ANCHOR = { release: 136, day: Date.UTC(2025, 3, 29) };
 const FOUR_WEEKS_MS = 28 * 86_400_000;
 const OLD_V8_DAYS = 365;
 
-/** What engines need of this machine, and how well their promises hold here. */
+/** Checks what engines need on this machine, and how well their promises hold here. */
 export function diagnoseIsolates(): readonly Finding[] {
   return [nodeFinding(), addonFinding(), v8Finding(), memoryFinding(), lifelineFinding()];
 }
@@ -40,22 +40,22 @@ function addonFinding(): Finding {
 
 function v8Finding(): Finding {
   const [major = 0, minor = 0] = process.versions.v8.split(".").map(Number);
-  const born = V8_ANCHOR.day + (major * 10 + minor - V8_ANCHOR.release) * FOUR_WEEKS_MS;
-  const days = Math.round((Date.now() - born) / 86_400_000);
+  const releasedAt = V8_ANCHOR.day + (major * 10 + minor - V8_ANCHOR.release) * FOUR_WEEKS_MS;
+  const days = Math.round((Date.now() - releasedAt) / 86_400_000);
   return {
     what: "V8",
     state: days <= OLD_V8_DAYS ? "good" : "weak",
-    detail: `${process.versions.v8}, of a line begun about ${days} days ago${days <= OLD_V8_DAYS ? "" : "; only node's own security releases mend it: keep node up to date"}`,
+    detail: `${process.versions.v8}, first released about ${days} days ago${days <= OLD_V8_DAYS ? "" : "; only node's security releases fix this version: keep node up to date"}`,
   };
 }
 
 function memoryFinding(): Finding {
   return canWatchMemory()
-    ? { what: "memory watch", state: "good", detail: "of every kind, from /proc" }
+    ? { what: "memory watch", state: "good", detail: "of every kind of memory, from /proc" }
     : {
         what: "memory watch",
         state: "weak",
-        detail: "not here: only V8's own heap limit holds; memory outside of its heap is not bounded",
+        detail: "not available on this system: only V8's heap is limited, memory outside of it is not",
       };
 }
 

@@ -3,21 +3,21 @@ import { EngineProcess } from "./engine-process.ts";
 import type { PoolOptions } from "./pool-options.ts";
 import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
 
-/** Heap limit that idle engines are prepared with; a program with another one waits a millisecond for its isolate. */
+/** Heap limit that the first engines are prepared with. A program with another limit waits a millisecond for a new isolate. */
 const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
-/** How long an idle engine beyond the warm ones is kept. */
+/** How long an idle engine beyond the warm ones is kept, in milliseconds. */
 const IDLE_MS = 10_000;
 
 /** How long an engine may take to start, in milliseconds. */
 const START_MS = 20_000;
-/** How long a running engine may take to make the next isolate, in milliseconds; one that is doing something else is ended. */
+/** How long a running engine may take to make the next isolate, in milliseconds. A slower one is ended. */
 const PREPARE_MS = 1000;
 
-/** How long an engine that is preparing is waited for before another is started in its place: about as long as a start takes, in milliseconds. */
+/** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
 
 const CLOSED = "the sandbox was closed";
-/** Starts that fail in a row before a program that waits is told. Another process may have ended one. */
+/** Failed starts after which a waiting program is rejected. A single start may fail by chance, if another process ended the engine. */
 const FAILED_STARTS = 3;
 
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -28,18 +28,20 @@ interface Waiter extends InLine {
 }
 
 /**
- * The engines of one sandbox. An engine is starting, idle or busy; it is given to one program at a time, and
- * once it has seen a tenant's program it only ever gets programs of that tenant. It is busy until it stands ready
- * for another program.
+ * The engines of one sandbox. An engine is starting, idle or busy. It runs one program at a time, and after its
+ * first program only programs of the same tenant. It is busy until it is prepared for another program.
  */
 export class EnginePool {
   readonly #options: PoolOptions;
   readonly #all = new Set<EngineProcess>();
   readonly #idle: EngineProcess[] = [];
   readonly #waiting: WaitingLine<Waiter>;
-  /** Engines with a program or just after one, and for which tenant. */
+  /** Engines that run a program or have just run one, and their tenants. */
   readonly #busy = new Map<EngineProcess, string>();
-  /** Engines that will soon be offered, with the tenant they are for, if there is one: they start, or end to make room for one that does, or have only just begun to prepare for another program. */
+  /**
+   * Engines that will soon be available, and their tenants if they have one. They are starting, are ending to make room
+   * for another engine, or have just begun to prepare for another program.
+   */
   readonly #coming = new Map<EngineProcess, string | undefined>();
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;
@@ -59,14 +61,14 @@ export class EnginePool {
     return { engines: this.#all.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 
-  /** Resolves when the warm engines stand. Rejects with the cause where engines cannot start here. */
+  /** Resolves when the warm engines are ready. Rejects with the cause if an engine cannot start. */
   async warm(): Promise<void> {
     const { warm, engines } = this.#options;
     const missing = Math.min(warm - this.#ready, engines - this.#all.size);
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start()));
   }
 
-  /** An engine whose isolate has the asked heap limit, its guest's first frames unread. */
+  /** Returns an engine whose isolate has the requested heap limit, and whose guest's first frames are unread. */
   async acquire({ limits, tenant }: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
     this.#usualMemoryBytes = limits.memoryBytes;
     for (;;) {
@@ -86,19 +88,19 @@ export class EnginePool {
   }
 
   /**
-   * Takes back an engine whose program has ended cleanly, and prepares it for the next one where it may have one.
-   * Resolves once the engine is idle, with another program, or ended.
+   * Takes back an engine whose program has ended cleanly, and prepares it for the next program if it may run another.
+   * Resolves once the engine is idle, runs another program, or has ended.
    */
   async release(engine: EngineProcess): Promise<void> {
     if (this.#closed || this.#options.reuse === "never" || engine.programs >= this.#options.programsPerEngine)
       return engine.retire();
-    const late = this.#expect(engine);
+    const timer = this.#expect(engine);
     try {
       await engine.prepare(this.#usualMemoryBytes, PREPARE_MS);
     } catch {
       return;
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
     }
     const kept = engine.memoryBytes - engine.baseMemoryBytes;
     if (this.#closed || kept > this.#options.keptMemoryBytes) engine.retire();
@@ -114,7 +116,7 @@ export class EnginePool {
     await Promise.all(engines.map((engine) => engine.exit));
   }
 
-  /** Counts an engine that is preparing as one that will soon be back, and as a busy one if it is not. */
+  /** Counts a preparing engine as coming, and after `SOON_MS` as busy again. */
   #expect(engine: EngineProcess): NodeJS.Timeout {
     const { tenant } = engine;
     this.#busy.delete(engine);
@@ -145,12 +147,12 @@ export class EnginePool {
     return promise.finally(() => signal.removeEventListener("abort", leave));
   }
 
-  /** Engines that each tenant has or is to get. */
+  /** How many engines each tenant has or will soon have. */
   get #held(): ReadonlyMap<string, number> {
     return countNames([...this.#busy.values(), ...this.#coming.values()]);
   }
 
-  /** Starts engines for those that wait, where need be in place of other tenants' idle ones. */
+  /** Starts engines for the waiting programs, if necessary in place of other tenants' idle engines. */
   #makeRoom(): void {
     while (!this.#closed && this.#waiting.length > 0) {
       const coming = countNames(this.#coming.values());
@@ -158,7 +160,7 @@ export class EnginePool {
       const tenant = this.#waiting.next(this.#held, coming);
       if (tenant === undefined || this.#waiting.unserved(coming) <= forAny) return;
       if (this.#all.size < this.#options.engines) {
-        this.#start(tenant).catch((error: unknown) => this.#tellFailed(tenant, error));
+        this.#start(tenant).catch((error: unknown) => this.#noteFailedStart(tenant, error));
         continue;
       }
       const idle = this.#idle.shift();
@@ -167,13 +169,13 @@ export class EnginePool {
     }
   }
 
-  /** Ends an engine that no program is running in. Once it has gone, one for this tenant is started. */
+  /** Ends an engine that runs no program. After its exit an engine for this tenant is started. */
   #replace(engine: EngineProcess, tenant: string): void {
     this.#coming.set(engine, tenant);
     engine.retire();
   }
 
-  #tellFailed(tenant: string, error: unknown): void {
+  #noteFailedStart(tenant: string, error: unknown): void {
     const waiter = this.#waiting.first(tenant);
     if (!waiter) return;
     waiter.failedStarts += 1;
@@ -181,12 +183,12 @@ export class EnginePool {
     this.#makeRoom();
   }
 
-  /** Engines that a program may have now, or will soon. */
+  /** How many engines are idle or coming. */
   get #ready(): number {
     return this.#idle.length + this.#coming.size;
   }
 
-  /** Starts an engine ahead of need. Where engines are used again, those that are busy will be back. */
+  /** Starts an engine ahead of need. With reuse one is enough, because busy engines come back. */
   #refill(): void {
     if (this.#closed || this.#all.size >= this.#options.engines) return;
     const wanted = this.#options.reuse === "never" ? this.#options.warm : Math.min(1, this.#options.warm);
@@ -206,7 +208,7 @@ export class EnginePool {
     this.#offer(engine);
   }
 
-  /** Gives a prepared engine to the waiter whose turn it is, else lets it idle. */
+  /** Gives a prepared engine to the next waiter, or keeps it idle. */
   #offer(engine: EngineProcess): void {
     this.#busy.delete(engine);
     this.#coming.delete(engine);

@@ -12,51 +12,51 @@ import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 
-/** Frames that the host has not read yet, in UTF-16 code units, before the engine is made to wait. */
+/** Length of unread frames above which the host stops reading from the engine, in UTF-16 code units. */
 const UNREAD_LENGTH = 256 * 1024;
-/** Largest frame while no program runs: the engine's own words, and `ready`. */
-const OWN_WORDS_BYTES = 4096;
-/** How long after an engine's end its last words are waited for, in milliseconds. */
+/** Largest frame while no program runs: the engine's reports, and `ready`. */
+const REPORT_BYTES = 4096;
+/** How long after an engine's exit its pipes are still read, in milliseconds. */
 const CLOSING_MS = 100;
-/** What V8 and isolated-vm print before they abort for memory. */
+/** What V8 and isolated-vm print before they abort for lack of memory. */
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
 
 /**
- * One engine: its process, its pipe, its end. It is `busy` from the moment a program is prepared for until it
- * ends or is asked to prepare again. Its holder decides about reuse; this class only reports what happened.
+ * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
+ * happened.
  */
 export class EngineProcess {
-  /** Memory of the process when its first isolate stood, in bytes; 0 where it cannot be read. */
+  /** Memory of the process when its first isolate was ready, in bytes; 0 if it cannot be read. */
   baseMemoryBytes = 0;
-  /** Programs this process has been given. */
+  /** How many programs this process was given. */
   programs = 0;
-  /** Tenant of the programs it has been given. */
+  /** Tenant of those programs. */
   tenant: string | undefined;
-  /** Heap limit of the isolate that stands prepared. */
+  /** Heap limit of the prepared isolate. */
   preparedBytes = 0;
   readonly exit: Promise<Exit>;
 
   readonly #memory: MemoryGauge;
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
-  /** Where there is a process. */
+  /** Missing if the process could not be started. */
   readonly #pipe: Socket | null | undefined;
   readonly #unsent: UnsentFrames | undefined;
-  readonly #decoder = new FrameDecoder(OWN_WORDS_BYTES);
+  readonly #decoder = new FrameDecoder(REPORT_BYTES);
   #frames: FrameQueue;
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** Whether the isolate asked for last stands: frames before that are an earlier program's, and are dropped. */
-  #standing = false;
-  /** Ends an engine that does not get ready. */
+  /** Whether the isolate requested last is ready. Frames before that are an earlier program's, and are dropped. */
+  #isReady = false;
+  /** Ends an engine that is not ready in time. */
   #deadline: NodeJS.Timeout | undefined;
   #ending: Exit | undefined;
   #exited = false;
   #stderr = "";
 
-  /** Starts the process. Never throws: where there is none it has ended, and `exit` says why. */
+  /** Starts the process. Never throws: if it cannot be started, it counts as ended and `exit` says why. */
   constructor(command?: ParentDeathCommand) {
     this.#child = startProcess(command);
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
@@ -74,7 +74,7 @@ export class EngineProcess {
       this.#child.once("error", (error) =>
         this.#finish({ type: "died", detail: `the engine could not be started: ${error.message}` }, resolve),
       );
-      // A process that the engine has left behind may hold its pipes open: they are not waited for any longer than this.
+      // A process that the engine left behind may keep the pipes open, so they are closed after this time.
       this.#child.once("exit", () => setTimeout(() => this.#closePipes(), CLOSING_MS).unref());
       this.#child.once("close", (code, signal) =>
         this.#finish(this.#ending ?? this.#causeOfDeath(code, signal), resolve),
@@ -87,18 +87,18 @@ export class EngineProcess {
     return this.#child.pid;
   }
 
-  /** Memory of the process now, in bytes; 0 where it cannot be read. */
+  /** Memory of the process now, in bytes; 0 if it cannot be read. */
   get memoryBytes(): number {
     return this.#memory.read();
   }
 
-  /** Processor time of the thread that runs programs, in milliseconds since the process began; undefined where it cannot be read. */
+  /** Processor time of the thread that runs programs, in milliseconds since its start; undefined if it cannot be read. */
   get processorMs(): number | undefined {
     this.#processor ??= new ProcessorGauge(this.#child.pid ?? 0);
     return this.#exited ? undefined : this.#processor.read();
   }
 
-  /** Whether the process has gone, or has been told to. */
+  /** Whether the process has ended or is being ended. */
   get ended(): boolean {
     return this.#exited || this.#ending !== undefined;
   }
@@ -108,20 +108,20 @@ export class EngineProcess {
   }
 
   /**
-   * Makes the isolate for the next program and drops the one that stood. Its guest's frames arrive in a new
-   * `frames`. Rejects where the engine ends before; one that takes longer than `withinMs` is ended.
+   * Replaces the isolate with a new one for the next program. The new guest's frames arrive in a new `frames`. Rejects
+   * if the engine ends first; an engine that takes longer than `withinMs` is ended.
    */
   prepare(memoryBytes: number, withinMs: number): Promise<void> {
     this.#frames = this.#newQueue();
-    this.#standing = false;
-    this.#decoder.allowed = OWN_WORDS_BYTES;
+    this.#isReady = false;
+    this.#decoder.allowed = REPORT_BYTES;
     this.#prepared = Promise.withResolvers();
     this.#prepared.promise.catch(() => {});
     this.send([`prepare ${memoryBytes}`]);
     this.preparedBytes = memoryBytes;
     if (this.ended) this.#prepared.reject(new Error("the engine was ended"));
     clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.kill(`it was not ready within ${withinMs} ms`), withinMs).unref();
+    this.#deadline = setTimeout(() => this.kill(`the engine was not ready within ${withinMs} ms`), withinMs).unref();
     return this.#prepared.promise;
   }
 
@@ -131,7 +131,7 @@ export class EngineProcess {
     keepAwake();
   }
 
-  /** Sets the largest frame the guest may send. Until then only what stands in an isolate without a program is expected. */
+  /** Sets the largest frame that the guest may send. Before this only the small frames of an idle guest are allowed. */
   allowFrames(frameBytes: number): void {
     this.#decoder.allowed = frameBytes;
   }
@@ -150,12 +150,12 @@ export class EngineProcess {
     this.#endAs({ type: "killed", reason });
   }
 
-  /** Ends the engine for having taken too much memory. */
+  /** Ends the engine because it used too much memory. */
   killForMemory(seenBytes: number): void {
     this.#endAs({ type: "memory", seenBytes });
   }
 
-  /** Ends an engine that no program is running in. */
+  /** Ends an engine that runs no program. */
   retire(): void {
     this.#endAs({ type: "released" });
   }
@@ -164,9 +164,9 @@ export class EngineProcess {
     if (this.ended) return;
     this.#ending = exit;
     this.#unsent?.clear();
-    // Without a process a child has no process id either, and may end any other one in place of its own.
+    // A child that could not be started has no process id, and its `kill` may signal another process.
     if (this.pid !== undefined) this.#child.kill("SIGKILL");
-    // That the process has gone must be heard, also by a host that has nothing else to wait for.
+    // The host must stay alive until the process has exited, even if it has nothing else to wait for.
     this.ref();
     for (const stream of this.#streams) stream?.ref();
   }
@@ -180,24 +180,24 @@ export class EngineProcess {
     stopKeepingAwake();
     const frames: string[] = [];
     for (const message of this.#decoder.push(chunk)) {
-      if (!message.startsWith("{")) this.#hear(message);
-      else if (this.#standing) frames.push(message);
+      if (!message.startsWith("{")) this.#handleReport(message);
+      else if (this.#isReady) frames.push(message);
     }
     this.#frames.push(frames);
     const { oversize } = this.#decoder;
     if (oversize) this.#endAs(endOfOversize(oversize));
   }
 
-  #hear(word: string): void {
-    if (word === "prepared") {
-      this.#standing = true;
+  #handleReport(report: string): void {
+    if (report === "prepared") {
+      this.#isReady = true;
       clearTimeout(this.#deadline);
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
       this.#prepared.resolve();
-    } else if (word === "memory") {
+    } else if (report === "memory") {
       this.#endAs({ type: "memory", seenBytes: 0 });
     } else {
-      this.#endAs({ type: "broken", detail: word });
+      this.#endAs({ type: "broken", detail: report });
     }
   }
 
@@ -235,8 +235,8 @@ export class EngineProcess {
 }
 
 /**
- * A child whose process could not be started says so in its `error`, whatever was in the way: where this process has no
- * file descriptors left files cannot be read, and the child has no pipes; where the system has no memory node throws.
+ * Starts the process of an engine. Every failure to start is reported by the child's `error` event, also those that make
+ * node throw: without free file descriptors files cannot be read and pipes cannot be made, and memory may run out.
  */
 function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
   try {
@@ -253,7 +253,7 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
   }
 }
 
-/** Node's own permissions are a second wall, should a program ever get out of its isolate: it may read the three files that it is made of. */
+/** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own three files. */
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
   const addonPath = findAddon();
   return [
@@ -271,7 +271,7 @@ function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
   ];
 }
 
-/** The binary that isolated-vm would load for this node, found as it finds it: so that the engine need not look for anything. */
+/** Finds the binary that isolated-vm would load for this node, in the same way. The engine itself may not read other folders. */
 function findAddon(): string {
   const main = fileURLToPath(import.meta.resolve("isolated-vm"));
   const { path } = createRequire(main)("node-gyp-build") as { readonly path: (folder: string) => string };

@@ -3,19 +3,18 @@
  * The engine: the child process in which one program at a time runs in one fresh V8 isolate. It is plain
  * JavaScript, run as it lies here: stripping types at start costs every engine 30 ms and 16 MB.
  *
- * It lives only for the guest, so it may run the guest on its own thread. It is never asked to stop; the host ends
- * it with SIGKILL. What it understands are frames for the guest, which begin with "{", and the host's own words,
- * which do not:
+ * It does nothing else, so it runs the guest on its main thread. It is never asked to stop; the host ends it with
+ * SIGKILL. Messages that begin with "{" are frames for or from the guest; all others are commands and reports:
  *
- *   host:   prepare BYTES   make the isolate for the next program, with this heap limit, in place of the last
- *   engine: prepared        the isolate stands, its guest's first frames follow
+ *   host:   prepare BYTES   replace the isolate with one for the next program, with this heap limit
+ *   engine: prepared        the isolate is ready, its guest's first frames follow
  *   engine: memory          the isolate went over its heap limit; the engine ends
  *   engine: broken DETAIL   the guest broke; the engine ends
  *
- * A guest's frame that does not begin with "{" could be taken for one of these words, so it ends the engine.
+ * A guest's frame that does not begin with "{" could be taken for a report of the engine, so it ends the engine.
  *
- * Arguments: path of the guest script, path of isolated-vm's binary, "watch" or "kernel" (who ends this process when
- * its host is gone).
+ * Arguments: path of the guest script, path of isolated-vm's binary, "watch" or "kernel" (what ends this process after
+ * its host has ended).
  */
 import { readFileSync, readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -28,9 +27,9 @@ const LIFELINE = 4;
 const PREFIX_BYTES = 4;
 const SEPARATOR = "\u001e";
 const BRACE = 123;
-/** Longest time that frames wait for more frames to leave with, in milliseconds. */
+/** How long frames may wait to be sent together with later frames, in milliseconds. */
 const FLUSH_MS = 2;
-/** Room for what is read at once, in bytes, where no frame is larger. */
+/** Size of the read buffer, in bytes, unless a frame is larger. */
 const ROOM_BYTES = 64 * 1024;
 
 const [guestPath = "", addonPath = "", parentDeath = ""] = process.argv.slice(2);
@@ -40,11 +39,11 @@ const guestSource = readFileSync(guestPath, "utf8");
 
 // ---- the guest -------------------------------------------------------------------------------------------------
 
-// Compiling the guest whole once, and every later isolate's from that code, takes 0.7 ms off each program's start.
+// The guest is compiled eagerly once, and later isolates reuse that code. This saves 0.7 ms at each program's start.
 setFlagsFromString("--no-lazy");
-// A program that catches an overflow of its stack learns how deep that was, and must learn the same when it runs again.
-// How large a function's frames are depends on how well it is compiled. So what is compiled better, and when, may depend
-// on nothing but what the program does: not on when another thread has finished, nor on what was garbage at some moment.
+// A program that catches a stack overflow can measure its depth, and a replay must measure the same depth. The size of
+// a function's stack frame depends on the compiler that compiled it. So tier-up must depend only on what the program
+// does, and not on the timing of compiler threads or of garbage collection.
 for (const flag of [
   "--no-concurrent-recompilation",
   "--no-concurrent-osr",
@@ -85,8 +84,8 @@ function deliver(text) {
   try {
     guest?.deliver.applySync(undefined, [text]);
   } catch {
-    // isolated-vm throws here what the program rejected and has not handled yet: its own business, and no ending.
-    // That the isolate is gone shows when it is drained.
+    // isolated-vm throws a rejection here that the program has not handled yet, which does not end the program.
+    // If the isolate has ended, `drain` throws too and reports it.
   }
 }
 
@@ -105,7 +104,7 @@ function drain() {
 
 /** @param {unknown} drained */
 function take(drained) {
-  if (typeof drained !== "string") return end("broken the guest drained something that is not text");
+  if (typeof drained !== "string") return end("broken the guest's drain returned something that is not text");
   if (drained === "") return;
   for (const frame of drained.split(SEPARATOR)) {
     if (frame.charCodeAt(0) !== BRACE) end("broken a frame is not an object");
@@ -114,12 +113,12 @@ function take(drained) {
 }
 
 function run() {
-  for (let word = nextMessage(); ;) word = serve(Number(word.slice("prepare ".length)));
+  for (let command = nextMessage(); ;) command = serve(Number(command.slice("prepare ".length)));
 }
 
 /**
- * Serves one program, and returns the host's first word after it. Nothing else happens meanwhile, so reading and writing
- * wait. Each event is delivered and drained by itself, so that it does not depend on when the next one has arrived.
+ * Serves one program, and returns the host's next command. The engine has nothing else to do, so reads and writes are
+ * blocking. Each event is delivered and drained by itself, so that a turn does not depend on when the next event arrives.
  * @param {number} memoryBytes
  */
 function serve(memoryBytes) {
@@ -134,7 +133,7 @@ function serve(memoryBytes) {
 
 // ---- the pipe --------------------------------------------------------------------------------------------------
 
-/** What was read and not taken yet: a part of `room`. */
+/** Read buffer. The bytes from `start` to `filled` are read and not yet consumed. */
 let room = Buffer.allocUnsafeSlow(ROOM_BYTES);
 let start = 0;
 let filled = 0;
@@ -144,7 +143,7 @@ let flushedAt = 0;
 
 /** @returns {string} */
 function nextMessage() {
-  // Events that have arrived together are turns of their own, but their frames leave together.
+  // Events that arrive together are separate turns, but the frames of those turns are sent together.
   if (performance.now() - flushedAt > FLUSH_MS) flush();
   need(PREFIX_BYTES);
   const bytes = room.readUInt32BE(start);
@@ -158,7 +157,7 @@ function nextMessage() {
   return text;
 }
 
-/** Reads until so many bytes are there. @param {number} bytes */
+/** Reads until at least `bytes` bytes are buffered. @param {number} bytes */
 function need(bytes) {
   if (filled - start >= bytes) return;
   flush();
@@ -208,9 +207,9 @@ function flush() {
 
 // ---- the end ---------------------------------------------------------------------------------------------------
 
-/** Says why, and ends as a stuck engine would be ended: a normal exit waits for threads. @param {string} word @returns {never} */
-function end(word) {
-  queue(word);
+/** Reports why, and ends the process by SIGKILL: a normal exit waits for threads. @param {string} report @returns {never} */
+function end(report) {
+  queue(report);
   flush();
   return endNow();
 }
@@ -222,7 +221,7 @@ function endNow() {
 }
 
 if (parentDeath === "watch") {
-  // A busy engine does not notice the end of its pipe, so a thread of its own waits for the end of a second one.
+  // A busy main thread does not notice the end of its pipe, so a worker thread waits for the end of a second pipe.
   const source = `try { require("node:fs").readSync(${LIFELINE}, Buffer.alloc(1)); } catch {} process.kill(process.pid, "SIGKILL");`;
   new Worker(source, {
     eval: true,
@@ -232,12 +231,12 @@ if (parentDeath === "watch") {
 
 // ---- the loop --------------------------------------------------------------------------------------------------
 
-// V8 counts the stack from where the thread's begins, so what lies below the guest must be the same at every event, in
-// every engine. These functions lie there. Compiled better they would have other frames, so they never are; and the loop
-// is never left, for node's own functions would lie there otherwise.
+// V8 measures stack depth from the start of the thread's stack, so the frames below the guest must have the same size at
+// every event in every engine. Those are the frames of these functions. Optimized code has other frame sizes, so they
+// are never optimized. The loop never returns to node's event loop, which would add frames of node's own.
 setFlagsFromString("--allow-natives-syntax");
-const keepFrames = new Script("(one) => %NeverOptimizeFunction(one)").runInThisContext();
-for (const one of [run, serve, prepare, deliver, drain]) keepFrames(one);
+const keepFrames = new Script("(callee) => %NeverOptimizeFunction(callee)").runInThisContext();
+for (const callee of [run, serve, prepare, deliver, drain]) keepFrames(callee);
 setFlagsFromString("--no-allow-natives-syntax");
 
 run();

@@ -16,26 +16,26 @@ import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions } from "./pool-options.ts";
 
-/** How often the memory of a busy engine is read. */
+/** How often the memory of a busy engine is read, in milliseconds. */
 const WATCH_MS = 10;
 
 /**
- * Memory that a process may take beyond `memoryBytes` before it is ended: garbage not yet collected, the text of
- * values on their way in and out, V8's own needs. V8 itself ends a program whose live objects pass `memoryBytes`.
+ * Memory that a process may use beyond `memoryBytes` before it is ended: for uncollected garbage, the text of values
+ * that are sent or received, and V8 itself. V8 ends a program whose live objects exceed `memoryBytes`.
  */
 export const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
 
-/** Engines for each core: most programs wait for tools most of the time, and one that computes takes a core. */
+/** Engines for each core: most programs wait for tools most of the time, so one core serves many. */
 const ENGINES_PER_CORE = 16;
-/** Memory that an engine may take with the default limits: of its program, beyond that, and what it takes idle. */
+/** Memory that an engine may use with the default limits: its program's, the slack, and its own when idle. */
 const ENGINE_BYTES = 128 * 1024 * 1024 + MEMORY_SLACK_BYTES + 64 * 1024 * 1024;
 
-/** Engines at once where nothing is said: so many for each core, which all together may take half of the machine's memory; two at least. */
+/** The default number of engines: `ENGINES_PER_CORE` for each core, no more than fit into half of the machine's memory, and at least two. */
 export function defaultEngines(cores = availableParallelism(), memoryBytes = machineMemory()): number {
   return Math.max(2, Math.min(cores * ENGINES_PER_CORE, Math.floor(memoryBytes / 2 / ENGINE_BYTES)));
 }
 
-/** What this process may take, where a control group holds it to less than the machine has. */
+/** Memory that this process may use: the machine's, or its control group's limit if that is lower. */
 function machineMemory(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
@@ -65,7 +65,7 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
           `The isolate sandbox runs javascript, not ${openOptions.language}.`,
         );
       if (pool.closed)
-        throw new PortcullisError("sandbox_unavailable", "The isolate sandbox was closed and opens no further guests.");
+        throw new PortcullisError("sandbox_unavailable", "The isolate sandbox is closed: create another one.");
       const engine = await pool
         .acquire(openOptions, signal)
         .catch((error: unknown) =>
@@ -89,7 +89,7 @@ function unavailable(cause: unknown): never {
   const detail = cause instanceof Error ? cause.message : String(cause);
   throw new PortcullisError(
     "sandbox_unavailable",
-    `The isolate sandbox cannot start an engine here: ${detail}. It needs node 24 or later and the package isolated-vm; \`portcullis doctor\` tells what is missing.`,
+    `The isolate sandbox cannot start an engine here: ${detail}. It needs node 24 or later and the package isolated-vm; \`portcullis doctor\` shows what is missing.`,
     { cause },
   );
 }
@@ -101,7 +101,7 @@ class IsolateGuest implements Guest {
   readonly #pool: EnginePool;
   readonly #watch: NodeJS.Timeout;
   readonly #allowedBytes: number;
-  /** Memory before this program: an engine used again has kept some. */
+  /** Memory before this program: a reused engine keeps some of its earlier programs'. */
   readonly #baseBytes: number;
   readonly #release: () => void;
   #released = false;
@@ -138,7 +138,7 @@ class IsolateGuest implements Guest {
     this.#released = true;
     this.#engine.frames.end();
     this.#release();
-    // The engine is watched until it stands ready for another program: what it does until then is this one's.
+    // Memory is watched until the engine is prepared for another program: until then its memory is this program's.
     void this.#pool.release(this.#engine).finally(() => clearInterval(this.#watch));
   }
 

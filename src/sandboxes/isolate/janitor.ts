@@ -3,15 +3,15 @@ import { hostProcess, isGone, processNamespace, readText } from "../host-process
 
 const MARK = "--portcullis-host=";
 
-/** Argument that every engine carries: which process it belongs to. */
+/** Command-line argument of every engine, which names the host process it belongs to. */
 export function hostMark(): string {
   return `${MARK}${hostProcess()}`;
 }
 
 /**
- * Ends engines whose host is gone, and returns how many there were. Engines end themselves with their host; this
- * is for one that could not, because it was stopped or swapped out. Only where there is a /proc to look into,
- * only in the process namespace of this process, and only what this user may end.
+ * Ends engines whose host has ended, and returns how many. Engines normally end with their host; this is for an engine
+ * that could not, because it was stopped or swapped out. Needs /proc, and ends only engines in this process's
+ * namespace that this user may signal.
  */
 export function endOrphans(): number {
   const namespace = processNamespace("self");
@@ -24,7 +24,7 @@ export function endOrphans(): number {
       process.kill(pid, "SIGKILL");
       ended += 1;
     } catch {
-      // It has gone by itself, or belongs to another user, whose own host will see to it.
+      // It has ended, or belongs to another user, whose own host will end it.
     }
   }
   return ended;

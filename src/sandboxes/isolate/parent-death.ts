@@ -5,16 +5,16 @@ import { delimiter, isAbsolute, join } from "node:path";
 export interface ParentDeathCommand {
   readonly command: string;
   readonly prefix: readonly string[];
-  /** Who ends an engine whose host is gone: the kernel, or a thread of the engine. */
+  /** Whether the kernel or a thread of the engine (`watch`) ends an engine after its host has ended. */
   readonly mode: "kernel" | "watch";
 }
 
 let found: ParentDeathCommand | undefined;
 
 /**
- * How to start an engine so that it dies with its host, even while it is busy. Linux can do that itself, by
- * way of `setpriv` of util-linux; elsewhere a thread of the engine waits for the end of a pipe, which costs
- * each engine 11 MB.
+ * How to start an engine so that it ends with its host, even while it is busy. On Linux the kernel does this, set up
+ * with `setpriv` of util-linux. Elsewhere a thread of each engine waits for the end of a pipe, which costs 11 MB per
+ * engine.
  */
 export function parentDeathCommand(): ParentDeathCommand {
   found ??= kernelCommand() ?? watchCommand();
@@ -27,7 +27,7 @@ export function watchCommand(): ParentDeathCommand {
 
 function kernelCommand(): ParentDeathCommand | undefined {
   if (process.platform !== "linux") return undefined;
-  // Where it is has to be known: an engine is started without a PATH.
+  // An engine is started without a PATH, so the path of the command must be absolute.
   const folders = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
   const command = folders.map((folder) => join(folder, "setpriv")).find((file) => existsSync(file));
   if (command === undefined) return undefined;

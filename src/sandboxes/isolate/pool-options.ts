@@ -2,25 +2,28 @@ import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault 
 import type { ParentDeathCommand } from "./parent-death.ts";
 
 export const ISOLATE_RULES = {
-  /** Engines kept ready for the next program; by default two, or one for each core where there are fewer. */
+  /** Engines kept ready for the next program; by default two, or one on a machine with a single core. */
   warm: wholeNumber({ min: 0 }),
   /**
-   * Engines at once, idle ones included. Programs beyond that wait. By default 16 for each core, and at most as many as
-   * take half of the machine's memory.
+   * Engines at once, idle ones included. Further programs wait. By default 16 for each core, but no more than fit into
+   * half of the machine's memory.
    */
   engines: wholeNumber({ min: 1 }),
   /**
-   * Programs that may wait at once, those included whose engine is starting; 1,000 by default. One more ends as
-   * `stopped`, by `queue`.
+   * Programs that may wait at once, including those whose engine is starting; 1,000 by default. A further program ends
+   * as `stopped`, by `queue`.
    */
   queue: wholeNumber({ min: 1, default: 1000 }),
-  /** Whether an engine may serve another program of the same tenant, which it does by default. */
+  /** Whether an engine may run further programs of the same tenant (`tenant`, the default) or not (`never`). */
   reuse: withDefault(oneOf(["tenant", "never"]), "tenant"),
-  /** Programs an engine serves before it is replaced; 1,000 by default. */
+  /** Programs that an engine runs before it is replaced; 1,000 by default. */
   programsPerEngine: wholeNumber({ min: 1, default: 1000 }),
-  /** Memory an engine may have kept above its first program's start, in bytes, to be used again; 64 MiB by default. */
+  /**
+   * Memory that an engine may keep after a program and still be reused, in bytes above its memory before the first
+   * program; 64 MiB by default.
+   */
   keptMemoryBytes: wholeNumber({ min: 0, default: 64 * 1024 * 1024 }),
-  /** How engines are started; found out by default. */
+  /** How engines are started; detected by default. */
   command: option<ParentDeathCommand>(
     "how a process is started",
     (value) => typeof value === "object" && value !== null,

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
-/** Size of a page of memory here: this process's own memory, known in bytes and in pages, tells. Sizes are powers of two. */
+/** Size of a memory page, in bytes: this process's memory in bytes over its memory in pages, rounded to a power of two. */
 const pageBytes = (): number => {
   const pages = Number(readFileSync("/proc/self/statm", "latin1").split(" ", 2)[1]);
   return 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages));
 };
 let pageSize: number | undefined;
 
-/** Whether memory of another process can be read here: on Linux, from /proc. */
+/** Whether the memory of another process can be read here, which needs /proc. */
 export function canWatchMemory(): boolean {
   const gauge = new MemoryGauge(process.pid);
   const bytes = gauge.read();
@@ -15,7 +15,7 @@ export function canWatchMemory(): boolean {
   return bytes > 0;
 }
 
-/** Reads a file of one process in /proc, often: it stays open in between. */
+/** A file of one process in /proc, kept open because it is read often. */
 class ProcessFile {
   readonly #buffer = Buffer.allocUnsafe(128);
   #file: number | undefined;
@@ -28,7 +28,7 @@ class ProcessFile {
     }
   }
 
-  /** The numbers in it; undefined where it cannot be read, or the process has ended. */
+  /** Returns the numbers in the file; undefined if it cannot be read or the process has ended. */
   read(): readonly number[] | undefined {
     if (this.#file === undefined) return undefined;
     try {
@@ -53,7 +53,7 @@ export class MemoryGauge {
     this.#file = new ProcessFile(pid, "statm");
   }
 
-  /** Bytes; 0 where it cannot be read, or the process has ended. */
+  /** Bytes; 0 if they cannot be read or the process has ended. */
   read(): number {
     const pages = this.#file.read()?.[1] ?? 0;
     if (pages === 0) return 0;
@@ -66,7 +66,7 @@ export class MemoryGauge {
   }
 }
 
-/** Reads the processor time of the main thread of one process: Linux tells it to the nanosecond. */
+/** Reads the processor time of the main thread of one process, which Linux counts in nanoseconds. */
 export class ProcessorGauge {
   readonly #file: ProcessFile;
 
@@ -74,7 +74,7 @@ export class ProcessorGauge {
     this.#file = new ProcessFile(pid, "schedstat");
   }
 
-  /** Milliseconds since the thread began; undefined where it cannot be read, or the process has ended. */
+  /** Milliseconds of processor time since the thread began; undefined if they cannot be read or the process has ended. */
   read(): number | undefined {
     const nanoseconds = this.#file.read()?.[0];
     return nanoseconds === undefined || !(nanoseconds > 0) ? undefined : nanoseconds / 1e6;

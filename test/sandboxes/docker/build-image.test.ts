@@ -72,7 +72,9 @@ describe("a download", () => {
   test("that is another than it should be is told of, and not kept", async () => {
     const { url } = await downloads(Buffer.from("something else"));
     const fetching = fetchOnce({ url, integrity: INTEGRITY }, () => {}, join(folder, "cache"));
-    await expect(fetching).rejects.toThrow(`${url} is not what it should be: its sha512 is another.`);
+    await expect(fetching).rejects.toThrow(
+      `The download from ${url} does not have the expected SHA-512 digest and was not used. Try again.`,
+    );
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -91,7 +93,7 @@ test("a base that cannot be pulled is told of", async () => {
   });
   const build = buildImage(new Daemon(), { image: "none", base: "debian:none", onProgress: () => {} });
   await expect(build).rejects.toThrow(
-    /^The base of the image, debian:none, is not on the Docker daemon and cannot be pulled: .*dial tcp: no such host\. Name one that can: portcullis image build --base …$/,
+    /^The base of the image, debian:none, is not on the Docker daemon and cannot be pulled: .*dial tcp: no such host\. Name another base: portcullis image build --base …$/,
   );
 });
 
@@ -105,7 +107,7 @@ describe.skipIf(needDockerEngine() !== undefined)("an image", () => {
       python: expect.stringMatching(/^3\.11\.2-\S+$/) as string,
     });
     const { stdout } = await portcullis(["doctor"]);
-    expect(stdout).toContain(`image         node ${origin?.node} and python ${origin?.python} upon ${origin?.base}`);
+    expect(stdout).toContain(`image         node ${origin?.node} and python ${origin?.python} on ${origin?.base}`);
   });
 
   test(

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container-guest.ts";
 import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
-import { Daemon, DaemonSilence } from "../../../src/sandboxes/docker/daemon.ts";
+import { Daemon, DaemonTimeout } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { type Guest, QueueFull } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
@@ -129,7 +129,7 @@ test("a container that an engine was asked for, and has not answered, is removed
   const docker = {
     createContainer: async ({ name }: { readonly name: string }) => {
       asked.push(name);
-      throw new DaemonSilence("it has not answered");
+      throw new DaemonTimeout("it has not answered");
     },
     getContainer: (name: string) => ({
       remove: async () => {

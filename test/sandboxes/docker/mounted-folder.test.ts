@@ -121,7 +121,7 @@ test("a file that this user may not use is not said to be the daemon", () => {
     path: "/secret",
   });
   expect(new Daemon().unavailable(refused).message).toBe(
-    "A container cannot be started, because of a file on this machine: EACCES: permission denied, open '/secret'. See to it that this user may use it.",
+    "A container cannot be started, because of a file on this machine: EACCES: permission denied, open '/secret'. Give this user access to it.",
   );
 });
 

@@ -52,7 +52,7 @@ test.each(["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock
   async (address) => {
     vi.stubEnv("DOCKER_HOST", address);
     expect(await told()).toBe(
-      `DOCKER_HOST is ${JSON.stringify(address)}, and no address of a Docker daemon: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`,
+      `DOCKER_HOST is ${JSON.stringify(address)}, which is not the address of a Docker daemon: set it to one, like unix:///var/run/docker.sock or tcp://127.0.0.1:2375.`,
     );
   },
 );
@@ -69,15 +69,15 @@ test("an empty DOCKER_HOST is none", () => {
 });
 
 test.each([
-  ["GET /images/portcullis-sandbox/json", {}, "for an image"],
-  ["GET /images/portcullis-sandbox/json", "It works!", "for an image"],
-  ["GET /images/portcullis-sandbox/json", { Config: null }, "for an image"],
-  ["GET /containers/json", {}, "for its containers"],
-])("something else that answers %s with %j", async (request, body, asked) => {
+  ["GET /images/portcullis-sandbox/json", {}, "about an image"],
+  ["GET /images/portcullis-sandbox/json", "It works!", "about an image"],
+  ["GET /images/portcullis-sandbox/json", { Config: null }, "about an image"],
+  ["GET /containers/json", {}, "about its containers"],
+])("something else that answers %s with %j", async (request, body, subject) => {
   await fakeEngine({ ...FITTING, [request]: { status: 200, body } });
   expect(await told()).toMatch(
     new RegExp(
-      `^What answers at unix:\\S+ is no Docker daemon, by what it says when asked ${asked}: set DOCKER_HOST to one\\.$`,
+      `^The server at unix:\\S+ is not a Docker daemon: its answer ${subject} has an unexpected form\\. Set DOCKER_HOST to a Docker daemon\\.$`,
     ),
   );
 });
@@ -89,10 +89,13 @@ test.each([null, [null, 1, {}, { Id: "a", Labels: null }, { Labels: { "portculli
       "GET /images/portcullis-sandbox/json": { status: 200, body: { Config: { Labels: null } } },
       "GET /containers/json": { status: 200, body: containers },
     });
-    expect(await told()).toBe("The image portcullis-sandbox is none of portcullis: portcullis image build");
+    expect(await told()).toBe("The image portcullis-sandbox was not built by portcullis: portcullis image build");
     const removed = removeLeftovers(new Daemon(300));
     if (containers) expect(await removed).toBe(0);
-    else await expect(removed).rejects.toThrow("is no Docker daemon, by what it says when asked for its containers");
+    else
+      await expect(removed).rejects.toThrow(
+        "is not a Docker daemon: its answer about its containers has an unexpected form.",
+      );
   },
 );
 
@@ -111,7 +114,7 @@ test.each([
   const sentence = await told().finally(() => server.close());
   expect(sentence).toMatch(
     new RegExp(
-      `^What answers at ${address} does not answer as a Docker daemon does: set DOCKER_HOST to one( \\(.+\\))?\\.$`,
+      `^The server at ${address} does not answer like a Docker daemon: set DOCKER_HOST to one( \\(.+\\))?\\.$`,
     ),
   );
   expect(sentence).toContain(said);
@@ -120,7 +123,9 @@ test.each([
 
 test.each([{}, "engine", { Name: 1 }])("an engine that says of itself no more than %j", async (body) => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body } });
-  await expect(new Daemon().info()).rejects.toThrow(" is no Docker daemon, by what it says when asked what it is: ");
+  await expect(new Daemon().info()).rejects.toThrow(
+    " is not a Docker daemon: its answer about itself has an unexpected form. ",
+  );
 });
 
 test("what an engine does not say of itself is empty", async () => {
@@ -170,10 +175,10 @@ test("no image", async () => {
 });
 
 test.each([
-  [{}, "The image portcullis-sandbox is none of portcullis: portcullis image build"],
+  [{}, "The image portcullis-sandbox was not built by portcullis: portcullis image build"],
   [
     { ...imageLabels(), "portcullis.protocol": "0" },
-    "The image portcullis-sandbox speaks version 0 of the bridge, this portcullis version 1: portcullis image build",
+    "The image portcullis-sandbox uses version 0 of the bridge, and this portcullis uses version 1: portcullis image build",
   ],
   [
     { ...imageLabels(), "portcullis.contents": "0123456789abcdef" },
@@ -227,7 +232,7 @@ test("an engine on this machine that does not see its temporary folder is asked 
 test("a way out of containers that are on another machine", async () => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: "elsewhere", KernelVersion: release() } } });
   expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
-    /^The Docker daemon at unix:\S+ is not on this machine, and egress takes a socket of this machine: use a daemon here, or egress "none"\.$/,
+    /^The Docker daemon at unix:\S+ is not on this machine, and egress needs a socket on this machine: use a local daemon, or egress "none"\.$/,
   );
 });
 
@@ -241,7 +246,7 @@ test("a way out by way of a folder that the engine does not see", async () => {
     },
   });
   expect(await told({ egress: { hosts: ["api.example.com"] }, command: ["anything"] })).toMatch(
-    /^The Docker daemon at unix:\S+ does not see the folder \S+, and egress takes a socket there: /,
+    /^The Docker daemon at unix:\S+ cannot mount the folder \S+, and egress needs a socket in it: /,
   );
 });
 

@@ -208,7 +208,7 @@ test("a sandbox that was closed opens no guest and starts no engine", async () =
   const sandbox = createIsolateSandbox({ warm: 1 });
   await sandbox.warm?.();
   await sandbox[Symbol.asyncDispose]();
-  await expect(openGuest(sandbox)).rejects.toThrow("The isolate sandbox was closed and opens no further guests.");
+  await expect(openGuest(sandbox)).rejects.toThrow("The isolate sandbox is closed: create another one.");
   expect(enginesOf()).toEqual([]);
 });
 

@@ -6,26 +6,29 @@ const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const ENCRYPTED_CLIENT_HELLO = 0xfe_0d;
 const HOST_NAME = 0;
-/** Of version and random, before the first field whose length varies. */
+/** Bytes of version and random number, before the first field of variable length. */
 const FIXED_BYTES = 34;
 
-/** What is known of the beginning of a TLS connection. */
+/** What the first bytes of a client say about a TLS connection. */
 export type HelloSeen =
   | { readonly type: "incomplete" }
-  /** The name that its server is asked for, as it is written there, in the records before `endsAt`. */
+  /** The requested server name, as sent, in the records before `endsAt`. */
   | { readonly type: "named"; readonly name: string; readonly endsAt: number }
-  /** It cannot be told whom it is for: no ClientHello, none with a name, or one with a second, encrypted name. */
+  /** The server name is unknown: no ClientHello, one without a name, or one with a second, encrypted name. */
   | { readonly type: "unnamed" };
 
 const INCOMPLETE: HelloSeen = { type: "incomplete" };
 const UNNAMED: HelloSeen = { type: "unnamed" };
 
-/** Whether a connection begins as TLS does. */
+/** Whether a connection begins with a TLS handshake record. */
 export function beginsAsTls(bytes: Buffer): boolean {
   return bytes[0] === HANDSHAKE;
 }
 
-/** Where what follows records begins that mean nothing before a second ClientHello, and make it look like older versions. */
+/**
+ * Returns the offset after the leading ChangeCipherSpec records. Before a second ClientHello they have no meaning and are
+ * sent only for compatibility with older versions.
+ */
 export function skipCipherChanges(bytes: Buffer): number {
   const recordBytes = RECORD_HEADER_BYTES + 1;
   let offset = 0;
@@ -35,11 +38,11 @@ export function skipCipherChanges(bytes: Buffer): number {
     bytes.readUInt16BE(offset + 3) === 1
   )
     offset += recordBytes;
-  // The beginning of one more is skipped once all of it has come.
+  // An incomplete record is skipped as well: it is read again once all of it has arrived.
   return bytes[offset] === CHANGE_CIPHER_SPEC && bytes.length < offset + recordBytes ? bytes.length : offset;
 }
 
-/** Reads the server's name out of a ClientHello, which may be spread over several records. */
+/** Reads the server name from a ClientHello, which may span several records. */
 export function readServerName(bytes: Buffer): HelloSeen {
   const parts: Buffer[] = [];
   let gathered = 0;
@@ -57,7 +60,7 @@ export function readServerName(bytes: Buffer): HelloSeen {
       helloEnd = HANDSHAKE_HEADER_BYTES + header.readUIntBE(1, 3);
     }
     if (helloEnd !== undefined && gathered >= helloEnd)
-      // What follows in the same record would be another message.
+      // Further bytes in the same record would be another message.
       return gathered > helloEnd ? UNNAMED : nameIn(Buffer.concat(parts).subarray(HANDSHAKE_HEADER_BYTES), end);
     offset = end;
   }
@@ -95,7 +98,7 @@ function nameOf(body: Fields): string {
   return name.rest.toString("latin1");
 }
 
-/** Fields one after the other. Throws a `RangeError` where one is not there. */
+/** Reads consecutive fields. Throws a `RangeError` if one is incomplete. */
 class Fields {
   rest: Buffer;
 
@@ -118,7 +121,7 @@ class Fields {
     return this.take(bytes).readUIntBE(0, bytes);
   }
 
-  /** A length of so many bytes, and so much. */
+  /** Takes a length of `lengthBytes` bytes, and then that many bytes. */
   vector(lengthBytes: number): Fields {
     return new Fields(this.take(this.number(lengthBytes)));
   }

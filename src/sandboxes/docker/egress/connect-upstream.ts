@@ -2,22 +2,22 @@ import { connect, type Socket } from "node:net";
 import { EgressRefusal } from "./egress-refusal.ts";
 import type { Target } from "./request-target.ts";
 
-/** Connects to the first of these addresses that answers, within `connectMs` for all of them. No name is looked up here. */
+/** Connects to the first address that answers, within `connectMs` for all of them together. Looks up no names. */
 export async function connectUpstream(
   { host, port }: Target,
   addresses: readonly string[],
   { connectMs, signal }: { readonly connectMs: number; readonly signal: AbortSignal },
 ): Promise<Socket> {
-  let why = "";
+  let reason = "";
   for (const address of addresses) {
     try {
       return await connectTo(address, port, connectMs / addresses.length, signal);
     } catch (error) {
-      why = (error as { readonly code?: string }).code ?? (error as Error).message;
+      reason = (error as { readonly code?: string }).code ?? (error as Error).message;
     }
     signal.throwIfAborted();
   }
-  throw new EgressRefusal(504, "Host Not Reachable", `${host} cannot be reached at port ${port}: ${why}.`, "failed");
+  throw new EgressRefusal(504, "Host Not Reachable", `${host} cannot be reached at port ${port}: ${reason}.`, "failed");
 }
 
 async function connectTo(address: string, port: number, connectMs: number, signal: AbortSignal): Promise<Socket> {
@@ -28,7 +28,7 @@ async function connectTo(address: string, port: number, connectMs: number, signa
     reject(error);
   };
   const onAbort = () => giveUp(signal.reason);
-  const tooLate = setTimeout(() => giveUp(new Error("no answer in time")), connectMs);
+  const timer = setTimeout(() => giveUp(new Error("no answer in time")), connectMs);
   socket.once("connect", resolve);
   socket.on("error", giveUp);
   signal.addEventListener("abort", onAbort, { once: true });
@@ -36,9 +36,9 @@ async function connectTo(address: string, port: number, connectMs: number, signa
     await connected;
     return socket;
   } finally {
-    clearTimeout(tooLate);
+    clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
-    // Later errors close it, which is seen.
+    // A later error closes the socket, and its owner listens for that.
     socket.off("error", giveUp);
     socket.on("error", () => {});
   }

@@ -6,22 +6,22 @@ import type { Target } from "./request-target.ts";
 
 export interface ConnectionOptions {
   readonly limits: EgressLimits;
-  /** Takes bytes from what all connections may move. */
+  /** Counts bytes against the limit of all connections together. */
   readonly spend: (bytes: number) => void;
-  readonly onEnd: (connection: EgressConnection, told: Connection) => void;
+  readonly onEnd: (connection: EgressConnection, report: Connection) => void;
 }
 
-/** One connection of a program's client: from when it is accepted until it is told of, which it is once. */
+/** One connection of a client in the container, from its acceptance until it is reported, exactly once. */
 export class EgressConnection {
   readonly client: Socket;
-  /** Where it leads, once that is known. One connection leads to one place. */
+  /** The host it leads to, once known. It never changes. */
   target: Target | undefined;
-  /** Whether its one request has come. */
+  /** Whether the connection's only request has arrived. */
   asked = false;
   upstream: Socket | undefined;
-  /** Whether it is done when the client says so: a tunnel is, a request is not before its answer. */
+  /** Whether the client may end the connection normally: it may end a tunnel, but a request only after its answer. */
   clientMayEnd = false;
-  /** Aborted at its end. */
+  /** Aborted when the connection ends. */
   readonly #over = new AbortController();
   readonly #options: ConnectionOptions;
   readonly #startedAt = performance.now();
@@ -34,8 +34,8 @@ export class EgressConnection {
     this.client = client;
     this.#options = options;
     const { connectionMs } = options.limits;
-    this.#total = setTimeout(() => this.cut(`It lasted for ${connectionMs} ms.`), connectionMs);
-    this.expectWithin(options.limits.headerMs, "The client did not say in time what it wants.");
+    this.#total = setTimeout(() => this.cut(`The connection reached its limit of ${connectionMs} ms.`), connectionMs);
+    this.expectWithin(options.limits.headerMs, "The client sent no complete request in time.");
     client.on("error", () => {});
     client.once("close", () => this.#clientClosed());
   }
@@ -44,22 +44,22 @@ export class EgressConnection {
     return this.#over.signal;
   }
 
-  /** Cuts it off unless something else is expected, or bytes flow, before that. */
-  expectWithin(ms: number, otherwise: string): void {
+  /** Sets the deadline anew: the connection is cut after `ms`, unless this is called again or bytes move before. */
+  expectWithin(ms: number, detail: string): void {
     clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.cut(otherwise), ms);
+    this.#deadline = setTimeout(() => this.cut(detail), ms);
   }
 
-  /** Gives it its other side. */
+  /** Sets the connection to the host. */
   join(upstream: Socket): void {
     this.upstream = upstream;
     this.#address = upstream.remoteAddress ?? "";
   }
 
-  /** Lets bytes through one way, no faster than they are taken. From then on silence is what ends it. */
+  /** Forwards bytes in one direction, with backpressure. From then on the deadline is `idleMs` without bytes. */
   pass(from: Readable, to: Writable): void {
     const { idleMs } = this.#options.limits;
-    this.expectWithin(idleMs, `Nothing moved for ${idleMs} ms.`);
+    this.expectWithin(idleMs, `No bytes moved for ${idleMs} ms.`);
     const moved = () => !this.over.aborted && this.#deadline?.refresh();
     from.on("data", (chunk: Buffer) => {
       moved();
@@ -84,7 +84,7 @@ export class EgressConnection {
     this.client.destroy();
   }
 
-  /** Ends it and tells of it. The client stays, for it may still be told why. */
+  /** Ends and reports the connection. The client's socket stays open, so that it can still be sent a refusal. */
   end(outcome: Connection["outcome"], detail = ""): void {
     if (this.over.aborted) return;
     this.#over.abort();
@@ -96,14 +96,14 @@ export class EgressConnection {
     const { host = "", port = 0 } = this.target ?? {};
     const ms = Math.round(performance.now() - this.#startedAt);
     this.#options.onEnd(this, { host, port, address: this.#address, bytesUp, bytesDown, ms, outcome, detail });
-    // Headers were not seen by `pass`.
+    // Headers do not go through `pass` and are counted here.
     this.#options.spend(Math.max(0, bytesUp + bytesDown - this.#spentBytes));
   }
 
   #clientClosed(): void {
     const { upstream, client } = this;
-    if (upstream === undefined) this.end("failed", "The client went away before it was connected.");
+    if (upstream === undefined) this.end("failed", "The client closed the connection before its host was reached.");
     else if (upstream.readableEnded || (this.clientMayEnd && client.readableEnded)) this.end("done");
-    else this.end("failed", "The client went away.");
+    else this.end("failed", "The client closed the connection early.");
   }
 }

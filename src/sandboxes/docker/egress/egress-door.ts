@@ -7,14 +7,14 @@ import { EgressProxy } from "./egress-proxy.ts";
 /** Name of the socket in its folder. */
 export const EGRESS_SOCKET = "socket";
 
-/** Longest path of a socket that kernels take. */
+/** Longest socket path that kernels accept. */
 const SOCKET_PATH_BYTES = 107;
 
-/** The way out of one container: a proxy that listens on a socket in a folder, which is mounted into the container. */
+/** Egress of one container: a proxy that listens on a socket in a folder, which is mounted into the container. */
 export class EgressDoor {
   readonly folder: string;
-  /** Connections that ended before there was a listener. A guest without a program makes none. */
-  #untold: Connection[] = [];
+  /** Connections that ended before a listener was set. A guest without a program normally makes none. */
+  #unreported: Connection[] = [];
   #listener: ((connection: Connection) => void) | undefined;
   #proxy: EgressProxy | undefined;
 
@@ -22,7 +22,7 @@ export class EgressDoor {
     this.folder = folder;
   }
 
-  /** Listens in `folder`, which is the caller's to remove. */
+  /** Listens in `folder`. The caller removes the folder. */
   static async open(plan: EgressPlan, folder: string): Promise<EgressDoor> {
     const door = new EgressDoor(folder);
     const path = join(door.folder, EGRESS_SOCKET);
@@ -32,7 +32,7 @@ export class EgressDoor {
           "sandbox_unavailable",
           `The path ${path} is too long for a socket: set TMPDIR to a shorter one.`,
         );
-      door.#proxy = await EgressProxy.open(plan, path, (connection) => door.#tell(connection));
+      door.#proxy = await EgressProxy.open(plan, path, (connection) => door.#report(connection));
       return door;
     } catch (error) {
       door.close();
@@ -40,13 +40,13 @@ export class EgressDoor {
     }
   }
 
-  /** Sets the listener for connections; it gets each once it has ended. */
-  tellTo(listener: (connection: Connection) => void): void {
+  /** Sets the listener, which is called with each connection after it has ended. */
+  setListener(listener: (connection: Connection) => void): void {
     this.#listener = listener;
-    for (const connection of this.#untold.splice(0)) listener(connection);
+    for (const connection of this.#unreported.splice(0)) listener(connection);
   }
 
-  /** Ends every connection. The listener has got each before this returns. */
+  /** Ends every connection, and reports each to the listener before this returns. */
   close(): void {
     this.#proxy?.close();
   }
@@ -59,8 +59,8 @@ export class EgressDoor {
     this.#proxy?.unref();
   }
 
-  #tell(connection: Connection): void {
+  #report(connection: Connection): void {
     if (this.#listener) this.#listener(connection);
-    else this.#untold.push(connection);
+    else this.#unreported.push(connection);
   }
 }

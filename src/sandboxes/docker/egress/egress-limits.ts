@@ -1,19 +1,21 @@
 const MIB = 1024 * 1024;
 
-/** What one container may take of the way out. */
+/** Limits of one container's egress. */
 export interface EgressLimits {
-  /** Both ways, all connections together. */
+  /** Bytes in both directions, of all connections together. */
   readonly totalBytes: number;
-  /** Connections that are told of; after that many the way out is closed. */
+  /** Connections in all; after that many the proxy accepts no more. */
   readonly connections: number;
   readonly connectionsAtOnce: number;
-  /** Of a request's or an answer's headers, and of the beginning of a TLS connection. */
+  /** Size of the headers of a request or an answer, and of the first messages of a TLS connection. */
   readonly headerBytes: number;
-  /** How long a client may take to say what it wants, in milliseconds; a host's name to be found, and the host to be reached. */
+  /** How long a client may take to send a request's headers, in milliseconds. */
   readonly headerMs: number;
+  /** How long the look-up of a host may take, and then the connection to it, in milliseconds each. */
   readonly connectMs: number;
-  /** How long a connection may be silent, and how long it may last. */
+  /** How long a connection may move no bytes, in milliseconds. */
   readonly idleMs: number;
+  /** How long a connection may last, in milliseconds. */
   readonly connectionMs: number;
 }
 

@@ -6,27 +6,28 @@ import { isPublicAddress } from "./public-address.ts";
 
 const EGRESS_RULES = {
   /**
-   * Hosts that programs may reach: `api.example.com`, or `*.example.com` for all below it, by HTTP and HTTPS on their
-   * usual ports; or with a port of their own, `api.example.com:8443`.
+   * Hosts that programs may reach: `api.example.com`, or `*.example.com` for all its subdomains, on the ports of HTTP and
+   * HTTPS (80 and 443); or with another port, `api.example.com:8443`.
    */
   hosts: required(HOSTS),
-  /** Bytes that one program may move, both ways together: 64 MiB by default. */
+  /** Bytes that one program may send and receive together; 64 MiB by default. */
   totalBytes: wholeNumber({ min: 1, default: USUAL_EGRESS_LIMITS.totalBytes }),
 };
 
 /** Which hosts programs in containers may reach. */
 export type EgressOptions = OptionsOf<typeof EGRESS_RULES>;
 
-/** What a proxy needs to know of the hosts that its programs may reach. */
+/** The rules of an egress proxy. */
 export interface EgressPlan {
   readonly allowed: readonly AllowedHost[];
   readonly limits: EgressLimits;
-  /** All addresses of a host. */
+  /** Looks up all addresses of a host. */
   readonly lookup: (host: string) => Promise<readonly string[]>;
+  /** Whether programs may connect to an address. */
   readonly mayReach: (address: string) => boolean;
 }
 
-/** What is done with names and addresses outside of tests, whose servers are on this machine. */
+/** The look-up and the address check outside of tests. Tests replace them, because their servers are on this machine. */
 export const USUAL_WAY: Pick<EgressPlan, "lookup" | "mayReach"> = {
   lookup: async (host) => (await lookup(host, { all: true, order: "ipv4first" })).map(({ address }) => address),
   mayReach: isPublicAddress,
@@ -34,7 +35,7 @@ export const USUAL_WAY: Pick<EgressPlan, "lookup" | "mayReach"> = {
 
 const PLACE = optionsIn("createDockerSandbox", "egress");
 
-/** Reads the option `egress`. Undefined for `none`. Throws `option_invalid` for what is no list of hosts. */
+/** Reads the option `egress`. Undefined for `none`. Throws `option_invalid` for an invalid list of hosts. */
 export function planEgress(egress: "none" | EgressOptions | undefined, way = USUAL_WAY): EgressPlan | undefined {
   if (egress === undefined || egress === "none") return undefined;
   const { hosts, totalBytes } = readOptions(PLACE, egress, EGRESS_RULES);

@@ -17,27 +17,27 @@ const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 const BACKLOG = 64;
 
 /**
- * The way out of one container: a proxy for HTTP on a socket in a folder of its own. Its clients are
- * taken for attackers. One connection is one request or one tunnel, to one host of the list.
+ * The egress proxy of one container: an HTTP proxy on a socket in a folder of its own. Its clients are
+ * assumed to be hostile. One connection carries one request or one tunnel, to one host of the list.
  */
 export class EgressProxy {
   readonly #plan: EgressPlan;
-  readonly #tell: (connection: Connection) => void;
+  readonly #report: (connection: Connection) => void;
   readonly #server: Server;
   readonly #resolver: Resolver;
   readonly #open = new Map<Socket, EgressConnection>();
   #accepted = 0;
-  #leftBytes: number;
+  #remainingBytes: number;
 
-  private constructor(plan: EgressPlan, tell: (connection: Connection) => void) {
+  private constructor(plan: EgressPlan, report: (connection: Connection) => void) {
     this.#plan = plan;
-    this.#tell = tell;
+    this.#report = report;
     this.#resolver = new Resolver(plan);
-    this.#leftBytes = plan.limits.totalBytes;
+    this.#remainingBytes = plan.limits.totalBytes;
     this.#server = createServer({
       maxHeaderSize: plan.limits.headerBytes,
       insecureHTTPParser: false,
-      // Time is the connection's own to watch: the server's clocks start anew with each piece of a request.
+      // `EgressConnection` enforces deadlines: the server's own timeouts restart with each piece of a request.
       headersTimeout: 0,
       requestTimeout: 0,
       keepAliveTimeout: 0,
@@ -51,9 +51,9 @@ export class EgressProxy {
     this.#server.on("clientError", (error, client) => this.#malformed(error, client as Socket));
   }
 
-  /** Listens at `path`. Every process that can enter its folder may connect. */
-  static async open(plan: EgressPlan, path: string, tell: (connection: Connection) => void): Promise<EgressProxy> {
-    const proxy = new EgressProxy(plan, tell);
+  /** Listens at `path`. Any process that can enter its folder may connect. */
+  static async open(plan: EgressPlan, path: string, report: (connection: Connection) => void): Promise<EgressProxy> {
+    const proxy = new EgressProxy(plan, report);
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once("error", reject);
       proxy.#server.listen({ path, backlog: BACKLOG }, resolve);
@@ -63,7 +63,7 @@ export class EgressProxy {
     return proxy;
   }
 
-  /** Ends every connection, and tells of each before this returns. */
+  /** Ends every connection, and reports each before this returns. */
   close(): void {
     this.#server.close();
     this.#resolver.close();
@@ -81,42 +81,42 @@ export class EgressProxy {
   // ---- connections ------------------------------------------------------------------------------------------------
 
   #accept(client: Socket): void {
-    // A tunnel that carries plain HTTP is handed to the server a second time.
+    // A tunnel that carries plain HTTP is passed to the server a second time.
     if (this.#open.has(client)) return;
     this.#countAccepted();
     const connection = new EgressConnection(client, {
       limits: this.#plan.limits,
       spend: (bytes) => this.#spend(bytes),
-      onEnd: (ended, told) => {
+      onEnd: (ended, summary) => {
         this.#open.delete(ended.client);
-        this.#tell(told);
+        this.#report(summary);
       },
     });
     this.#open.set(client, connection);
   }
 
-  /** One more than may be open at once was closed unheard. */
+  /** Reports a connection that the server closed because too many were open. */
   #drop(): void {
     this.#countAccepted();
     const { connectionsAtOnce } = this.#plan.limits;
     const detail = `${connectionsAtOnce} connections were open already.`;
-    this.#tell({ host: "", port: 0, address: "", bytesUp: 0, bytesDown: 0, ms: 0, outcome: "refused", detail });
+    this.#report({ host: "", port: 0, address: "", bytesUp: 0, bytesDown: 0, ms: 0, outcome: "refused", detail });
   }
 
-  /** After so many connections the proxy closes, so that further ones take neither the host's time nor its journal's room. */
+  /** Stops listening at the limit of connections, so that further ones cost neither the host's time nor space in the journal. */
   #countAccepted(): void {
     this.#accepted += 1;
     if (this.#accepted >= this.#plan.limits.connections) this.#server.close();
   }
 
   #spend(bytes: number): void {
-    this.#leftBytes -= bytes;
-    if (this.#leftBytes > 0) return;
+    this.#remainingBytes -= bytes;
+    if (this.#remainingBytes > 0) return;
     for (const connection of this.#open.values()) connection.cut(this.#spentSentence);
   }
 
   get #spentSentence(): string {
-    return `All ${this.#plan.limits.totalBytes} bytes that a program may move are spent.`;
+    return `The program has used up its ${this.#plan.limits.totalBytes} bytes of egress.`;
   }
 
   // ---- requests ---------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ export class EgressProxy {
       if (!target) throw badTarget();
       const upstream = await this.#reach(connection, target);
       if (head.length > 0) client.unshift(head);
-      connection.expectWithin(headerMs, "The client did not say in time what its tunnel is for.");
+      connection.expectWithin(headerMs, "The client sent no ClientHello or request through its tunnel in time.");
       client.write(ESTABLISHED);
       const carried = await carriedBy(client, target.host, headerBytes);
       if (connection.over.aborted) return;
@@ -166,7 +166,7 @@ export class EgressProxy {
         return await joinTunnel(connection, upstream, { hello: carried.hello, host: target.host, limits });
       }
       if (carried.type === "refused") throw new EgressRefusal(0, "", carried.detail);
-      // Plain HTTP, as node's fetch sends it: read like any other request, to where the tunnel leads.
+      // Plain HTTP through a tunnel, as node's fetch sends it, is read like any other request, for the tunnel's host.
       connection.asked = false;
       this.#server.emit("connection", client);
       client.resume();
@@ -177,7 +177,7 @@ export class EgressProxy {
     }
   }
 
-  /** Nothing that can be read as a request. */
+  /** Refuses bytes that are not a valid request. */
   #malformed({ code = "" }: Error & { readonly code?: string }, client: Socket): void {
     const connection = this.#open.get(client);
     if (!connection) return void client.destroy();
@@ -186,28 +186,28 @@ export class EgressProxy {
         ? new EgressRefusal(
             431,
             "Headers Too Large",
-            `A request's headers may have ${this.#plan.limits.headerBytes} bytes.`,
+            `The headers of a request may have at most ${this.#plan.limits.headerBytes} bytes.`,
           )
-        : new EgressRefusal(400, "Bad Request", `This is no request that can be read: ${code}.`);
-    // What came after the first request has no answer of its own.
+        : new EgressRefusal(400, "Bad Request", `The request is malformed: ${code}.`);
+    // Bytes after the first request get no answer of their own.
     if (connection.asked) client.destroy();
     else this.#answer(client, refusal);
     connection.end("refused", refusal.message);
   }
 
-  /** The connection that a request came on, unless it had its one already. */
+  /** Returns the connection of a request. Ends the connection if this is its second request. */
   #ask(client: Socket): EgressConnection | undefined {
     const connection = this.#open.get(client);
     if (connection === undefined || connection.asked) {
       client.destroy();
-      connection?.end("refused", "It asked for a second thing on the same connection.");
+      connection?.end("refused", "The client sent a second request on the same connection.");
       return undefined;
     }
     connection.asked = true;
     return connection;
   }
 
-  /** Connects to where a request wants to go, if it may. */
+  /** Connects to a request's target, if the rules allow it. */
   async #reach(connection: EgressConnection, target: Target): Promise<Socket> {
     const { allowed, limits } = this.#plan;
     connection.target = { host: target.host, port: target.port };
@@ -217,18 +217,18 @@ export class EgressProxy {
         "Host Not Allowed",
         `${target.host}:${target.port} is not among the hosts that this program may reach.`,
       );
-    if (this.#leftBytes <= 0) throw new EgressRefusal(403, "Bytes Spent", this.#spentSentence);
+    if (this.#remainingBytes <= 0) throw new EgressRefusal(403, "Bytes Spent", this.#spentSentence);
     const { over } = connection;
-    connection.expectWithin(limits.connectMs, `${target.host} was not found in time.`);
+    connection.expectWithin(limits.connectMs, `The address of ${target.host} was not found in time.`);
     const addresses = await this.#resolver.resolve(target.host);
     over.throwIfAborted();
-    // That it is not reached in time is something that the client can be told.
+    // Twice the time, so that `connectUpstream` times out first and the client gets its refusal.
     connection.expectWithin(2 * limits.connectMs, `${target.host} was not reached in time.`);
     const upstream = await connectUpstream(target, addresses, { connectMs: limits.connectMs, signal: over });
     if (over.aborted) upstream.destroy();
     over.throwIfAborted();
     connection.join(upstream);
-    connection.expectWithin(limits.idleMs, `Nothing moved for ${limits.idleMs} ms.`);
+    connection.expectWithin(limits.idleMs, `No bytes moved for ${limits.idleMs} ms.`);
     return upstream;
   }
 
@@ -246,7 +246,7 @@ function badTarget(): EgressRefusal {
   return new EgressRefusal(
     403,
     "Host Not Allowed",
-    "This names no host, or names it by an address or in another form than its own.",
+    "The target is not a plain host name (with a port, for CONNECT): addresses and other forms are refused.",
   );
 }
 

@@ -1,9 +1,9 @@
-/** Why a connection is not made: as an HTTP status for the program's client, and as a sentence. */
+/** Why a connection was not made: an HTTP status for the program's client, and a sentence. */
 export class EgressRefusal extends Error {
   readonly status: number;
-  /** The status in words. Clients show it where they do not show a body: python's, of a tunnel that is refused. */
+  /** Reason phrase of the status. Some clients show only this: Python's, for example, for a refused tunnel. */
   readonly phrase: string;
-  /** Whether the rules refused it, or the world did. */
+  /** `refused` by the proxy's rules, or `failed` because of the network or the host. */
   readonly outcome: "refused" | "failed";
 
   constructor(status: number, phrase: string, message: string, outcome: "refused" | "failed" = "refused") {

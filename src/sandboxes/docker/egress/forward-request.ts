@@ -5,7 +5,7 @@ import { EgressRefusal } from "./egress-refusal.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import type { Target } from "./request-target.ts";
 
-/** One request on its way to a host, over a connection of its own. */
+/** A request to forward to a host, over a connection of its own. */
 export interface Forwarding {
   readonly connection: EgressConnection;
   readonly request: IncomingMessage;
@@ -17,8 +17,8 @@ export interface Forwarding {
 }
 
 /**
- * Passes a request on, written anew: `Host` is where it goes, whatever the client wrote, and where the body ends is said
- * in one way. Rejects with an `EgressRefusal` where there is no answer.
+ * Forwards a request, serialized anew: `Host` is the target, whatever the client sent, and exactly one header says where
+ * the body ends. Rejects with an `EgressRefusal` if there is no valid answer.
  */
 export async function forwardRequest(forwarding: Forwarding): Promise<void> {
   const { connection, request, response, target, path, upstream, headerBytes } = forwarding;
@@ -41,8 +41,8 @@ export async function forwardRequest(forwarding: Forwarding): Promise<void> {
   const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once("response", resolve);
   outgoing.on("error", reject);
-  // An upstream that switches protocols is left without an error.
-  outgoing.once("close", () => reject(new Error("it broke off")));
+  // If the host switches protocols the request closes without an error.
+  outgoing.once("close", () => reject(new Error("the connection was closed")));
   if (framing.length > 0) connection.pass(request, outgoing);
   else {
     request.resume();
@@ -59,23 +59,23 @@ export async function forwardRequest(forwarding: Forwarding): Promise<void> {
     ]);
   } catch (error) {
     upstream.destroy();
-    const why = (error as { readonly code?: string }).code ?? (error as Error).message;
-    throw new EgressRefusal(502, "No Answer", `${target.host} gave no answer that can be read: ${why}.`, "failed");
+    const reason = (error as { readonly code?: string }).code ?? (error as Error).message;
+    throw new EgressRefusal(502, "No Answer", `${target.host} sent no valid answer: ${reason}.`, "failed");
   }
   incoming.once("close", () => {
     if (incoming.complete) return;
-    connection.end("failed", "The host ended it in the middle.");
+    connection.end("failed", "The host broke off the connection.");
     connection.client.destroy();
   });
   response.once("finish", () => connection.end("done"));
   connection.pass(incoming, response);
 }
 
-/** How the body is written, in the header that says where it ends; nothing where there is none. */
+/** The header that says where the body ends, as name and value; empty if there is no body. */
 function framingOf({ headers }: IncomingMessage): readonly string[] {
   const { "transfer-encoding": coding, "content-length": length } = headers;
   if (coding === undefined) return length === undefined ? [] : ["Content-Length", length];
   if (coding.toLowerCase() !== "chunked")
-    throw new EgressRefusal(400, "Bad Request", "A body's only transfer coding may be chunked.");
+    throw new EgressRefusal(400, "Bad Request", "The only transfer coding allowed for a body is chunked.");
   return ["Transfer-Encoding", "chunked"];
 }

@@ -1,20 +1,20 @@
 import { BlockList, isIP } from "node:net";
 
-/** What of IPv4 does not lead to the internet (IANA's register of special addresses). */
+/** IPv4 networks that are not part of the public internet (IANA's registry of special-purpose addresses). */
 const SPECIAL_IPV4 =
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4";
-/** All that leads to the internet in IPv6. Forms that hold an IPv4 address (mapped, NAT64) and local ones are outside of it. */
+/** The global unicast range of IPv6. Local addresses and forms that contain an IPv4 address (mapped, NAT64) are outside of it. */
 const GLOBAL_IPV6 = "2000::/3";
-/** Inside of it: protocols (Teredo among them), documentation, 6to4. */
+/** Special networks in that range: protocol assignments (such as Teredo), documentation, 6to4. */
 const SPECIAL_IPV6 = "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20";
 
 const specialIpv4 = blockList(SPECIAL_IPV4, "ipv4");
 const globalIpv6 = blockList(GLOBAL_IPV6, "ipv6");
 const specialIpv6 = blockList(SPECIAL_IPV6, "ipv6");
 
-/** Whether an address is somewhere on the internet: not this machine, its networks, nor a form that may lead into them. */
+/** Whether an address is on the public internet: not this machine, not its networks, and no form that may route to them. */
 export function isPublicAddress(address: string): boolean {
-  // With a zone it is one of a network of this machine.
+  // An address with a zone belongs to a network of this machine.
   if (address.includes("%")) return false;
   const version = isIP(address);
   if (version === 4) return !specialIpv4.check(address, "ipv4");

@@ -1,16 +1,16 @@
 import { canonicalHostName, readPort } from "./host-name.ts";
 
-/** Where a request wants to go. */
+/** The host and port that a request is for. */
 export interface Target {
   /** In the form of `canonicalHostName`. */
   readonly host: string;
   readonly port: number;
 }
 
-/** A path and a query, as they are passed on. */
+/** A path with an optional query, as it is forwarded. */
 const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
 
-/** What a `CONNECT` names: a host and a port, and nothing else. */
+/** Reads the target of a `CONNECT`: a host and a port. Undefined for anything else. */
 export function parseAuthority(text: string, usualPort?: number): Target | undefined {
   const [, name = "", , digits] = /^([^:]*)(:(.*))?$/s.exec(text) ?? [];
   const host = canonicalHostName(name);
@@ -18,7 +18,7 @@ export function parseAuthority(text: string, usualPort?: number): Target | undef
   return host === undefined || port === undefined ? undefined : { host, port };
 }
 
-/** What any other request to a proxy names: `http://host/path`. No user, no fragment, no other scheme. */
+/** Reads the target of any other request to a proxy: `http://host/path`, without user, fragment or another scheme. */
 export function parseAbsoluteTarget(text: string): (Target & { readonly path: string }) | undefined {
   const [, authority = "", rest = ""] = /^http:\/\/([^/?]*)(.*)$/is.exec(text) ?? [];
   const target = parseAuthority(authority, 80);
@@ -26,7 +26,7 @@ export function parseAbsoluteTarget(text: string): (Target & { readonly path: st
   return target === undefined || path === undefined ? undefined : { ...target, path };
 }
 
-/** What a request names that is in a tunnel already. */
+/** Reads the target of a request in a tunnel, which is only a path. */
 export function parsePath(text: string): string | undefined {
   return PATH.test(text) ? text : undefined;
 }

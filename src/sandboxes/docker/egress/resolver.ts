@@ -1,12 +1,12 @@
 import { EgressRefusal } from "./egress-refusal.ts";
 import type { EgressPlan } from "./egress-plan.ts";
 
-/** Addresses of one host that are tried, one after the other. */
-const TRIED = 4;
+/** How many addresses of one host are tried, one after the other. */
+const MAX_TRIED = 4;
 
 /**
- * Finds the addresses of hosts: each host's once in a container's life, so that a name that changes its
- * addresses is of no use, and one at a time, because the machine's own resolver keeps a thread busy.
+ * Looks up the addresses of hosts. Each host is looked up once in a container's life, so that a name cannot change its
+ * address after the check. Look-ups run one at a time, because each occupies one of node's threads.
  */
 export class Resolver {
   readonly #plan: Pick<EgressPlan, "lookup" | "mayReach">;
@@ -18,19 +18,19 @@ export class Resolver {
     this.#plan = plan;
   }
 
-  /** Rejects with an `EgressRefusal` where there is none, or one that may not be reached. */
+  /** Rejects with an `EgressRefusal` if the host has no address, or one that may not be reached. */
   resolve(host: string): Promise<readonly string[]> {
-    const known = this.#found.get(host);
-    if (known) return known;
+    const cached = this.#found.get(host);
+    if (cached) return cached;
     const found = this.#last.then(() => this.#find(host));
     this.#found.set(host, found);
-    // What was not found may be found the next time.
+    // A failed look-up is not cached.
     found.catch(() => this.#found.delete(host));
     this.#last = found.catch(() => {});
     return found;
   }
 
-  /** Looks nothing up any more: not what waits for its turn either, for a name that is asked for tells name servers something. */
+  /** Stops all look-ups, queued ones included: a look-up after the guest's end could still send data to a name server. */
   close(): void {
     this.#closed = true;
   }
@@ -44,9 +44,9 @@ export class Resolver {
       addresses = [];
     }
     if (addresses.length === 0) throw new EgressRefusal(502, "Host Not Found", `${host} has no address.`, "failed");
-    // Who mixes one address of these networks in with others means that one.
+    // One forbidden address is enough to refuse the host: a mixed list is a sign of an attack.
     if (!addresses.every((address) => this.#plan.mayReach(address)))
       throw new EgressRefusal(403, "Address Not Public", `${host} is at an address that programs may not reach.`);
-    return addresses.slice(0, TRIED);
+    return addresses.slice(0, MAX_TRIED);
   }
 }

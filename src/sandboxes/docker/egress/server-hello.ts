@@ -5,28 +5,28 @@ const CHANGE_CIPHER_SPEC = 20;
 const ALERT = 21;
 const HANDSHAKE = 22;
 const SERVER_HELLO = 2;
-/** Of type, length and version, before the random number. */
+/** Bytes of type, length and version, before the random number. */
 const BEFORE_RANDOM_BYTES = 6;
 const RANDOM_BYTES = 32;
-/** The random number by which a ServerHello asks for another ClientHello (RFC 8446, 4.1.3). */
+/** The random number that marks a ServerHello as a HelloRetryRequest (RFC 8446, 4.1.3). */
 const RETRY = createHash("sha256").update("HelloRetryRequest").digest();
 
-/** What a server answers to a ClientHello. */
+/** What the first bytes of a server's reply to a ClientHello mean. */
 export type ReplySeen =
   | { readonly type: "incomplete" }
-  /** It goes on with the ClientHello that it has: no other one will be read. */
+  /** The server continues with the ClientHello: it will not read another one. */
   | { readonly type: "accepted" }
-  /** It asks for another ClientHello, in the records before `endsAt`. */
+  /** The server requests another ClientHello, in the records before `endsAt`. */
   | { readonly type: "retry"; readonly endsAt: number }
-  /** It does not speak TLS. */
+  /** The reply is not TLS. */
   | { readonly type: "strange" };
 
-/** Reads whether a server asks for a second ClientHello. Its message may be spread over several records. */
+/** Reads whether a server requests a second ClientHello. Its message may span several records. */
 export function readServerReply(bytes: Buffer): ReplySeen {
   let message = Buffer.alloc(0);
   for (let offset = 0; bytes.length > offset;) {
     const type = bytes[offset];
-    // A warning may come before, and after a first reply what makes it look like older versions.
+    // An alert may come first. A ChangeCipherSpec, sent for compatibility with older versions, may follow a first reply.
     if (type !== HANDSHAKE && type !== CHANGE_CIPHER_SPEC && type !== ALERT) return { type: "strange" };
     if (bytes.length < offset + RECORD_HEADER_BYTES) break;
     const start = offset + RECORD_HEADER_BYTES;

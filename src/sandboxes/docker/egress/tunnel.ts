@@ -5,32 +5,32 @@ import type { EgressLimits } from "./egress-limits.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
 import { readServerReply } from "./server-hello.ts";
 
-/** Pieces in which a TLS connection may begin. An honest one comes in one or two. */
-const MOST_PIECES = 64;
+/** Chunks in which the first TLS message may arrive. Normally it takes one or two. */
+const MAX_CHUNKS = 64;
 
-/** What a tunnel turned out to carry. */
+/** What a tunnel carries, by its first bytes. */
 export type Carried =
   | { readonly type: "tls"; readonly hello: Buffer }
-  /** Something else, which was put back for the next reader. */
+  /** Not TLS. The bytes were put back for the next reader. */
   | { readonly type: "plain" }
   | { readonly type: "refused"; readonly detail: string };
 
-/** What a server answers to a greeting: it goes on with it, asks for another one in these bytes, or ends after them. */
+/** A server's reply to a ClientHello: it continues with it, requests another one in these bytes, or ends after them. */
 type Reply =
   | { readonly type: "accepted" }
   | { readonly type: "retry"; readonly bytes: Buffer }
   | { readonly type: "ended"; readonly bytes: Buffer }
   | { readonly type: "strange" };
 
-/** A verdict on the first bytes of a stream, and how many of them belong to it. */
+/** A verdict on the first bytes of a stream, and how many of them it consumes. */
 interface Judged<Verdict> {
   readonly verdict: Verdict;
   readonly usedBytes: number;
 }
 
 /**
- * Waits for the first bytes of a tunnel. TLS is let through where it names the host that the tunnel was made for: the
- * host's address may be one of many hosts', and only one of them was allowed.
+ * Waits for the first bytes of a tunnel. TLS is accepted only if its server name is the tunnel's host: many hosts may
+ * share one address, and only this one was allowed.
  */
 export function carriedBy(client: Socket, host: string, headerBytes: number): Promise<Carried> {
   return readUntilJudged<Carried>(client, headerBytes, (bytes, isEnough) =>
@@ -39,9 +39,9 @@ export function carriedBy(client: Socket, host: string, headerBytes: number): Pr
 }
 
 /**
- * Joins the two sides of a tunnel, until both have ended or one has broken off. Nothing follows the client's greeting
- * before its server has accepted it: a server may ask for a second one, and that must name the same host. Rejects with an
- * `EgressRefusal` where it does not, or the server does not speak TLS.
+ * Forwards bytes between the two sides of a tunnel, until both have ended or one has broken off. After a ClientHello
+ * nothing more is forwarded until the server has accepted it: the server may request a second one, which must name the
+ * same host. Rejects with an `EgressRefusal` if it does not, or if the server does not answer with TLS.
  */
 export async function joinTunnel(
   connection: EgressConnection,
@@ -51,34 +51,34 @@ export async function joinTunnel(
   const { client } = connection;
   upstream.once("close", (broken) => {
     if (!broken && upstream.readableEnded) return client.destroySoon();
-    connection.end("failed", "The host ended it in the middle.");
+    connection.end("failed", "The host broke off the connection.");
     client.destroy();
   });
-  const hand = (bytes: Buffer, to: Socket) => {
+  const forward = (bytes: Buffer, to: Socket) => {
     connection.count(bytes.length);
     if (!connection.over.aborted) to.write(bytes);
   };
   for (let next = hello; ;) {
-    hand(next, upstream);
-    connection.expectWithin(limits.idleMs, `Nothing moved for ${limits.idleMs} ms.`);
+    forward(next, upstream);
+    connection.expectWithin(limits.idleMs, `No bytes moved for ${limits.idleMs} ms.`);
     const reply = await replyOf(upstream, limits.headerBytes);
     if (connection.over.aborted) return;
     if (reply.type === "accepted") break;
-    if (reply.type === "strange") throw new EgressRefusal(0, "", "The host does not answer as TLS does.", "failed");
-    hand(reply.bytes, client);
+    if (reply.type === "strange") throw new EgressRefusal(0, "", "The host did not answer with TLS.", "failed");
+    forward(reply.bytes, client);
     if (reply.type === "ended") return void upstream.end();
-    connection.expectWithin(limits.headerMs, "The client did not say in time for whom its second greeting is.");
-    const again = await nextHello(client, host, limits.headerBytes);
+    connection.expectWithin(limits.headerMs, "The client sent no complete second ClientHello in time.");
+    const second = await nextHello(client, host, limits.headerBytes);
     if (connection.over.aborted) return;
-    if (again.type !== "tls") throw new EgressRefusal(0, "", again.detail);
-    next = again.hello;
+    if (second.type !== "tls") throw new EgressRefusal(0, "", second.detail);
+    next = second.hello;
   }
   connection.clientMayEnd = true;
   connection.pass(client, upstream);
   connection.pass(upstream, client);
 }
 
-/** The greeting that a server has asked for. Nothing else may come: data sent early would belong to the first one. */
+/** Reads the second ClientHello, which the server requested. Nothing else may come first: early data belongs to the first one. */
 function nextHello(client: Socket, host: string, headerBytes: number): Promise<Exclude<Carried, { type: "plain" }>> {
   return readUntilJudged(client, headerBytes, (bytes, isEnough) =>
     judgeHello(bytes, skipCipherChanges(bytes), host, isEnough),
@@ -99,8 +99,8 @@ function judgeHello(
   if (seen.type === "incomplete" && !isEnough) return undefined;
   const detail =
     seen.type === "named"
-      ? "The name asked for in TLS is not that of the tunnel."
-      : "The beginning of TLS does not say for whom it is.";
+      ? "The server name in TLS is not the tunnel's host."
+      : "The ClientHello has no readable server name.";
   return { verdict: { type: "refused", detail }, usedBytes: bytes.length };
 }
 
@@ -122,18 +122,19 @@ function replyOf(upstream: Socket, headerBytes: number): Promise<Reply> {
 }
 
 /**
- * Reads the first bytes of a stream until there is a verdict on them, and pauses it. Those that do not belong to it are
- * put back for the next reader. `judge` must come to one once so many bytes, or pieces, have come (`isEnough`).
+ * Reads the first bytes of a stream until `judge` returns a verdict, and then pauses the stream. Bytes that the verdict
+ * does not consume are put back for the next reader. `judge` must return a verdict when `isEnough` is true: the limit of
+ * bytes or chunks is reached.
  */
 function readUntilJudged<Verdict>(
   socket: Socket,
-  mostBytes: number,
+  maxBytes: number,
   judge: (bytes: Buffer, isEnough: boolean) => Judged<Verdict> | undefined,
   atEnd?: (bytes: Buffer) => Verdict,
 ): Promise<Verdict> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0);
-    let pieces = 0;
+    let chunks = 0;
     const done = (verdict: Verdict) => {
       socket.off("data", onData);
       socket.off("end", onEnd);
@@ -142,8 +143,8 @@ function readUntilJudged<Verdict>(
     };
     const onData = (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk]);
-      pieces += 1;
-      const judged = judge(bytes, bytes.length > mostBytes || pieces > MOST_PIECES);
+      chunks += 1;
+      const judged = judge(bytes, bytes.length > maxBytes || chunks > MAX_CHUNKS);
       if (!judged) return;
       done(judged.verdict);
       if (judged.usedBytes < bytes.length) socket.unshift(bytes.subarray(judged.usedBytes));

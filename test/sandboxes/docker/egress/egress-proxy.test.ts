@@ -148,12 +148,12 @@ test("ten megabytes arrive whole, to a client that takes its time", async () => 
 
 test.each([
   ["evil.test:443", "evil.test:443 is not among the hosts that this program may reach."],
-  ["127.0.0.1:443", "This names no host,"],
-  ["[::1]:443", "This names no host,"],
-  ["2130706433:443", "This names no host,"],
-  ["allowed.test", "This names no host,"],
-  ["allowed.test.:443", "This names no host,"],
-  ["user@allowed.test:443", "This names no host,"],
+  ["127.0.0.1:443", "The target is not a plain host name"],
+  ["[::1]:443", "The target is not a plain host name"],
+  ["2130706433:443", "The target is not a plain host name"],
+  ["allowed.test", "The target is not a plain host name"],
+  ["allowed.test.:443", "The target is not a plain host name"],
+  ["user@allowed.test:443", "The target is not a plain host name"],
 ])("a tunnel to %s is refused in words", async (authority, words) => {
   const proxy = await openProxy({ hosts: ["allowed.test"] });
   const answer = await proxy.say(tunnelTo(authority));
@@ -234,7 +234,7 @@ test("TLS for another host than the tunnel's is refused before its server hears 
   const secured = connectTls({ socket, servername: "other.test" });
   await once(secured, "error");
   expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "refused", bytesUp: 0, detail: "The name asked for in TLS is not that of the tunnel." },
+    { outcome: "refused", bytesUp: 0, detail: "The server name in TLS is not the tunnel's host." },
   ]);
   expect(heard).toBe(0);
 });
@@ -339,7 +339,7 @@ test("an answer that ends in the middle does not look whole", async () => {
   const port = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab"));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   await proxy.say(get(`http://allowed.test:${port}/`));
-  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed", detail: "The host ended it in the middle." }]);
+  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed", detail: "The host broke off the connection." }]);
 });
 
 // ---- limits --------------------------------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ test.each([
   onTestFinished(() => clearInterval(drip));
   socket.resume();
   expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "cut", detail: "The client did not say in time what it wants." },
+    { outcome: "cut", detail: "The client sent no complete request in time." },
   ]);
 });
 
@@ -376,7 +376,7 @@ test("TLS that begins in many pieces, or is too long, is no beginning", async ()
   long.set([22, 3, 1, 0xff, 0xff, 1]);
   socket.write(long);
   expect(await proxy.toldOf(1)).toMatchObject([
-    { outcome: "refused", detail: "The beginning of TLS does not say for whom it is." },
+    { outcome: "refused", detail: "The ClientHello has no readable server name." },
   ]);
 });
 
@@ -398,8 +398,8 @@ test("a host that never answers, and a client that never reads, are cut off when
   deaf.write(get(`http://allowed.test:${flooding.port}/`));
   const told = await proxy.toldOf(2);
   expect(told.map(({ outcome, detail }) => [outcome, detail])).toEqual([
-    ["cut", "Nothing moved for 100 ms."],
-    ["cut", "Nothing moved for 100 ms."],
+    ["cut", "No bytes moved for 100 ms."],
+    ["cut", "No bytes moved for 100 ms."],
   ]);
 });
 
@@ -411,7 +411,9 @@ test("a connection that never ends is ended", async () => {
   });
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { connectionMs: 100 } });
   await proxy.say(get(`http://allowed.test:${port}/`));
-  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "cut", detail: "It lasted for 100 ms." }]);
+  expect(await proxy.toldOf(1)).toMatchObject([
+    { outcome: "cut", detail: "The connection reached its limit of 100 ms." },
+  ]);
 });
 
 test("half a connection is none", async () => {
@@ -432,7 +434,7 @@ test("bytes are counted over all connections, both ways, and then there are no m
   expect((await proxy.say(get(url))).length).toBeLessThan(1_000_000);
   const third = await proxy.say(get(url));
   expect(statusOf(third)).toBe("403 Bytes Spent");
-  expect(third).toContain("All 1500000 bytes that a program may move are spent.");
+  expect(third).toContain("The program has used up its 1500000 bytes of egress.");
   expect(proxy.told.map(({ outcome }) => outcome)).toEqual(["done", "cut", "refused"]);
   const moved = proxy.told.reduce((sum, { bytesUp, bytesDown }) => sum + bytesUp + bytesDown, 0);
   expect(moved).toBeLessThan(1_500_000 + 256 * 1024);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { LastWords } from "../../src/sandboxes/last-words.ts";
+import { OutputTail } from "../../src/sandboxes/output-tail.ts";
 
 test("the end of what was printed is kept, in whatever pieces it came", () => {
   fc.assert(
@@ -8,7 +8,7 @@ test("the end of what was printed is kept, in whatever pieces it came", () => {
       fc.integer({ min: 1, max: 20 }),
       fc.array(fc.string({ unit: "grapheme-ascii", maxLength: 50 })),
       (most, pieces) => {
-        const words = new LastWords(most);
+        const words = new OutputTail(most);
         for (const piece of pieces) words.add(Buffer.from(piece));
         const all = pieces.join("");
         expect(words.text).toBe(all.slice(-most));
