@@ -292,7 +292,7 @@ describe("what may be claimed", () => {
     });
     const program = 'try { await tools.shop.price({ thing: "pen" }); } catch { return 7; }';
     expect((await compare({ ...TASK, program }, {}, [broken])).notes.join()).toContain(
-      "looks at samples did not complete",
+      "reads samples, did not complete",
     );
     expect((await compare(TASK)).notes.join()).not.toContain("did not complete");
   });
@@ -381,7 +381,7 @@ describe("what may be claimed", () => {
       handler: ({ thing }) => ({ euros: thing.length }),
     });
     const comparison = await compare(TASK, {}, [own]);
-    expect(comparison.wires[0]).toMatchObject({ noRatio: "not to be done by direct calls" });
+    expect(comparison.wires[0]).toMatchObject({ noRatio: "direct calls cannot do it" });
     expect(comparison.notes.join()).toContain("only programs may call shop.price");
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
   });
@@ -436,7 +436,7 @@ describe("what is done", () => {
       allowedCallers: ["direct", "programmatic"],
     });
     const program = 'try { await tools.help.ask({ task: "x" }); } catch (error) { return error.message; }';
-    const answer = "help.ask is an agent, and a measurement makes every call several times: it is not done.";
+    const answer = "help.ask is an agent, and a measurement makes every call several times: the call is not made.";
     const comparison = await compare({ ...TASK, program, answer }, {}, [agent]);
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
     expect(asked).toBe(0);

@@ -1,9 +1,9 @@
 import { boundedFetch } from "../../models/bounded-fetch.ts";
 
-/** A `fetch` that keeps the usage of every reply, in the provider's own form. */
+/** A `fetch` that records the usage of every reply, in the provider's own form. */
 export interface UsageRecorder {
   readonly fetch: typeof globalThis.fetch;
-  /** One entry a reply, in order. */
+  /** One entry per reply, in order; `null` where a reply has no usage. */
   readonly said: readonly unknown[];
 }
 

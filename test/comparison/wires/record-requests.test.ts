@@ -242,13 +242,13 @@ describe.each(wires)("on %s", (provider, wire) => {
     const twice = [called("", [one], [result("call_1", 1)]), called("", [one], [result("call_1", 1)]), done];
     expect(await refused(twice)).toBe('turns[1]: expected calls with ids of their own, got "call_1".');
     expect(await refused([called("", [call("no id", {})], []), done])).toMatch(
-      new RegExp(`^turns\\[0\\] cannot be measured on ${provider}: given was .*"no id"`),
+      new RegExp(`^turns\\[0\\] cannot be measured on ${provider}: the turn given was .*"no id"`),
     );
     expect(await refused([called("", [{ ...one, caller: "programmatic" } as ModelCall], []), done])).toContain(
       "turns[0]",
     );
     expect(await refused([{ turn: { text: "x", calls: [], end: { type: "unfinished" } }, results: [] }])).toContain(
-      'given was ["unfinished","x"]',
+      'the turn given was ["unfinished","x"]',
     );
     expect(await refused([called("", [one, call("call_2", {})], [result("call_1", 1)]), done])).toBe(
       'turns[0].results: expected one for each call, and so for call_2, got ["call_1"].',
