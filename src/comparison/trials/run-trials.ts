@@ -44,17 +44,17 @@ export async function* runTrials(
     await using runtime = await createRuntime({ tools: (await tools()).map(withoutSideEffects), sandbox });
     for (let round = 1; round <= repeat; round += 1) {
       for (const mode of modes) {
-        const usage = recordUsage();
+        const recorder = recordUsage();
         const ended = await runTrial({
           task,
           mode,
-          model: connect(usage.fetch),
+          model: connect(recorder.fetch),
           wire,
           price,
           maxUsd: leftUsd,
           maxTurns: MAX_TURNS,
           runtime,
-          rawUsage: usage.said,
+          rawUsage: recorder.usages,
           count,
           signal,
         });

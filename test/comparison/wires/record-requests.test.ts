@@ -261,7 +261,7 @@ describe.each(wires)("on %s", (provider, wire) => {
 
   test("what is no request of it is refused", () => {
     for (const body of [undefined, null, 1, "x", [], {}, { messages: {} }, { input: 1, contents: 1 }])
-      expect(() => wire.partsOf(body)).toThrow(`This is no request of ${provider}: its body is`);
+      expect(() => wire.partsOf(body)).toThrow(`This is not a request of ${provider}: its body is`);
   });
 });
 
@@ -281,7 +281,7 @@ test("what a request has that is not known is refused, and not left out of the c
     ["gemini", { systemInstruction: {}, contents: [{ role: "user", parts: [{ inlineData: {} }] }] }],
   ] as const;
   for (const [provider, body] of unknown)
-    expect(() => wireOf(provider).partsOf(body)).toThrow(`This is no request of ${provider}`);
+    expect(() => wireOf(provider).partsOf(body)).toThrow(`This is not a request of ${provider}`);
 });
 
 test("where Gemini gives no ids, results belong to calls by their order", () => {
