@@ -33,7 +33,7 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
 }
 
 const program = new Command("portcullis")
-  .description("Runs programs that models write in a sandbox, with only the tools that you allow.")
+  .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
   .exitOverride()
   .showHelpAfterError("(add --help for all options)")

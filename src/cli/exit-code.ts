@@ -27,7 +27,7 @@ export function exitCodeOf(report: Report): number {
   }
 }
 
-/** Whether the host refused something. The program chooses the code of the error that it throws, so the code must match a refusal in the report. */
+/** Whether the failure is a refusal by the host. The program chooses the code of the error that it throws, so the code must match a refusal in the report. */
 function wasRefused({ usage, calls }: Report, code: string): boolean {
   const startedNothing = usage.turns === 0;
   return startedNothing
