@@ -1,11 +1,11 @@
-# The one list of commands. Every target sets up what it needs: a node that isolated-vm has binaries for, then
-# the packages of package-lock.json. Nothing is installed outside this folder.
+# All commands of the project. Every target installs what it needs: a node that isolated-vm has binaries for, and the
+# packages of package-lock.json. Nothing is installed outside this folder.
 
 SHELL := /bin/sh
 NODE_VERSION := 24.21.0
 NODE_MAJOR := $(shell node -p 'process.versions.node.split(".")[0]' 2>/dev/null)
 
-# isolated-vm 7 comes with binaries for node 24 and 26. With any other, a private node 24 is used.
+# isolated-vm 7 has binaries for node 24 and 26. With any other node, a private node 24 is used.
 ifeq ($(filter 24 26,$(NODE_MAJOR)),)
 PRIVATE_NODE := .node/node_modules/.bin/node
 endif
@@ -19,25 +19,26 @@ NODE_CLI := node --conditions=portcullis-source src/cli.ts
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
 
-# The same, in containers: it takes a Docker daemon, and `make image`.
+# The demo in containers. It needs a Docker daemon, and `make image` before.
 demo-docker: $(PACKAGES)
 	@$(NODE_CLI) demo --sandbox docker
 
-# On the engine that DOCKER_HOST names. Where it gives builds no network: make image NETWORK=host
+# Builds the image on the Docker daemon that DOCKER_HOST names. Where it gives builds no network: make image NETWORK=host
 image: $(PACKAGES)
 	@$(NODE_CLI) image build $(if $(NETWORK),--network $(NETWORK))
 
-# A few minutes. Tests with containers run where a Docker daemon answers that has the image, and of the hostile programs
-# one of each class.
+# Takes a few minutes. Tests with containers run where a Docker daemon answers that has the image. Of the hostile programs,
+# one of each class is run.
 test: $(PACKAGES)
 	@vitest run
 
-# Everything. Where no Docker daemon answers and one can be started (root, Debian), the first test with containers does so.
+# All tests. Where no Docker daemon answers and one can be started (as root on Debian), the first test with containers
+# starts it.
 test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
 	@vitest run
 
-# A small task for the real model of each provider whose key is in the environment. It costs a few cents.
+# Gives a small task to a real model of each provider whose key is in the environment. It costs a few cents.
 live: $(PACKAGES)
 	@node --conditions=portcullis-source test/models/live.ts
 
@@ -52,7 +53,7 @@ lint: $(PACKAGES)
 types: $(PACKAGES)
 	@tsc
 
-# Both measure what is published, not the source.
+# Both benchmarks measure the built package, not the source.
 bench: export PORTCULLIS_TESTS := all
 bench: build
 	@node test/bench/bench.ts
@@ -61,14 +62,15 @@ bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false
 	@node test/bench/peers/bench-peers.js
 
-# What programs save against direct calls, in tokens, with no provider asked: the report and its pictures, which README
-# and docs show. It fails where an answer is wrong, or where a figure is far from its reference and no reason is given.
+# Measures the tokens that programs save against direct calls, without a request to a provider, and writes the report and
+# the pictures that README and docs show. It fails where an answer is wrong, or where a figure is far from its reference
+# without a reason given.
 bench-tokens: $(PACKAGES)
 	@$(NODE_CLI) bench --out test/bench/tokens
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 
-# What is published. `npm pack` makes it by itself.
+# Builds the published package. `npm pack` runs this by itself.
 build: $(PACKAGES)
 	@rm -rf dist && tsc -p tsconfig.dist.json && chmod +x dist/src/cli.js
 	@find examples -type f ! -name '*.ts' -exec cp {} dist/{} \;

@@ -1,21 +1,21 @@
 /**
- * The frames that cross the bridge. A frame is text: one line of JSON, the header, and, where a value
- * travels, a second part after the first line break, the body, which is JSON text too. A header never
+ * The frames that cross the bridge. A frame is text. Its first line is the header, a JSON object. A frame
+ * that carries a value has a body after the first line break, which is JSON text too. A header never
  * contains a raw line break, so the first one always separates the two. The body is encoded once by the
- * side that made the value, handed on as text, and parsed once where it is used.
+ * side that made the value, passed on as text, and parsed once where it is used.
  *
  * `README.md` beside this file describes every frame from its sender's point of view.
  */
 
-/** Version of everything in this folder. A guest that says another one is not spoken to. */
+/** Version of the protocol. The host ends the conversation with a guest that announces another version. */
 export const PROTOCOL_VERSION = 1;
 
-/** Program languages that have a guest. */
+/** Languages of programs: each has a guest. */
 export type Language = "javascript" | "python";
 
-/** What a guest is told of its limits. The guest keeps them so that honest programs fail early and well; the host enforces them again. */
+/** Limits that a guest is told. The guest checks them so that a program gets an early, clear error; the host enforces them again. */
 export interface GuestLimits {
-  /** Calls in the whole execution. The guest sends at most one more, to have it refused. */
+  /** Calls in the whole execution. The guest sends at most one more, which the gate refuses. */
   readonly calls: number;
   /** UTF-16 code units of printed text kept from the start, and again from the end. */
   readonly logBytes: number;
@@ -38,14 +38,14 @@ export interface ErrorBody {
   readonly message: string;
 }
 
-/** Body of a `settled` frame whose header says `ok: false`: how the program failed, in the guest's words. */
+/** Body of a `settled` frame whose header says `ok: false`: the program's error, as the guest describes it. */
 export interface FaultBody {
   readonly name: string;
   readonly message: string;
-  /** Code of the tool error or guest check that was thrown, where it was one. */
+  /** Code of the tool error or guest check, where the program threw one. */
   readonly code?: string;
   readonly tool?: string;
-  /** Position in the source the guest was given, both counted from 1. */
+  /** Position in the source that the guest was given, both counted from 1. */
   readonly line?: number;
   readonly column?: number;
 }
@@ -84,15 +84,15 @@ export type GuestFrame =
   | {
       readonly kind: "settled";
       readonly ok: boolean;
-      /** What the guest changed to make the value JSON, in sentences. */
+      /** Sentences about what the guest changed to make the value JSON. */
       readonly notes: readonly string[];
-      /** The value, absent where the program returned nothing; or a `FaultBody`. */
+      /** The value, or a `FaultBody`; absent where the program returned nothing. */
       readonly body?: string;
     };
 
 export type OutputStream = "stdout" | "stderr";
 
-/** What a program has used that is not the same when it runs again. */
+/** What a program used that a replay cannot reproduce. */
 export type UnreplayableCause = (typeof UNREPLAYABLE_CAUSES)[number];
 export const UNREPLAYABLE_CAUSES = ["files", "threads", "processes", "network", "native code"] as const;
 
@@ -103,7 +103,7 @@ export function frameText(frame: HostFrame | GuestFrame): string {
   return `${JSON.stringify(header)}\n${body}`;
 }
 
-/** Text of an `answer` frame. The commonest frame with the largest bodies, so it is put together by hand. */
+/** Text of an `answer` frame. It is the most frequent frame and has the largest bodies, so its text is built without `JSON.stringify`. */
 export function answerText(now: number, id: number, ok: boolean, body: string): string {
   return `{"kind":"answer","now":${now},"id":${id},"ok":${ok}}\n${body}`;
 }

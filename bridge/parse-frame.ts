@@ -1,12 +1,12 @@
 import { type GuestFrame, type HostFrame, PROTOCOL_VERSION, splitFrame, UNREPLAYABLE_CAUSES } from "./frames.ts";
 
-/** Most bytes of a frame's header. Tool names are the longest thing in it. */
+/** Maximum length of a frame's header, in UTF-16 code units. A tool's name is its longest field. */
 const HEADER_LENGTH = 4096;
 
-/** Most timers a guest may have open at once. */
+/** Maximum number of timers that a guest may have open at once. */
 export const TIMERS_AT_ONCE = 10_000;
 
-/** Longest wait of a timer, in milliseconds: the longest that `setTimeout` can hold. */
+/** Longest wait of a timer, in milliseconds: the longest that `setTimeout` accepts. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Why a frame was not accepted, as a sentence for the operator. It may quote the frame. */
@@ -96,8 +96,8 @@ const GUEST_FORMS: Forms = new Map<string, Form>([
 ]);
 
 /**
- * Reads a frame that a guest sent, taking it for an attacker's: exactly the known fields, each of its type
- * and within its bounds, a body where one belongs and nowhere else. The body stays text.
+ * Parses a frame that a guest sent, which may be an attacker's. It must have exactly the known fields, each of its type
+ * and within its bounds, and a body exactly where its kind has one. The body stays text.
  */
 export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
   return parseFrame(text, GUEST_FORMS) as GuestFrame | MalformedFrame;
@@ -149,7 +149,7 @@ const HOST_FORMS: Forms = new Map<string, Form>([
   ["stop", { fields: [["now", time]], body: "forbidden" }],
 ]);
 
-/** Reads a frame of the host's out of a journal, which may come from anywhere: as strictly as a guest's. */
+/** Parses a frame of the host that is read from a journal. The journal may come from anywhere, so it is checked like a guest's frame. */
 export function parseHostFrame(text: string): HostFrame | MalformedFrame {
   return parseFrame(text, HOST_FORMS) as HostFrame | MalformedFrame;
 }

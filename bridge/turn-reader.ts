@@ -1,25 +1,25 @@
 import { type GuestFrame, type Language, PROTOCOL_VERSION } from "./frames.ts";
 import { MalformedFrame, parseGuestFrame, TIMERS_AT_ONCE } from "./parse-frame.ts";
 
-/** What a guest did with one event. */
+/** The guest's reply to one event. */
 export interface GuestTurn {
-  /** Frames it sent, without the one that ended the turn unless that is `settled`. */
+  /** Frames that it sent, including a final `settled` and without a final `turn_end`. */
   readonly commands: readonly GuestFrame[];
-  /** The same as they crossed the bridge. */
+  /** Their texts, as they crossed the bridge. */
   readonly texts: readonly string[];
-  /** Whether the program is over. */
+  /** Whether the program has settled. */
   readonly settled: boolean;
 }
 
-/** A frame, or a frame at a place, that an honest guest would not have sent. The guest is not to be heard any more. */
+/** The guest broke the protocol: a malformed frame, or one that is not allowed at this point. No more of its frames may be read. */
 export class BridgeViolation extends Error {}
 
-/** What a command takes beside its text where it is kept, in characters' worth. */
+/** Memory that a kept command takes besides its text, as a number of characters. */
 const COMMAND_LENGTH = 256;
 
-/** More commands than are kept of a guest. */
+/** The guest's commands together are longer than the allowed length. */
 export class TextTooLong extends Error {
-  /** In characters, as far as it was read. */
+  /** Length of the commands read so far, in characters. */
   readonly length: number;
   constructor(length: number) {
     super("The guest sent more than can be kept.");
@@ -31,32 +31,32 @@ export class TextTooLong extends Error {
 export type Closes = number | "calls" | undefined;
 
 /**
- * Cuts a guest's frames into turns, and holds it to the protocol: it greets first and once, speaks only when it
- * was handed an event, numbers its calls and timers strictly upwards, agrees with the host on how many are open,
- * and is silent after it has settled.
+ * Groups a guest's frames into turns, and checks that it keeps the protocol: it sends `ready` first and once, sends
+ * other frames only after it was handed an event, numbers calls and timers in strictly increasing order, agrees with
+ * the host on how many are open, and sends nothing after `settled`.
  */
 export class TurnReader {
   readonly #language: Language;
-  readonly #mostLength: number;
+  readonly #maxLength: number;
   #greeted = false;
   #settled = false;
   #unreplayable = false;
-  /** What each event handed over closes. */
+  /** What each event that was handed over closes. */
   #events: Closes[] = [];
-  /** How many of those have had their turns. A long list is dear to take its first from. */
+  /** How many of those events have had their turns. They stay in the list, because removing the first entry of a long list is slow. */
   #ended = 0;
   readonly #open = new Set<number>();
   readonly #timers = new Set<number>();
   #lastId = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
-  /** Of all commands so far, in characters. */
+  /** Length of all commands so far, in characters. */
   #length = 0;
 
-  /** `mostLength` is how many characters all commands of the guest together may have: they are all kept. */
-  constructor(language: Language, mostLength: number) {
+  /** `maxLength` limits all commands of the guest together, in characters, because they are all kept. */
+  constructor(language: Language, maxLength: number) {
     this.#language = language;
-    this.#mostLength = mostLength;
+    this.#maxLength = maxLength;
   }
 
   /** Events handed over whose turns have not ended. */
@@ -64,12 +64,12 @@ export class TurnReader {
     return this.#events.length - this.#ended;
   }
 
-  /** Notes that an event is on its way. */
+  /** Announces an event that is being handed to the guest. */
   expect(closes: Closes): void {
     this.#events.push(closes);
   }
 
-  /** Takes the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation` or a `TextTooLong`. */
+  /** Reads the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation` or a `TextTooLong`. */
   read(text: string): GuestTurn | undefined {
     const frame = parseGuestFrame(text);
     if (frame instanceof MalformedFrame)
@@ -88,7 +88,7 @@ export class TurnReader {
     this.#commands.push(frame);
     this.#texts.push(text);
     this.#length += text.length + COMMAND_LENGTH;
-    if (this.#length > this.#mostLength) throw new TextTooLong(this.#length);
+    if (this.#length > this.#maxLength) throw new TextTooLong(this.#length);
     if (frame.kind === "settled") return this.#endTurn(true);
     return undefined;
   }
@@ -119,7 +119,7 @@ export class TurnReader {
         }
         return;
       case "clear":
-        // A timer may have fired while the guest was clearing it, so only one that never was is a fault.
+        // The timer may have fired while the guest cleared it, so only an id that was never used is a violation.
         if (frame.id > this.#lastId) throw new BridgeViolation(`The guest cleared ${frame.id}, which is no timer.`);
         if (this.#timers.has(frame.id)) this.#close(frame.id);
         return;

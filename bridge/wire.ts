@@ -1,4 +1,4 @@
-/** Frames on a stream of bytes: four bytes, big-endian, say how many bytes of UTF-8 follow; then the text. */
+/** Frames on a stream of bytes: a prefix of four bytes, big-endian, with the length of the text in bytes; then the text in UTF-8. */
 
 const PREFIX_BYTES = 4;
 
@@ -15,26 +15,26 @@ export function encodeFrames(frames: readonly string[]): Buffer {
   return bytes;
 }
 
-/** What stands before a frame of so many bytes, for one that is written in parts. */
+/** The prefix of a frame of so many bytes, for a frame that is written in parts. */
 export function encodePrefix(bytes: number): Buffer {
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
   prefix.writeUInt32BE(bytes);
   return prefix;
 }
 
-/** A frame larger than its reader allows: found in the prefix, before any of its bytes are kept. */
+/** A frame larger than its reader allows. It is found by the prefix, before any of its bytes are kept. */
 export interface OversizeFrame {
   readonly bytes: number;
   readonly allowed: number;
 }
 
 /**
- * Cuts a stream into frames. It never holds more than one unfinished frame, and never more of that than
- * the allowed size. After an oversize frame it is finished: what follows cannot be trusted to be a prefix.
+ * Splits a stream into frames. It holds at most one unfinished frame, of at most the allowed size. After an oversize
+ * frame it reads nothing more, because what follows may not be a prefix.
  */
 export class FrameDecoder {
   #allowed: number;
-  /** What is there of the prefix or the text under way, and how much of that is filled. */
+  /** Buffer of an unfinished prefix or text, and how many of its bytes are filled. */
   #partial: Buffer | undefined;
   #filled = 0;
   #isPrefix = false;
@@ -44,7 +44,7 @@ export class FrameDecoder {
     this.#allowed = allowed;
   }
 
-  /** Changes the allowed size, from the next frame on. */
+  /** Changes the allowed size, beginning with the next frame. */
   set allowed(bytes: number) {
     this.#allowed = bytes;
   }
@@ -54,7 +54,7 @@ export class FrameDecoder {
     return this.#oversize;
   }
 
-  /** Takes a chunk and returns the frames it completed, in order. */
+  /** Reads a chunk and returns the frames that it completed, in order. */
   push(chunk: Buffer): string[] {
     const frames: string[] = [];
     for (let at = 0; at < chunk.length && !this.#oversize;) {
@@ -79,7 +79,7 @@ export class FrameDecoder {
     return frames;
   }
 
-  /** Copies what belongs to the part under way, however small the chunks are, and returns how much that was. */
+  /** Copies bytes of the chunk into the unfinished part, and returns how many. */
   #fill(partial: Buffer, chunk: Buffer, at: number, frames: string[]): number {
     const copied = chunk.copy(partial, this.#filled, at);
     this.#filled += copied;
@@ -101,7 +101,7 @@ export class FrameDecoder {
     this.#isPrefix = isPrefix;
   }
 
-  /** The length that a prefix announces, where it is allowed. */
+  /** The length in a prefix; undefined where it is not allowed. */
   #allow(length: number): number | undefined {
     if (length <= this.#allowed) return length;
     this.#oversize = { bytes: length, allowed: this.#allowed };

@@ -27,7 +27,7 @@ export function exitCodeOf(report: Report): number {
   }
 }
 
-/** A program may throw an error with whatever code it likes: it counts only with what the host has seen itself. */
+/** Whether the failure is a refusal by the host. The program chooses the code of the error that it throws, so the code must match a refusal in the report. */
 function wasRefused({ usage, calls }: Report, code: string): boolean {
   const startedNothing = usage.turns === 0;
   return startedNothing

@@ -2,7 +2,7 @@ import { describe, type ErrorCode, PortcullisError } from "../errors.ts";
 import { EXIT } from "./exit-code.ts";
 import { oneLine } from "./terminal/one-line.ts";
 
-/** Why the command line ends without a result: a sentence, and the exit code. */
+/** Ends a command without a result: the sentence to print, and the exit code. */
 export class Failure extends Error {
   readonly exitCode: number;
 
@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** Codes of what is missing on this machine. */
+/** Codes of errors about this machine, not about the command's options. */
 const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>(["sandbox_unavailable", "model_unavailable"]);
 
 export function failureOf(error: unknown): Failure {
@@ -22,17 +22,17 @@ export function failureOf(error: unknown): Failure {
   return strayFailure(reasonOf(error), error);
 }
 
-/** What neither a program nor an option has done: the tools' own code, or this package's. */
+/** A failure that neither a program nor an option caused: an error in the code of the tools, or of this package. */
 export function strayFailure(reason: string, cause?: unknown): Failure {
-  return new Failure(EXIT.environment, `The tools, or Portcullis itself, broke down: ${reason}`, { cause });
+  return new Failure(EXIT.environment, `The tools, or Portcullis itself, failed: ${reason}`, { cause });
 }
 
-/** What was thrown, for one line on a terminal. It may be anything, and do anything when it is looked at. */
+/** Describes a thrown value in one line for a terminal. The value may be anything, and its getters may throw. */
 export function reasonOf(thrown: unknown): string {
   try {
     const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${describe(thrown)} was thrown.`;
     return oneLine(text);
   } catch {
-    return "something was thrown that cannot be shown.";
+    return "a value was thrown that cannot be shown.";
   }
 }

@@ -3,7 +3,7 @@ import { type Failure, reasonOf } from "./failure.ts";
 import { oneLine } from "./terminal/one-line.ts";
 
 interface Guard {
-  /** What to say of it. */
+  /** Makes the failure to report from the reason. */
   readonly failure: (reason: string, cause?: unknown) => Failure;
   readonly fail: (failure: Failure) => void;
 }
@@ -11,8 +11,8 @@ interface Guard {
 const guards: Guard[] = [];
 
 /**
- * Waits for work that runs foreign code, and rejects with a sentence where that code breaks the process instead of
- * throwing: an unhandled error, a wait that cannot end, `process.exit`. Of nested guards the innermost reports.
+ * Waits for work that runs foreign code. Rejects with a `Failure` where that code ends the process instead of throwing:
+ * by an unhandled error, a promise that can never settle, or `process.exit`. Of nested guards the innermost reports.
  */
 export async function guarded<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
@@ -25,12 +25,14 @@ export async function guarded<Value>(work: () => Promise<Value>, failure: Guard[
   }
 }
 
-/** Reports what breaks the process to the innermost guard. Without a guard it changes nothing, because all work has ended. */
+/** Reports errors that would end the process to the innermost guard. Without a guard all work has ended, and they are ignored. */
 export function listenToProcess(): void {
   const onError = (error: unknown) => report((failure) => failure(reasonOf(error), error));
   process.on("uncaughtException", onError);
   process.on("unhandledRejection", onError);
-  process.on("beforeExit", () => report((failure) => failure("it waits for something that cannot happen.")));
+  process.on("beforeExit", () =>
+    report((failure) => failure("nothing is left to run, but a promise is still pending.")),
+  );
   process.on("exit", () => {
     const exited = guards.at(-1)?.failure("process.exit was called.");
     if (!exited) return;

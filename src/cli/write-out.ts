@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 
-/** Makes the folder that `--out` names. Throws where it cannot be written, so that a long run does not fail at its end. */
+/** Creates the folder that `--out` names. Throws where it is not writable, so that a long run does not fail at its end. */
 export function openOut(folder: string): void {
   guard(folder, () => {
     mkdirSync(folder, { recursive: true });
@@ -24,8 +24,12 @@ function guard(folder: string, work: () => void): void {
   try {
     work();
   } catch (cause) {
-    throw new Failure(EXIT.usage, `--out: ${folder} cannot be written: ${(cause as Error).message}. Name another.`, {
-      cause,
-    });
+    throw new Failure(
+      EXIT.usage,
+      `--out: ${folder} cannot be written: ${(cause as Error).message}. Name another folder.`,
+      {
+        cause,
+      },
+    );
   }
 }

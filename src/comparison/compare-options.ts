@@ -54,7 +54,7 @@ export function readCompareOptions(options: CompareOptions): Resolved<typeof COM
   return readOptions("compare", options, COMPARE_RULES);
 }
 
-/** What a comparison needs of its options. Throws `option_invalid` for prices that are none. */
+/** The request that these options make. Throws `option_invalid` for a wrong table of prices. */
 export function comparisonRequest(
   task: ComparisonTask,
   { atOnce, cutTokens, windowTokens, wires, prices, pricedAs, onProgress }: Resolved<typeof COMPARE_RULES>,

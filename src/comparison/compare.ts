@@ -24,9 +24,9 @@ import { runTask } from "./conversations/run-task.ts";
 import type { Runtime } from "../runtime.ts";
 
 /**
- * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with what each passes
- * through a model on each provider's wire. No provider is asked. Every call is made several times, except calls of tools
- * that change something or are agents. Rejects with a `PortcullisError` where an option or the task is wrong, the runtime
+ * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with the tokens that
+ * each would pass through a model of each provider. No provider is called. Every call is made several times; calls of
+ * tools that change something, and of agents, are not made. Rejects with a `PortcullisError` where an option or the task is wrong, the runtime
  * is closed, the sandbox cannot run or the journal cannot be written, and with the signal's reason where that aborts.
  */
 export async function compare(
@@ -45,7 +45,7 @@ export async function compare(
   };
   const ran = await runTask({ runtime, scope }, request);
   const wires: WireMeasure[] = [];
-  // The advice uses the same tokens as the figures that are shown.
+  // The advice is computed on the wire whose figures are shown.
   const shown = leading(request.wires);
   let measured: ReadonlyMap<Mode, Exchange> = new Map();
   for (const wire of request.wires) {
@@ -144,8 +144,8 @@ function ratioOf(
 ): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
   const baseline = modeOf(modes, BASELINE);
   const headline = modeOf(modes, HEADLINE);
-  if (!baseline) return { noRatio: "not to be done by direct calls" };
-  if (!headline) return { noRatio: "not to be done by programs" };
+  if (!baseline) return { noRatio: "direct calls cannot do it" };
+  if (!headline) return { noRatio: "programs cannot do it" };
   // A fault of the program is reported first, even where the direct calls do not fit either.
   for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };
@@ -155,7 +155,7 @@ function ratioOf(
   return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
 }
 
-/** What each tool returned, and from how many such calls on a program costs less. */
+/** The size of each tool's results, and the number of calls from which a program costs less. */
 function toolMeasures(
   { direct, verdicts }: TaskRun,
   exchanges: ReadonlyMap<Mode, Exchange>,

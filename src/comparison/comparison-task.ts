@@ -9,7 +9,7 @@ export interface ComparisonTask {
   readonly question: string;
   /** Source in JavaScript, which returns the answer. */
   readonly program: string;
-  /** The right answer, which is compared deeply. JSON. */
+  /** The right answer, a JSON value, compared deeply. */
   readonly answer: unknown;
   /**
    * Direct calls that answer the question, in layers: the calls of a layer need only the results of the layers before.

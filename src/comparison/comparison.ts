@@ -4,14 +4,13 @@ import type { WireName } from "./wires/wire.ts";
 /** The compared ways to do a task, all with the same tools, question and answer. */
 export type Mode = keyof typeof MODES;
 export const MODES = {
-  "direct-seq": "one call a turn: only to show what it would be",
-  "direct-parallel": "up to `atOnce` calls a turn: what programs are compared with",
-  "direct-unlimited": "all calls that need no answer of each other in one turn",
-  "direct-truncated": "the same, each result cut at `cutTokens`, as many clients do",
+  "direct-seq": "one call per turn, for comparison only",
+  "direct-parallel": "up to `atOnce` calls per turn: the baseline that programs are compared with",
+  "direct-unlimited": "all calls that do not need each other's answers in one turn",
+  "direct-truncated": "the same, with each result cut at `cutTokens`, as many clients do",
   "direct-best-tool": "one tool made for such questions, called directly",
-  programmatic: "one program, right at once: the best case",
-  "programmatic+probe":
-    "the same after a program that looks at samples, and knows what to ask for: what is compared with direct calls",
+  programmatic: "one program that is right at the first try: the best case",
+  "programmatic+probe": "the same after a program that reads samples of the results: compared with the baseline",
   "programmatic+retry": "the same after a program that failed",
 } as const;
 
@@ -44,7 +43,7 @@ export interface WireMeasure {
   readonly ratio?: number;
   /** The same in the report's second encoding, to show how much the choice matters. */
   readonly ratioOther?: number;
-  /** Why there is no ratio. */
+  /** Why there is no ratio, where there is none. */
   readonly noRatio?: string;
 }
 

@@ -1,26 +1,26 @@
 import type { Model, Opening } from "../models/model.ts";
 
-/** A model whose opening is kept. */
+/** A model that records the opening of its conversations. */
 export interface OpenedModel {
   readonly model: Model;
-  /** What it was told at the beginning of its last conversation. Throws where it has had none. */
+  /** The opening of its last conversation. Throws where there was none. */
   readonly opening: () => Opening;
 }
 
 export function recordOpening(model: Model): OpenedModel {
-  let told: Opening | undefined;
+  let last: Opening | undefined;
   return {
     model: {
       name: model.name,
       hostsPrograms: model.hostsPrograms,
       converse(opening) {
-        told = opening;
+        last = opening;
         return model.converse(opening);
       },
     },
     opening() {
-      if (!told) throw new Error(`${model.name} has had no conversation.`);
-      return told;
+      if (!last) throw new Error(`${model.name} has had no conversation.`);
+      return last;
     },
   };
 }

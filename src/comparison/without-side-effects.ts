@@ -12,7 +12,7 @@ export function withoutSideEffects(tool: Tool): Tool {
   const handler = () => {
     throw new PortcullisError(
       "tool_failed",
-      `${tool.name} ${why}, and a measurement makes every call several times: it is not done.`,
+      `${tool.name} ${why}, and a measurement makes every call several times: the call is not made.`,
     );
   };
   return { ...tool, output: undefined, approvable: false, needsApproval: () => false, handler };

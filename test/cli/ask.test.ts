@@ -204,6 +204,6 @@ test.each([
   vi.stubEnv(variable, key);
   expect(code).toBe(5);
   expect(stderr).toBe(
-    `portcullis: There is no key for ${provider}: set ${variable}. Without a key, make demo (portcullis demo) shows what programs do.\n`,
+    `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo (make demo) runs without a key.\n`,
   );
 });

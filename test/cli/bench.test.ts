@@ -164,10 +164,10 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
     [["--tools", tools, "--task", write("odd.json", { ...TASK, anser: 1 })], "anser"],
     [["--tools", tools, "--task", write("lost.json", { ...TASK, program: "none.js" })], "there is no file none.js"],
     [["--tools", tools, "--task", write("number.json", { ...TASK, program: 1 })], "expected the path of a file"],
-    [["--tools", tools, "--task", folder], "is no ordinary file"],
-    [["--tools", tools, "--task", "/dev/zero"], "is no ordinary file"],
-    [["--tools", tools, "--task", write("endless.json", { ...TASK, program: "/dev/zero" })], "is no ordinary file"],
-    [["--tools", tools, "--task", write("within.json", { ...TASK, program: "." })], "is no ordinary file"],
+    [["--tools", tools, "--task", folder], "is not a regular file"],
+    [["--tools", tools, "--task", "/dev/zero"], "is not a regular file"],
+    [["--tools", tools, "--task", write("endless.json", { ...TASK, program: "/dev/zero" })], "is not a regular file"],
+    [["--tools", tools, "--task", write("within.json", { ...TASK, program: "." })], "is not a regular file"],
     [["--tools", tools, "--task", write("vast.json", { ...TASK, program: "vast.js" })], "at most"],
     [["--tools", tools, "--task", write("python.json", { ...TASK, program: "program.py" })], "is Python"],
     [["--tools", tools, "--task", write("best.json", { ...TASK, best: null })], "task.best: expected an object"],
@@ -216,8 +216,8 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
 
   test.each([
     ["none.json", undefined, "cannot be read"],
-    ["other.json", { format: 2 }, "is no report of a bench"],
-    ["odd-advice.json", { format: 1, advice: [null] }, "is no report of a bench"],
+    ["other.json", { format: 2 }, "is not a report of portcullis bench"],
+    ["odd-advice.json", { format: 1, advice: [null] }, "is not a report of portcullis bench"],
   ])("tools --advise %s", async (name, content, sentence) => {
     const file = content === undefined ? join(folder, name) : write(name, content);
     const { code, stderr } = await portcullis(["tools", "--tools", tools, "--advise", file]);
@@ -283,7 +283,7 @@ describe("live", () => {
     const { code, stdout } = await live([{ text: "7" }], ["--mode", "direct"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/my-task +direct +0 of 0 +1/);
-    expect(stdout).toContain("my-task, direct: void, for no call was direct");
+    expect(stdout).toContain("my-task, direct: void, because no call was direct");
   });
 
   test("what has been paid for is on disk, whatever becomes of the process", async () => {
@@ -337,7 +337,7 @@ describe("live", () => {
     const command = ["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode];
     const { stderr } = await portcullis(command, "", { cwd: folder });
     expect(stderr).not.toContain("written");
-    expect(JSON.stringify(served.asked)).toContain("it is not done");
+    expect(JSON.stringify(served.asked)).toContain("the call is not made");
   });
 
   test("a wrong answer is counted as one", async () => {

@@ -132,27 +132,27 @@ test.each([
   [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
   [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],
   [["run", "-", "--tools", "no-such-tools.ts"], "portcullis: --tools: there is no file no-such-tools.ts."],
-  [["run", "-", "--tools", `${fixtures}throws.ts`], "does not load: Error: no database here"],
-  [["run", "-", "--tools", scratch("does-not-parse.mjs", "export default [")], "does not load: SyntaxError: "],
+  [["run", "-", "--tools", `${fixtures}throws.ts`], "cannot be loaded: Error: no database here"],
+  [["run", "-", "--tools", scratch("does-not-parse.mjs", "export default [")], "cannot be loaded: SyntaxError: "],
   [
     ["run", "-", "--tools", scratch("hangs.mjs", "await new Promise(() => {});")],
-    "hangs.mjs does not load: it waits for something that cannot happen.",
+    "hangs.mjs cannot be loaded: nothing is left to run, but a promise is still pending.",
   ],
   [
     ["run", "-", "--tools", scratch("exits.mjs", "process.exit(0);")],
-    "exits.mjs does not load: process.exit was called.",
+    "exits.mjs cannot be loaded: process.exit was called.",
   ],
   [
     ["run", "-", "--tools", scratch("strays.mjs", "Promise.reject(new Error('late')); export default [];")],
-    "strays.mjs does not load: Error: late",
+    "strays.mjs cannot be loaded: Error: late",
   ],
   [
     ["run", "-", "--tools", scratch("odd.mjs", "throw { toString() { throw 1; } };")],
-    "odd.mjs does not load: {} was thrown.",
+    "odd.mjs cannot be loaded: {} was thrown.",
   ],
   [
     ["run", "-", "--tools", scratch("odder.mjs", "throw new (class extends Error { get message() { throw 1; } })();")],
-    "odder.mjs does not load: something was thrown that cannot be shown.",
+    "odder.mjs cannot be loaded: a value was thrown that cannot be shown.",
   ],
   [
     ["run", "-", "--tools", `${fixtures}no-default.ts`],
@@ -301,7 +301,7 @@ test.each([
   ["await tools.strays();", "Error: nobody waits for this"],
 ])("a tool that breaks the process in %j is told in a sentence, and leaves no engine", async (program, reason) => {
   const { code, stderr, pid } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
-  expect(stderr).toBe(`portcullis: The tools, or Portcullis itself, broke down: ${reason}\n`);
+  expect(stderr).toBe(`portcullis: The tools, or Portcullis itself, failed: ${reason}\n`);
   expect(code).toBe(5);
   await expect.poll(() => enginesOf(pid)).toEqual([]);
 });

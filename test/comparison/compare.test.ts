@@ -237,8 +237,8 @@ describe("what may be claimed", () => {
     const comparison = await compare({ ...TASK, direct });
     expect(modeOf(comparison, "direct-parallel").answer).toBe("unchecked");
     expect(comparison).toMatchObject({ calls: 1, layers: 1 });
-    expect(comparison.notes.join()).toContain("let both make the same calls");
-    // Whoever may pad the direct calls may claim any ratio.
+    expect(comparison.notes.join()).toContain("Give both the same calls");
+    // With padded direct calls any ratio could be claimed.
     for (const wire of comparison.wires) {
       expect(wire.noRatio).toBe("direct-parallel has an unchecked answer");
       expect(wire.ratio).toBeUndefined();
@@ -292,7 +292,7 @@ describe("what may be claimed", () => {
     });
     const program = 'try { await tools.shop.price({ thing: "pen" }); } catch { return 7; }';
     expect((await compare({ ...TASK, program }, {}, [broken])).notes.join()).toContain(
-      "looks at samples did not complete",
+      "reads samples, did not complete",
     );
     expect((await compare(TASK)).notes.join()).not.toContain("did not complete");
   });
@@ -302,8 +302,8 @@ describe("what may be claimed", () => {
     const counter = defineTool({ ...base("shop.next"), input: z.object({}), handler: () => (next += 1) });
     const { wires, notes } = await compare({ ...TASK, program: "return tools.shop.next({});" }, {}, [counter]);
     expect(wires[0]?.noRatio).toContain("wrong answer");
-    expect(notes.join()).toContain("Give it data that stays");
-    expect((await compare(TASK)).notes.join()).not.toContain("data that stays");
+    expect(notes.join()).toContain("Use fixed data");
+    expect((await compare(TASK)).notes.join()).not.toContain("Use fixed data");
   });
 
   test("direct calls that are more than the program's, or in more steps, are noted", async () => {
@@ -312,8 +312,12 @@ describe("what may be claimed", () => {
       (await compare({ ...TASK, ...(direct && { direct }) }, { wires: ["openai"] })).notes;
     expect(await notes(undefined)).toEqual([]);
     expect(await notes([calls])).toEqual([]);
-    expect((await notes([[...calls, ...calls]])).join()).toContain("are 4 in 1 steps, the program makes 2 in 1");
-    expect((await notes(calls.map((call) => [call]))).join()).toContain("are 2 in 2 steps, the program makes 2 in 1");
+    expect((await notes([[...calls, ...calls]])).join()).toContain(
+      "gives 4 direct calls in 1 steps, but the program makes 2 in 1",
+    );
+    expect((await notes(calls.map((call) => [call]))).join()).toContain(
+      "gives 2 direct calls in 2 steps, but the program makes 2 in 1",
+    );
   });
 
   test("a program that makes its calls one by one is told that this decides what direct calls cost", async () => {
@@ -381,7 +385,7 @@ describe("what may be claimed", () => {
       handler: ({ thing }) => ({ euros: thing.length }),
     });
     const comparison = await compare(TASK, {}, [own]);
-    expect(comparison.wires[0]).toMatchObject({ noRatio: "not to be done by direct calls" });
+    expect(comparison.wires[0]).toMatchObject({ noRatio: "direct calls cannot do it" });
     expect(comparison.notes.join()).toContain("only programs may call shop.price");
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
   });
@@ -436,7 +440,7 @@ describe("what is done", () => {
       allowedCallers: ["direct", "programmatic"],
     });
     const program = 'try { await tools.help.ask({ task: "x" }); } catch (error) { return error.message; }';
-    const answer = "help.ask is an agent, and a measurement makes every call several times: it is not done.";
+    const answer = "help.ask is an agent, and a measurement makes every call several times: the call is not made.";
     const comparison = await compare({ ...TASK, program, answer }, {}, [agent]);
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
     expect(asked).toBe(0);

@@ -5,10 +5,10 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { printJson, printTable } from "../terminal/print.ts";
 
-/** Folder and file that `portcullis bench --out bench` writes. */
+/** Path of the report that `portcullis bench --out bench` writes. */
 const REPORT_FILE = "bench/report.json";
 
-/** `portcullis tools --advise`: which are better called directly, by what a bench has measured of them. Returns the exit code. */
+/** `portcullis tools --advise`: prints which tools to call directly, from the sizes that a bench measured. Returns the exit code. */
 export function advise(tools: ToolSet, file: string | true, json: boolean): number {
   const path = file === true ? REPORT_FILE : file;
   const measured = new Map(adviceIn(path).map((advice) => [advice.tool, advice] as const));
@@ -22,14 +22,15 @@ export function advise(tools: ToolSet, file: string | true, json: boolean): numb
   return EXIT.completed;
 }
 
-const NOT_MEASURED = "No task of this report calls it: measure one that does, with portcullis bench --tools … --task …";
+const NOT_MEASURED =
+  "No task in this report calls it: measure a task that does, with portcullis bench --tools … --task …";
 
-/** Advice in a report. The file is checked: it may be something else. */
+/** Reads the advice in a report. The file may be anything, so its form is checked. */
 function adviceIn(path: string): readonly ToolAdvice[] {
   const wrong = (what: string) =>
     new Failure(
       EXIT.usage,
-      `--advise: ${path} ${what}. Advice is by measured sizes: portcullis bench --tools ./tools.js --task my-task.json --out bench measures them.`,
+      `--advise: ${path} ${what}. Make a report with: portcullis bench --tools ./tools.js --task my-task.json --out bench`,
     );
   let report: unknown;
   try {
@@ -39,6 +40,7 @@ function adviceIn(path: string): readonly ToolAdvice[] {
   }
   const { format, advice } = (typeof report === "object" && report !== null ? report : {}) as Partial<BenchReport>;
   const isAdvice = (one: Partial<ToolAdvice> | null) => typeof one?.tool === "string" && typeof one.text === "string";
-  if (format !== 1 || !Array.isArray(advice) || !advice.every(isAdvice)) throw wrong("is no report of a bench");
+  if (format !== 1 || !Array.isArray(advice) || !advice.every(isAdvice))
+    throw wrong("is not a report of portcullis bench");
   return advice;
 }

@@ -29,7 +29,7 @@ export interface AskOptions {
 }
 
 /**
- * `portcullis ask`: gives a model a task. Its words go to standard output as they come, calls and programs to standard
+ * `portcullis ask`: gives a model a task. The model's text is streamed to standard output, calls and programs to standard
  * error. Resolves with the exit code, which is 0 only for an answer.
  */
 export async function ask(task: string, options: AskOptions): Promise<number> {
@@ -64,15 +64,15 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
 }
 
 /**
- * Everything here is the model's, a tool's or a program's, and may hold what would steer a terminal, or look like what
- * is told here: names are kept to their line, and programs are set in.
+ * The text comes from the model, a tool or a program: it may contain terminal control sequences, or imitate the lines
+ * printed here. So names stay within their line, and programs are indented.
  */
 function showConversation(): (event: AgentEvent) => void {
   let conversation: string | undefined;
   let inLine = false;
   return (event) => {
     conversation ??= event.execution;
-    // What agents that are tools say is not the model's answer, and several may speak at once.
+    // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
       process.stdout.write(cleanText(event.text));

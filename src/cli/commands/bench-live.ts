@@ -31,7 +31,7 @@ export interface LiveOptions {
   readonly json?: boolean;
 }
 
-/** All that a live bench measured. Written as `live.json`, each conversation beside it. */
+/** All measurements of a live bench. Written as `live.json`, next to one file per conversation. */
 interface LiveReport {
   readonly format: 1;
   readonly date: string;
@@ -40,21 +40,24 @@ interface LiveReport {
   readonly data: readonly string[];
   /** Provider and model. */
   readonly model: string;
-  /** The prices that dollars were reckoned by. */
+  /** The prices that dollars were calculated from. */
   readonly prices: { readonly date: string; readonly of: string; readonly price: Price };
   readonly maxUsd: number;
   readonly trials: readonly Trial[];
   readonly summary: readonly TrialSummary[];
 }
 
-/** How often each task is done in each mode. */
+/** Trials of each task in each mode. */
 export const REPEAT = wholeNumber({ min: 1, max: 999, default: 3 });
 
-/** `portcullis bench --live`: a real model does the tasks both ways, several times. Resolves with the exit code. */
+/** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
 export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
   const { provider = "", model: name = "" } = options;
   if (provider === "" || name === "")
-    throw new Failure(EXIT.usage, "--live needs --provider and --model: whose model is asked, and which.");
+    throw new Failure(
+      EXIT.usage,
+      "--live needs --provider and --model: the provider, and the name of the model there.",
+    );
   const wire = WIRES.get(provider);
   if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
   const price = priceOf(prices, name);
@@ -76,7 +79,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     trials,
     summary: summariseTrials(trials),
   });
-  // A folder that cannot be written must fail before money is spent.
+  // Fail before money is spent if the folder cannot be written.
   openOut(out);
   const planned = jobs.length * modes.length * repeat;
   const bar = showBar(process.stderr, planned);
@@ -95,7 +98,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     for await (const { trial, transcript, round } of ended) {
       trials.push(trial);
       writeOut(out, `live-${trial.task}-${trial.mode}-${round}.json`, asText(transcript));
-      // What has been paid for must not be lost with what comes after it.
+      // Saved after each trial: a later failure must not lose results that were paid for.
       writeOut(out, "live.json", asText(report()));
       bar.step(`${trial.task}: ${trial.mode} ${round}`);
     }
@@ -110,7 +113,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
-/** Without --out a run is kept in a folder of its own, because it cost money. */
+/** Default of `--out`. Each run gets a new folder, so that no run overwrites one that cost money. */
 function freshFolder(): string {
   return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
 }
@@ -141,27 +144,27 @@ function print(report: LiveReport, planned: number, { json }: LiveOptions): void
   ]);
   printTable(head, rows, head.slice(2));
   for (const { task, mode, void: cause } of trials)
-    if (cause !== undefined) process.stdout.write(`${oneLine(`${task}, ${mode}: void, for ${cause}`)}\n`);
+    if (cause !== undefined) process.stdout.write(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
   for (const { task, mode, offline } of trials)
     if (offline) process.stdout.write(`${oneLine(agreementText(task, mode, offline))}\n`);
   if (trials.length < planned)
     process.stdout.write(
-      `${planned - trials.length} of ${planned} trials were not begun: what is left of US$ ${maxUsd} would not pay for them, or it was cancelled.\n`,
+      `${planned - trials.length} of ${planned} trials were not begun: the rest of US$ ${maxUsd} would not pay for them, or the run was cancelled.\n`,
     );
 }
 
 function agreementText(task: string, mode: TrialMode, { deviation, agrees, exact }: OfflineCheck): string {
   const percent = `${deviation >= 0 ? "+" : ""}${(deviation * 100).toFixed(1)} %`;
-  const told = `${task}, ${mode}: the offline accounting differs from the provider's count by ${percent}`;
-  if (agrees) return `${told}: it agrees.`;
+  const text = `${task}, ${mode}: the offline accounting differs from the provider's count by ${percent}`;
+  if (agrees) return `${text}: it agrees.`;
   return exact
-    ? `${told}: it does NOT agree within 10 %. The offline figures for this provider are not to be trusted.`
-    : `${told}: more than 10 %, for its encoding is not public and the offline figures are estimates.`;
+    ? `${text}: it does NOT agree within 10 %. Do not rely on the offline figures for this provider.`
+    : `${text}: more than 10 %, because its encoding is not public and the offline figures are estimates.`;
 }
 
 function parseDollars(text: string | undefined): number {
   if (text === undefined || !/^\d+(\.\d+)?$/.test(text) || Number(text) <= 0)
-    throw optionError("--max-usd", "the dollars that it may cost, like 2.50", text);
+    throw optionError("--max-usd", "the maximum cost in US dollars, like 2.50", text);
   return Number(text);
 }
 

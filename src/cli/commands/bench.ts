@@ -41,14 +41,14 @@ export interface BenchOptions extends LiveOptions {
   readonly cut?: string;
 }
 
-/** Steps that a comparison reports: four conversations, one more where there is a best tool, and four providers. */
+/** Steps of the progress bar for one task: four conversations, one more with a best tool, four providers, and the sweep. */
 function stepsOf({ task, sweep }: LoadedTask): number {
   return 8 + (task.best === undefined ? 0 : 1) + sweep.length;
 }
 
 /**
- * `portcullis bench`: what programs save against direct calls, with no provider asked. Of the open tasks, or of a task
- * of one's own. Resolves with the exit code: 1 where an answer that should be right is not.
+ * `portcullis bench`: measures the tokens that programs save against direct calls, without a request to a provider, for
+ * the package's tasks or the user's own. Resolves with the exit code: 1 where an answer that should be right is not.
  */
 export async function bench(names: readonly string[], options: BenchOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
@@ -148,12 +148,12 @@ function print(report: BenchReport, { out, json }: BenchOptions): void {
   for (const note of reportNotes(report)) process.stdout.write(`\n${oneLine(note)}\n`);
 }
 
-/** Numeric columns are aligned at the right. */
+/** Whether the column holds numbers, which are aligned at the right. */
 function isNumeric(rows: readonly (readonly string[])[], column: number): boolean {
   return rows.every((row) => /^[\d–]/.test(row[column] ?? ""));
 }
 
-/** Answers from cut results may be wrong: that mode is there to show it. */
+/** Whether all answers are right. Those of `direct-truncated` are not counted: the mode shows that cut results lead to wrong ones. */
 function isRight({ comparisons, sweeps }: BenchReport): boolean {
   const measures = comparisons.flatMap(({ wires }) => wires.flatMap(({ modes }) => modes));
   return (

@@ -20,7 +20,7 @@ const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
 
 const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
 
-/** `portcullis demo`: runs the examples on real data, checks their answers, and shows what stayed out of the context. Resolves with the exit code. */
+/** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
   const chosen = names.length > 0 ? parseExamples("demo", names) : DEFAULT;
@@ -33,7 +33,7 @@ export async function demo(names: readonly string[], options: { readonly sandbox
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 
-/** Asks an example's question in every language that the sandbox runs and that the example has a program in. Resolves with whether all answers were right. */
+/** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */
 async function runExample(
   name: ExampleName,
   sandbox: ReturnType<typeof parseSandbox>,
@@ -81,7 +81,7 @@ function judge({ outcome }: Report, expected: unknown): boolean {
   return right;
 }
 
-/** Bytes and tokens that the tools returned, against those that reach the model. */
+/** A table of the bytes and tokens that the tools returned, and of those that reach the model. */
 async function funnel(runtime: Runtime, report: Report): Promise<string> {
   const results = await resultTexts(runtime, report.execution);
   const tokens = results.reduce((sum, text) => sum + countTokens(text), 0);

@@ -9,7 +9,7 @@ import { defaultHeldBytes } from "../../values/held-bytes.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-/** `portcullis doctor`: resolves with the exit code, `environment` where programs cannot run here. */
+/** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` where programs cannot run here. */
 export async function doctor(options: { readonly json?: boolean; readonly clean?: boolean }): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
@@ -17,7 +17,7 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
     ...(options.clean ? [await cleanFinding([isolate, docker])] : []),
     heldBytesFinding(),
     ...(await findingsOf(isolate)),
-    // Containers are optional: without them this machine lacks nothing.
+    // Containers are optional, so a finding about them is a warning at most.
     ...(await findingsOf(docker)).map((finding): Finding =>
       finding.state === "missing" ? { ...finding, state: "weak" } : finding,
     ),
@@ -28,7 +28,7 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
 }
 
-/** What a sandbox says of this machine, and whether a program runs in it, unless it has said already that none can. */
+/** The sandbox's own findings and, unless they say that no program can run, the result of running one. */
 async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
   const findings = (await sandbox.diagnose?.()) ?? [];
   const named = findings.find(({ what }) => what === sandbox.name);
@@ -37,7 +37,7 @@ async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
 
 async function cleanFinding(sandboxes: readonly Sandbox[]): Promise<Finding> {
   const cleaned = await Promise.all(sandboxes.map(async (sandbox) => sandbox.clean?.()));
-  return { what: "cleaned", state: "good", detail: cleaned.filter((said) => said !== undefined).join(", ") };
+  return { what: "cleaned", state: "good", detail: cleaned.filter((text) => text !== undefined).join(", ") };
 }
 
 function heldBytesFinding(): Finding {
@@ -48,7 +48,7 @@ function heldBytesFinding(): Finding {
   };
 }
 
-/** Runs a program twice. The second finds an engine that is warm; a container never is. */
+/** Runs a program twice and measures the second run: its engine is warm then. A container is always new. */
 async function programFinding(sandbox: Sandbox): Promise<Finding> {
   const what = `${sandbox.name} run`;
   try {

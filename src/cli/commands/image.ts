@@ -5,7 +5,7 @@ import { checkImage, IMAGE } from "../../sandboxes/docker/image.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-/** `portcullis image build|check`: resolves with the exit code. Rejects with a sentence where there is no engine, or the image will not do. */
+/** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` where no Docker daemon answers, or the image is missing or does not fit. */
 export async function image(
   what: string,
   options: { readonly network?: string; readonly base?: string },
@@ -26,19 +26,19 @@ function print(line: string): void {
   process.stderr.write(`${oneLine(line)}\n`);
 }
 
-/** A step that fails is told by the engine; a build without a network fails at the packages. */
+/** The Docker daemon's message names the step that failed. Exit code 42 is the Dockerfile's check of Python; without a network `apt-get` fails. */
 function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
   const message = cause instanceof Error ? cause.message : String(cause);
   if (message.trim().endsWith("code: 42"))
     return new PortcullisError(
       "sandbox_unavailable",
-      "The image cannot be built: its base offers another Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim",
+      "The image cannot be built: its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim",
       { cause },
     );
   return /apt-get/.test(message)
     ? new PortcullisError(
         "sandbox_unavailable",
-        "The image cannot be built: Debian's packages could not be installed in it. Where the engine gives builds no network: portcullis image build --network host",
+        "The image cannot be built: Debian's packages could not be installed in it. Where the Docker daemon gives builds no network: portcullis image build --network host",
         { cause },
       )
     : daemon.unavailable(cause);

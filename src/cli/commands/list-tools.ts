@@ -9,7 +9,7 @@ import { EXIT } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { table } from "../terminal/table.ts";
 
-/** `portcullis tools`: resolves with the exit code. */
+/** `portcullis tools`: lists the tools with the tokens of their declarations. Resolves with the exit code. */
 export async function listTools(options: {
   readonly tools: string;
   readonly json?: boolean;

@@ -15,14 +15,14 @@ import { oneLine } from "../terminal/one-line.ts";
 export interface RunOptions {
   readonly tools: string;
   readonly sandbox: string;
-  /** By the ending of the program's file, where it is not said. */
+  /** By default from the extension of the program's file. */
   readonly language?: string;
   readonly limit: Partial<Limits>;
   readonly tenant?: string;
   readonly json?: boolean;
 }
 
-/** `portcullis run`: resolves with the exit code. The result goes to standard output, everything else to standard error. */
+/** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
   const program = await readProgram(file);
@@ -48,7 +48,6 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   }
 }
 
-/** The language that a program's file is in by its name. */
 function languageOf(file: string): Language {
   return file.endsWith(".py") ? "python" : "javascript";
 }

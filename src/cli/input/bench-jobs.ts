@@ -5,31 +5,31 @@ import { Failure } from "../failure.ts";
 import { loadTools } from "./load-tools.ts";
 import { type LoadedTask, loadTask } from "./task-file.ts";
 
-/** A task to be measured, and its tools. */
+/** A task to measure, and its tools. */
 export interface Job {
   readonly loaded: LoadedTask;
   readonly tools: () => Promise<readonly Tool[]>;
-  /** Packages that its tools read, of an open task. */
+  /** Packages that its tools read; empty for the user's own task. */
   readonly data: readonly string[];
 }
 
 export interface JobOptions {
-  /** A file, or names of open tasks with commas between. */
+  /** A file, or names of the package's tasks, separated by commas. */
   readonly task?: string;
   readonly tools?: string;
 }
 
-/** The tasks to measure: open tasks by their names, all of them where none is named, or a task of the user's own. */
+/** The tasks to measure: the package's tasks by name (all of them where none is named), or the user's own task. */
 export async function jobsOf(names: readonly string[], { tools, task }: JobOptions): Promise<readonly Job[]> {
-  if (task !== undefined && names.length > 0)
-    throw new Failure(EXIT.usage, "Name open tasks, or pass --task: not both.");
+  if (task !== undefined && names.length > 0) throw new Failure(EXIT.usage, "Name tasks, or pass --task, not both.");
   const named = task?.split(",") ?? names;
   const areOpen = named.length > 0 && named.every((name) => EXAMPLES.some((one) => one === name));
   if (task !== undefined && tools !== undefined)
     return [{ loaded: await loadTask(task), tools: () => loadTools(tools), data: [] }];
   if (task !== undefined && !areOpen)
     throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
-  if (tools !== undefined) throw new Failure(EXIT.usage, "--tools needs --task: the open tasks have their own tools.");
+  if (tools !== undefined)
+    throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
   const chosen = named.length > 0 ? parseExamples("bench", named) : EXAMPLES;
   return Promise.all(
     chosen.map(async (name) => ({
@@ -40,7 +40,7 @@ export async function jobsOf(names: readonly string[], { tools, task }: JobOptio
   );
 }
 
-/** Packages that the tasks read: the figures are of these versions of the data. */
+/** Packages that the tasks read, with their versions, because the figures depend on them. */
 export function dataOf(jobs: readonly Job[]): readonly string[] {
   return [...new Set(jobs.flatMap(({ data }) => data))];
 }

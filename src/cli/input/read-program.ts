@@ -4,7 +4,7 @@ import { PROGRAM_BYTES } from "../../programs/prepare/refuse-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 
-/** The source in a file, or on standard input for `-`. Of what is too large to be a program no more is read than tells that. */
+/** The source in a file, or on standard input for `-`. Reading stops once the source exceeds the largest program. */
 export async function readProgram(file: string): Promise<string> {
   const what = file === "-" ? "on standard input" : file;
   const bytes = await readBytes(file).catch((cause: Error) => {
@@ -16,13 +16,13 @@ export async function readProgram(file: string): Promise<string> {
     const offset = firstInvalid(bytes);
     throw new Failure(
       EXIT.refused,
-      `The program ${what} is not UTF-8: its byte ${offset + 1}, 0x${bytes.toString("hex", offset, offset + 1)}, belongs to no character. Save it as UTF-8.`,
+      `The program ${what} is not UTF-8: its byte ${offset + 1}, 0x${bytes.toString("hex", offset, offset + 1)}, is not part of a character. Save the file as UTF-8.`,
     );
   }
   return bytes.toString();
 }
 
-/** What a program may have of bytes, or in words how many there are where there are more. */
+/** The bytes of a program, or their number as text where there are more than allowed. */
 async function readBytes(file: string): Promise<Buffer | string> {
   const stats: Stats = file === "-" ? fstatSync(process.stdin.fd) : statSync(file);
   if (stats.isFile() && stats.size > PROGRAM_BYTES) return `${stats.size}`;
@@ -37,7 +37,7 @@ async function readBytes(file: string): Promise<Buffer | string> {
 
 /** Offset of the first byte that is not UTF-8. */
 function firstInvalid(bytes: Buffer): number {
-  // Decoding puts U+FFFD for it, three bytes of which the first may be the same.
+  // Decoding replaces it by U+FFFD, three bytes, of which the first may equal the original.
   const decoded = Buffer.from(bytes.toString());
   let offset = decoded.findIndex((byte, index) => byte !== bytes[index]);
   while (((decoded[offset] ?? 0) & 0xc0) === 0x80) offset -= 1;

@@ -7,10 +7,10 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadTools } from "./load-tools.ts";
 
-/** A task as it stands in a file. `examples/README.md` describes every field. */
+/** A task file. `examples/README.md` describes every field. */
 interface TaskFile {
   readonly question?: unknown;
-  /** Path, from the file's own folder. */
+  /** Path, relative to the task file. */
   readonly program?: unknown;
   readonly answer?: unknown;
   readonly direct?: ComparisonTask["direct"];
@@ -25,7 +25,7 @@ interface TaskFile {
 
 export interface LoadedTask {
   readonly task: ComparisonTask;
-  /** The same with more and more rows. */
+  /** The task with increasing numbers of rows. */
   readonly sweep: readonly { readonly rows: number; readonly task: ComparisonTask }[];
 }
 
@@ -34,7 +34,7 @@ const SWEEP_FIELDS = ["question", "program", "values", "answers"];
 /** Largest task file or program, in bytes. */
 const FILE_BYTES = 16 * 1024 * 1024;
 
-/** Reads a task. Rejects with a sentence that names the file and what is wrong with it. */
+/** Reads a task. Rejects with a `Failure` that names the file and what is wrong with it. */
 export async function loadTask(path: string): Promise<LoadedTask> {
   const file = resolve(path);
   const written = parse(path, read(path, file, path)) as TaskFile;
@@ -94,20 +94,20 @@ function asFields(field: string, value: object): Readonly<Record<string, unknown
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** A task in a folder of its own has the folder's name, any other the file's. */
+/** The name of a task: its folder's for `task.json`, else the file's without its extension. */
 function nameOf(file: string): string {
   const own = basename(file, extname(file));
   return own === "task" ? basename(dirname(file)) : own;
 }
 
-/** Text of an ordinary file: of a directory there is none, and of a device no end. */
+/** Text of a regular file. A directory has no text, and reading a device may never end. */
 function read(path: string, file: string, named: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   const wrong = (what: string) => new Failure(EXIT.usage, `--task: ${path}: ${what}`);
   if (!found) throw wrong(`there is no file ${named}.`);
-  if (!found.isFile()) throw wrong(`${named} is no ordinary file. Name one.`);
+  if (!found.isFile()) throw wrong(`${named} is not a regular file. Name one.`);
   if (found.size > FILE_BYTES)
-    throw wrong(`${named} has ${found.size} bytes, at most ${FILE_BYTES} are read. Data belongs to the tools.`);
+    throw wrong(`${named} has ${found.size} bytes, at most ${FILE_BYTES} are allowed. Let the tools read the data.`);
   return readFileSync(file, "utf8");
 }
 
@@ -124,12 +124,12 @@ function readProgramOf(path: string, file: string, field: string, program: unkno
   if (beside.endsWith(".py"))
     throw new Failure(
       EXIT.usage,
-      `--task: ${path}: ${field}: ${String(program)} is Python, and comparisons are of programs in JavaScript. Write it in that.`,
+      `--task: ${path}: ${field}: ${String(program)} is Python, but comparisons run JavaScript only. Write the program in JavaScript.`,
     );
   return read(path, beside, String(program));
 }
 
-/** A file named in the task, as it lies in the sources or, made JavaScript, in the package. */
+/** Path of a file that the task names. The published package has JavaScript in place of TypeScript, so `.js` replaces `.ts` where needed. */
 function besideFile(path: string, file: string, field: string, named: unknown): string {
   if (typeof named !== "string" || named === "")
     throw new Failure(EXIT.usage, `--task: ${path}: ${field}: expected the path of a file, got ${describe(named)}.`);

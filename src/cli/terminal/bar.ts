@@ -1,9 +1,9 @@
 import { oneLine } from "./one-line.ts";
 
 export interface Bar {
-  /** One more step is done. */
+  /** Counts one more step as done. `what` is `task: step`. */
   readonly step: (what: string) => void;
-  /** Removes the line. */
+  /** Removes the bar. */
   readonly end: () => void;
 }
 

@@ -1,17 +1,17 @@
 import { EXIT } from "../exit-code.ts";
 
-/** What asks a process to end, by the exit code of one that it has ended. */
+/** Signals that ask a process to end, with the exit code of a process that they end. */
 const CODES = { SIGINT: EXIT.cancelled, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 const SIGNALS = Object.keys(CODES) as (keyof typeof CODES)[];
 
 export interface Cancelling extends Disposable {
   /** Aborted by the first of these signals. A second one of the same kind ends the process. */
   readonly signal: AbortSignal;
-  /** Of a process that was cancelled. */
+  /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */
   readonly exitCode: number;
 }
 
-/** Cancels what runs where the process is asked to end, until it is disposed of: an engine or a container would outlive it. */
+/** Until disposed, aborts `signal` when the process is asked to end, so that engines and containers are ended before it. */
 export function cancelOnSignal(): Cancelling {
   const cancel = new AbortController();
   let exitCode: number = EXIT.cancelled;

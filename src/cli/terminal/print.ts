@@ -6,7 +6,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${cleanText(JSON.stringify(value))}\n`);
 }
 
-/** Prints a table on standard output, with the columns named in `right` at their right edge. */
+/** Prints a table on standard output. Columns named in `right` are right-aligned. */
 export function printTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

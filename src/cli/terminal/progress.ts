@@ -6,12 +6,12 @@ const PLAIN_MS = 2000;
 
 export interface Progress {
   readonly onEvent: (event: ExecutionEvent) => void;
-  /** Takes the line away, and says nothing any more. */
+  /** Stops, and removes the line. */
   readonly end: () => void;
 }
 
 /**
- * Tells while a program runs how many calls are done and open, what came in and how long it has taken: on a
+ * Shows, while a program runs, how many calls are done and open, the bytes of their results and the time: on a
  * terminal in one line that changes, elsewhere in a plain line every two seconds.
  */
 export function showProgress(stream: NodeJS.WriteStream): Progress {

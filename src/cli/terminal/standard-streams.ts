@@ -5,9 +5,9 @@ import { Failure } from "../failure.ts";
 let lost: Failure | undefined;
 
 /**
- * Keeps the process alive when its output cannot be written. A reader that has gone (`| head -1`) is no failure: what
- * was begun is finished, for a program may be changing something, and the exit code is the one it would have had.
- * What cannot be stored (`> /full/disk`) is one. Nothing that is said on standard error is worth failing for.
+ * Keeps the process alive when its output cannot be written. A closed pipe (`| head -1`) is not a failure: the command
+ * finishes, because a program may be changing something, and its exit code stays the same. Output that cannot be stored
+ * (`> /full/disk`) is a failure. Errors of standard error are ignored.
  */
 export function listenToStreams(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -17,7 +17,7 @@ export function listenToStreams(): void {
   process.stderr.on("error", () => {});
 }
 
-/** Waits until everything printed has left, and resolves with why it could not, where it could not. */
+/** Waits until all output is written. Resolves with a failure where standard output could not be. */
 export async function flush(): Promise<Failure | undefined> {
   await Promise.all([process.stdout, process.stderr].map(flushed));
   // A stream emits its error after it has called the callbacks of its writes.

@@ -1,6 +1,6 @@
 import { oneLine } from "./one-line.ts";
 
-/** Rows under a head, each in one line, in columns as wide as their widest cell. Columns named in `right` stand at their right edge. */
+/** A table as text: a head, then one line per row, in columns as wide as their widest cell. Columns named in `right` are right-aligned. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -8,7 +8,7 @@ export function table(
 ): string {
   const cleaned = rows.map((row) => row.map(oneLine));
   const widths = head.map((name, column) =>
-    cleaned.reduce((most, row) => Math.max(most, (row[column] ?? "").length), name.length),
+    cleaned.reduce((max, row) => Math.max(max, (row[column] ?? "").length), name.length),
   );
   const line = (cells: readonly string[]) =>
     head

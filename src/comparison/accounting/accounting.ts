@@ -6,7 +6,7 @@ export interface Spent {
   readonly turns: number;
   /** Tokens read, over all turns. */
   readonly input: number;
-  /** Tokens written: calls, programs, words, the answer. */
+  /** Tokens written: calls, programs, text, the answer. */
   readonly output: number;
   /** Tokens of the largest context. */
   readonly peak: number;

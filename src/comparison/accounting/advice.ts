@@ -1,12 +1,12 @@
 import { costOf, type Factors, spentBy } from "./accounting.ts";
 import type { Exchange, ExchangeCall } from "./exchange.ts";
 
-/** Largest number of calls that is tried. */
+/** Maximum number of calls that is tried. */
 const MAX_CALLS = 10_000;
 
 /**
- * The number of calls like this one, all made in one turn, from which on a program costs less than calling directly;
- * undefined where it does not within 10,000.
+ * The smallest number of calls like this one, all made in one turn, for which a program costs less than direct calls;
+ * undefined where that needs more than 10,000.
  */
 export function programsFrom(
   call: ExchangeCall,
@@ -31,7 +31,7 @@ export function programsFrom(
   return dearer;
 }
 
-/** A tool of which a task makes no more calls than this is better called directly, where programs are not cheaper from there on. */
+/** Break-even numbers above this are reported as advice to call directly up to there. */
 const FEW_CALLS = 3;
 
 /** Advice on one tool, as a sentence for the report. */

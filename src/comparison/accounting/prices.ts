@@ -24,13 +24,13 @@ export const PRICES: PriceTable = table;
 /** Entry whose usual price ratios weight the tokens where no model is named. It is not the price of any provider. */
 export const REFERENCE_PRICE = "reference";
 
-/** Throws `option_invalid` where the table does not know the model, because a guess would cost real money. */
+/** The price of a model. Throws `option_invalid` where the table has none, because a guess would cost real money. */
 export function priceOf({ models, date }: PriceTable, model: string): Price {
   const price = Object.hasOwn(models, model) ? models[model] : undefined;
   if (price) return price;
   throw new PortcullisError(
     "option_invalid",
-    `There is no price for the model "${model}" in the table of ${date}, which knows ${Object.keys(models).join(", ")}. Pass a table that has it: prices, or --prices file.json on the command line.`,
+    `There is no price for the model "${model}" in the table of ${date}, which has ${Object.keys(models).join(", ")}. Pass a table that has it: the option prices, or --prices file.json on the command line.`,
   );
 }
 

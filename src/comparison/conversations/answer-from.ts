@@ -11,7 +11,7 @@ import type { TranscriptTurn } from "../../agent/transcript.ts";
 
 /**
  * Whether the right answer follows from the results of direct calls: runs the task's program with these results in place
- * of the tools. No model is asked, so this is what a reader without mistakes could answer. `unchecked` where the program
+ * of the tools. No model is called: this is the answer of a reader that makes no mistakes. `unchecked` where the program
  * makes a call that is not among the direct ones.
  */
 export async function answerFrom(

@@ -16,24 +16,26 @@ export function notesOf(
   return [
     ...(outcome?.type === "completed"
       ? []
-      : [`The program did not complete (${outcome?.type ?? "it was not run"}): mend it, then compare.`]),
+      : [`The program did not complete (${outcome?.type ?? "it was not run"}): correct it, then compare.`]),
     ...(probed.outcomes[0]?.type === "completed"
       ? []
-      : ["The program that looks at samples did not complete: a look that succeeds costs more."]),
-    ...(barred.length > 0 ? [`Direct calls were not measured, for only programs may call ${barred.join(", ")}.`] : []),
+      : ["The probing program, which reads samples, did not complete. One that completes would cost more."]),
+    ...(barred.length > 0
+      ? [`Direct calls were not measured, because only programs may call ${barred.join(", ")}.`]
+      : []),
     ...(new Set([verdicts.get("programmatic"), verdicts.get(HEADLINE), verdicts.get("programmatic+retry")]).size > 1
       ? [
-          "The same program gave different answers: a tool, or the program, does not do the same each time. Give it data that stays, then compare.",
+          "The same program gave different answers: a tool, or the program, is not deterministic. Use fixed data, then compare.",
         ]
       : []),
     ...(verdicts.get(BASELINE) === "unchecked"
       ? [
-          "Whether the direct calls lead to the answer is unchecked, for the program makes a call that is not among them: let both make the same calls.",
+          "It is unchecked whether the direct calls lead to the answer, because the program makes a call that is not among them. Give both the same calls.",
         ]
       : []),
     ...(given.flat().length > calls || given.length > layers.length
       ? [
-          `The direct calls that were given are ${given.flat().length} in ${given.length} steps, the program makes ${calls} in ${layers.length}: a comparison with wasteful ones flatters the program.`,
+          `The task gives ${given.flat().length} direct calls in ${given.length} steps, but the program makes ${calls} in ${layers.length}: more direct calls than needed make programs look better than they are.`,
         ]
       : []),
     ...(!task.direct && layers.length > 2

@@ -61,7 +61,7 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
     const whole = await answerFrom(context, task, direct.turns, valueOf);
     for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) verdicts.set(mode, whole);
     const left = truncated === direct ? whole : await answerFrom(context, task, direct.turns, leftBy(truncated));
-    // The whole results lead to the answer and the cut ones lack the input of a later call: the cut has lost it.
+    // The whole results lead to the answer, and the cut ones lack the input of a later call: the cut lost the answer.
     verdicts.set("direct-truncated", whole === "right" && left === "unchecked" ? "wrong" : left);
   }
   if (best) verdicts.set("direct-best-tool", bestVerdict(best, task.answer));
@@ -86,7 +86,7 @@ function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void
     throw optionError("task.best.calls", `fewer than ${MAX_TURNS.max} layers of calls`, best.length);
 }
 
-/** A conversation in a derived runtime, with a journal of its own: a measurement does not belong in the runtime's journal. */
+/** Runs a conversation in a derived runtime with a separate journal, so that the runtime's journal holds no measurements. */
 async function haveConversation(
   { runtime, scope }: ComparisonContext,
   question: string,
@@ -130,7 +130,7 @@ function notForDirectCalls(tools: ToolSet, calls: readonly MadeCall[]): readonly
   return tools.all.filter((tool) => names.has(tool.name) && !isVisible(tool, ["direct"])).map(({ name }) => name);
 }
 
-/** Direct calls are measured with their results whole, so their limits are as high as the rules allow. */
+/** The highest limits that the rules allow, so that results of direct calls are not cut. */
 const DIRECT_LIMITS: Partial<Limits> = {
   outputBytes: LIMIT_RULES.outputBytes.max,
   totalBytes: LIMIT_RULES.totalBytes.max,
@@ -138,7 +138,7 @@ const DIRECT_LIMITS: Partial<Limits> = {
   wallMs: LIMIT_RULES.wallMs.max,
 };
 
-/** A tool that may be called both ways is declared for programs only, because programs are what is measured. */
+/** Declares a tool for both callers as one for programs only, because this conversation measures programs. */
 function leftToPrograms(tool: Tool): Tool {
   return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
 }

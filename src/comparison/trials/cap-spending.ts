@@ -1,7 +1,7 @@
 import { dollarsOf, type Price } from "../accounting/prices.ts";
 import type { CallResult, Model, ModelUsage, TurnReply } from "../../models/model.ts";
 
-/** A model whose turns stay within an amount of dollars. */
+/** A model whose turns stay within a budget of dollars. */
 export interface PaidModel {
   readonly model: Model;
   /** Upper bound of the dollars spent so far. */
@@ -10,15 +10,15 @@ export interface PaidModel {
   readonly isSpent: () => boolean;
 }
 
-/** Tokens that a turn may write. A turn whose provider reports no usage is priced as if it wrote as many. */
+/** Maximum number of tokens that a turn may write. A turn without reported usage is priced as if it wrote as many as it was allowed. */
 const MAX_TOKENS = 16_000;
-/** Tokens that a turn must be allowed to write: with fewer it would only be cut off. */
+/** Minimum number of tokens that a turn must be allowed to write: with fewer, most would be cut off. */
 const MIN_TOKENS = 1000;
-/** Tokens that a provider adds: before a conversation, to explain the use of tools, and round each result. */
+/** Upper bounds of the tokens that a provider adds: at the start of a conversation, to explain tools, and around each result. */
 const PREAMBLE_TOKENS = 1000;
 const RESULT_TOKENS = 200;
 
-/** Begins no turn whose dearest outcome would exceed the dollars, and lets each write no more than the rest pays for. */
+/** Begins no turn whose maximum cost would exceed the budget, and limits the output of each turn to what the rest pays for. */
 export function capSpending(model: Model, price: Price, maxUsd: number): PaidModel {
   let usd = 0;
   let spent = false;

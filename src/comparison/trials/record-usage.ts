@@ -1,25 +1,25 @@
 import { boundedFetch } from "../../models/bounded-fetch.ts";
 
-/** A `fetch` that keeps the usage of every reply, in the provider's own form. */
+/** A `fetch` that records the usage of every reply, in the provider's own form. */
 export interface UsageRecorder {
   readonly fetch: typeof globalThis.fetch;
-  /** One entry a reply, in order. */
-  readonly said: readonly unknown[];
+  /** One entry per reply, in order; `null` where a reply has no usage. */
+  readonly usages: readonly unknown[];
 }
 
 /** Time of one turn, in milliseconds. */
 const REPLY_MS = 600_000;
 
 export function recordUsage(): UsageRecorder {
-  const said: unknown[] = [];
+  const usages: unknown[] = [];
   const bounded = boundedFetch({ timeoutMs: REPLY_MS, stream: false, fetch: globalThis.fetch });
   return {
-    said,
+    usages,
     async fetch(...request) {
       const response = await bounded(...request);
       if (!response.ok) return response;
       const text = await response.text();
-      said.push(usageIn(text));
+      usages.push(usageIn(text));
       const { status, statusText, headers } = response;
       return new Response(text, { status, statusText, headers });
     },

@@ -15,7 +15,7 @@ export interface TrialsRequest {
   readonly modes: readonly TrialMode[];
   /** Trials of each task in each mode. */
   readonly repeat: number;
-  /** The model, which sends its requests by this `fetch`. */
+  /** Makes the model, which sends its requests through this `fetch`. */
   readonly connect: (fetch: typeof globalThis.fetch) => Model;
   /** The same provider's protocol, for the offline accounting. */
   readonly wire: Wire;
@@ -31,7 +31,7 @@ const MAX_TURNS = 200;
 
 /**
  * Gives a real model each task in each mode, several times, and yields each trial when it has ended. Tools that change
- * something, and agents, are declared and not run. It ends early where the dollars that are left would not pay for another
+ * something, and agents, are declared and not run. It ends early where the remaining dollars would not pay for another
  * turn. Rejects as `Runtime.agent` does, and with the signal's reason where that aborts.
  */
 export async function* runTrials(
@@ -44,17 +44,17 @@ export async function* runTrials(
     await using runtime = await createRuntime({ tools: (await tools()).map(withoutSideEffects), sandbox });
     for (let round = 1; round <= repeat; round += 1) {
       for (const mode of modes) {
-        const usage = recordUsage();
+        const recorder = recordUsage();
         const ended = await runTrial({
           task,
           mode,
-          model: connect(usage.fetch),
+          model: connect(recorder.fetch),
           wire,
           price,
           maxUsd: leftUsd,
           maxTurns: MAX_TURNS,
           runtime,
-          rawUsage: usage.said,
+          rawUsage: recorder.usages,
           count,
           signal,
         });

@@ -24,7 +24,7 @@ export interface Trial {
   readonly ending: string;
   readonly answer: string | undefined;
   readonly right: boolean;
-  /** Why the trial says nothing about its mode. Void trials are in no figure except `usd`. */
+  /** Why the trial is not a measurement of its mode. Void trials are in no figure except `usd`. */
   readonly void?: string;
   readonly turns: number;
   readonly calls: number;
@@ -74,7 +74,7 @@ export interface TrialRequest {
 }
 
 /** Cause of a trial that is void because its dollars were spent. */
-export const DOLLARS_SPENT = "the dollars that were left would not have paid for another turn";
+export const DOLLARS_SPENT = "the remaining dollars would not have paid for another turn";
 
 const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", programmatic: "local" };
 
@@ -130,22 +130,22 @@ export function isRightAnswer(words: string, answer: unknown): boolean {
   });
 }
 
-/** What stands between fences, without the line of the opening one. */
+/** The contents of fenced blocks, without the fences. */
 function blocksOf(words: string): readonly string[] {
   const parts = words.split("```");
   const blocks: string[] = [];
-  // The last part has no fence behind it.
+  // The last part has no closing fence.
   for (let index = 1; index < parts.length - 1; index += 1) {
     const [opening] = /^(?:json)?\s*\n/.exec(parts[index] ?? "") ?? [];
     if (opening === undefined) continue;
     blocks.push((parts[index] ?? "").slice(opening.length));
-    // The closing fence opens nothing.
+    // The part after the closing fence is not a block.
     index += 1;
   }
   return blocks;
 }
 
-/** A trial says nothing about a mode that the model did not use. */
+/** Why a trial is void: it did not end by itself, or the model did not use the mode. Undefined where it is valid. */
 function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boolean): string | undefined {
   if (isSpent) return DOLLARS_SPENT;
   if (ending.type === "provider_failed") return ending.failure.message;

@@ -3,7 +3,7 @@ import type { CallResult, ModelCall, Opening, TurnReply } from "../../models/mod
 import type { GivenTurn, RequestParts, Wire } from "./wire.ts";
 
 /**
- * Runs the wire's adapter through a given conversation and resolves with what its model would have read: one request
+ * Runs a given conversation through the wire's adapter and resolves with what its model would have read: one request
  * per turn. The parts of each request are the first parts of the next one.
  */
 export async function recordRequests(
@@ -65,9 +65,13 @@ async function converse(
   first = 0,
 ): Promise<void> {
   if (opening.hosted)
-    throw optionError("opening.hosted", "false, for a provider's own programs cannot be measured without it", true);
+    throw optionError(
+      "opening.hosted",
+      "false, because programs at a provider cannot be measured without the provider",
+      true,
+    );
   let current: GivenTurn["turn"] | undefined;
-  // The adapter reports an error that is thrown in here only as a failure of its provider.
+  // The adapter reports an error thrown in its `fetch` as a failure of the provider, so the error is kept here.
   let thrown: { readonly error: unknown } | undefined;
   const model = wire.connect(async (_, init) => {
     try {
@@ -94,7 +98,7 @@ async function converse(
 
 const NEVER = new AbortController().signal;
 
-/** Adapters rename a call whose id occurred before, and label its result differently.  */
+/** Adapters rename a call whose id occurred before, and label its result differently. */
 function checkIds(turns: readonly GivenTurn[]): void {
   const ids = new Set<string>();
   for (const [index, { turn }] of turns.entries())
@@ -111,11 +115,11 @@ function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: T
   if (taken === given) return;
   throw new PortcullisError(
     "option_invalid",
-    `turns[${index}] cannot be measured on ${wire.provider}: given was ${shorten(given)}, and its adapter took ${shorten(taken)}. Give turns that answer or call, with ids of their own and direct calls of tools, as a transcript has them.`,
+    `turns[${index}] cannot be measured on ${wire.provider}: the turn given was ${shorten(given)}, and the adapter read ${shorten(taken)}. Give turns as a transcript has them: each answers or calls, every call has its own id, and calls of tools are direct.`,
   );
 }
 
-/** Adapters leave out calls without a result, and no provider would accept the next request. */
+/** Checks that every call has a result: adapters leave out calls without one, and no provider would accept the next request. */
 function checkAnswered(index: number, calls: readonly ModelCall[], results: readonly CallResult[]): void {
   const answered = new Set(results.map(({ callId }) => callId));
   const open = calls.find(({ id }) => !answered.has(id));
@@ -142,6 +146,6 @@ function shorten(text: string): string {
 function notAsked(wire: Wire, body: unknown): PortcullisError {
   return new PortcullisError(
     "option_invalid",
-    `The adapter of ${wire.provider} sent ${body === undefined ? "no body" : "a body that is no text"}, which cannot be measured: teach recordRequests what it has learned to send.`,
+    `The adapter of ${wire.provider} sent ${body === undefined ? "no body" : "a body that is not text"}, which cannot be measured: extend recordRequests to read what the adapter sends.`,
   );
 }

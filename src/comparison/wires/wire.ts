@@ -9,13 +9,13 @@ export type WireName = ProviderName;
 
 /**
  * A provider's protocol from the provider's side: the form of its replies, and the parts of a request that its model
- * reads. It serves to measure without the provider. It covers conversations whose programs run here, or that have none.
+ * reads. It is used to measure without the provider. It covers conversations without programs at the provider.
  */
 export interface Wire {
   readonly provider: WireName;
-  /** Whether o200k_base is this provider's own encoding; else counts are estimates. */
+  /** Whether o200k_base is this provider's encoding; otherwise counts are estimates. */
   readonly exact: boolean;
-  /** The adapter, with a provider at the other end of `fetch`. */
+  /** Makes the adapter, which sends its requests through `fetch`. */
   connect(fetch: typeof globalThis.fetch): Model;
   /** JSON value of the reply with this turn of the model, in a conversation with this opening. */
   replyOf(turn: GivenTurn["turn"], opening: Opening): unknown;
@@ -40,11 +40,11 @@ export interface RequestParts {
 export type RequestPart =
   /** `said` by the user; `words` of the model itself. */
   | { readonly type: "said" | "words"; readonly text: string }
-  /** `text` is what the model wrote as input: JSON arguments, or a program's source where that is no JSON. */
+  /** `text` is what the model wrote as input: JSON arguments, or a program's source where the protocol takes it as plain text. */
   | { readonly type: "call"; readonly callId: string; readonly name: string; readonly text: string }
   | { readonly type: "result"; readonly callId: string; readonly text: string };
 
-/** Options of an adapter with no provider at the other end of `fetch`. */
+/** Options of an adapter whose `fetch` reaches no provider. */
 export function offline(fetch: typeof globalThis.fetch): ProviderOptions {
   return { model: "offline", apiKey: "offline", stream: false, retries: 0, fetch };
 }
@@ -53,11 +53,11 @@ export function offline(fetch: typeof globalThis.fetch): ProviderOptions {
 export function notSent(provider: WireName, place: string, got: unknown): PortcullisError {
   return new PortcullisError(
     "option_invalid",
-    `This is no request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made, and teach partsOf what the adapter has learned to send.`,
+    `This is not a request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made; where the adapter made this one, extend partsOf.`,
   );
 }
 
-/** Declarations as they were sent. */
+/** JSON text of the declarations; empty where there are none. */
 export function definitionsOf(tools: readonly unknown[]): string {
   return tools.length === 0 ? "" : JSON.stringify(tools);
 }

@@ -17,8 +17,8 @@ test.each([
 test.each([
   ["runningMs=1MiB", 'There is no unit "MiB" for runningMs: use ms, s, min, or none.'],
   ["memoryBytes=5s", 'There is no unit "s" for memoryBytes: use B, KiB, MiB, GiB, or none.'],
-  ["calls=5s", 'calls is a number without a unit, got "s" behind it.'],
-  ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got "B" behind it.'],
+  ["calls=5s", 'calls is a number without a unit, got the unit "s".'],
+  ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got the unit "B".'],
 ])("%s is refused in a sentence", (text, sentence) => {
   expect(parseLimit(text)).toBe(sentence);
 });

@@ -144,7 +144,7 @@ describe("a report", () => {
     const text = reportMarkdown(report([comparison("a | b\nc", 1, 1, { notes: ["Mind this."] })]));
     expect(text).toContain("| a \\| b c | 3 |");
     expect(text).toContain("- a | b\nc: Mind this.");
-    expect(text).toContain("no model was asked");
+    expect(text).toContain("no model was called");
     expect(text).toContain("Data: some-data@1.0.0.");
   });
 

@@ -242,13 +242,13 @@ describe.each(wires)("on %s", (provider, wire) => {
     const twice = [called("", [one], [result("call_1", 1)]), called("", [one], [result("call_1", 1)]), done];
     expect(await refused(twice)).toBe('turns[1]: expected calls with ids of their own, got "call_1".');
     expect(await refused([called("", [call("no id", {})], []), done])).toMatch(
-      new RegExp(`^turns\\[0\\] cannot be measured on ${provider}: given was .*"no id"`),
+      new RegExp(`^turns\\[0\\] cannot be measured on ${provider}: the turn given was .*"no id"`),
     );
     expect(await refused([called("", [{ ...one, caller: "programmatic" } as ModelCall], []), done])).toContain(
       "turns[0]",
     );
     expect(await refused([{ turn: { text: "x", calls: [], end: { type: "unfinished" } }, results: [] }])).toContain(
-      'given was ["unfinished","x"]',
+      'the turn given was ["unfinished","x"]',
     );
     expect(await refused([called("", [one, call("call_2", {})], [result("call_1", 1)]), done])).toBe(
       'turns[0].results: expected one for each call, and so for call_2, got ["call_1"].',
@@ -261,7 +261,7 @@ describe.each(wires)("on %s", (provider, wire) => {
 
   test("what is no request of it is refused", () => {
     for (const body of [undefined, null, 1, "x", [], {}, { messages: {} }, { input: 1, contents: 1 }])
-      expect(() => wire.partsOf(body)).toThrow(`This is no request of ${provider}: its body is`);
+      expect(() => wire.partsOf(body)).toThrow(`This is not a request of ${provider}: its body is`);
   });
 });
 
@@ -281,7 +281,7 @@ test("what a request has that is not known is refused, and not left out of the c
     ["gemini", { systemInstruction: {}, contents: [{ role: "user", parts: [{ inlineData: {} }] }] }],
   ] as const;
   for (const [provider, body] of unknown)
-    expect(() => wireOf(provider).partsOf(body)).toThrow(`This is no request of ${provider}`);
+    expect(() => wireOf(provider).partsOf(body)).toThrow(`This is not a request of ${provider}`);
 });
 
 test("where Gemini gives no ids, results belong to calls by their order", () => {

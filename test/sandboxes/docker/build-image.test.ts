@@ -133,7 +133,7 @@ RUN printf '#!/bin/sh\\necho "python3 | 3.13.5-1 | here"\\n' > /usr/local/bin/ap
       const { code, stderr } = await portcullis(["image", "build", "--base", name]);
       await daemon.ask((docker) => docker.getImage(name).remove({ force: true }));
       expect(stderr).toContain(
-        "portcullis: The image cannot be built: its base offers another Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim\n",
+        "portcullis: The image cannot be built: its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim\n",
       );
       expect(code).toBe(5);
     },
