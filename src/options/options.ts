@@ -108,7 +108,7 @@ export function oneOf<const Value extends string>(values: readonly Value[]): Opt
 export function text({
   minLength = 1,
   maxLength = Number.MAX_SAFE_INTEGER,
-  expected = "a text",
+  expected = "a non-empty string",
 }: {
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -121,7 +121,7 @@ export function text({
 }
 
 /** A text of more than white space. */
-export function words(expected = "a text"): OptionRule<string, "optional"> {
+export function words(expected = "a non-blank string"): OptionRule<string, "optional"> {
   return option(expected, (given) => typeof given === "string" && given.trim() !== "");
 }
 

@@ -16,14 +16,18 @@ export interface AiSdkTool {
 /** How the AI SDK marks a schema of its own. */
 const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
 
-/** Tools of the AI SDK by their names. Tools without `execute` are run by its client, and cannot be taken over. */
+/** Tools of the AI SDK by their names. Tools without `execute` are run by its client, and cannot be adopted. */
 export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: ToolPolicies): readonly Tool[] {
   if (typeof tools !== "object" || tools === null) throw optionError("fromAiSdk(tools)", "tools by their names", tools);
   return Object.entries(tools).map(([name, tool]) => {
     const { description = name, inputSchema, outputSchema, execute, needsApproval, contextSchema } = tool;
     if (typeof execute !== "function") throw unusable("fromAiSdk", name, "it has no execute");
     if (contextSchema !== undefined)
-      throw unusable("fromAiSdk", name, "only the AI SDK's own calls give it the context it asks for; close over that");
+      throw unusable(
+        "fromAiSdk",
+        name,
+        "only the AI SDK can pass the context it declares; close over that value instead",
+      );
     return adopt(
       {
         name,
@@ -57,7 +61,7 @@ function schemaOf(name: string, schema: unknown): Schema {
     readonly validate?: unknown;
   };
   if (typeof plain !== "object" || plain === null || "then" in plain)
-    throw unusable("fromAiSdk", name, "its schema is not there yet; await it, and pass jsonSchema(…) of it");
+    throw unusable("fromAiSdk", name, "its schema is a promise; await it, and pass jsonSchema(…) of the result");
   const { $schema: _, ...own } = plain as Record<string, unknown>;
   const schemaItself = jsonSchema(own);
   return typeof validate === "function" ? validatedBy(schemaItself, validate as Validate) : schemaItself;

@@ -6,7 +6,7 @@ import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy
 export interface AnthropicTool {
   readonly name: string;
   readonly description?: unknown;
-  /** Tools that Anthropic runs have none, and cannot be taken over. */
+  /** Tools that Anthropic runs have none, and cannot be adopted. */
   readonly input_schema?: unknown;
   readonly run: (input: never, context?: never) => unknown;
   readonly parse?: (content: unknown) => unknown;

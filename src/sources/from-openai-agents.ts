@@ -33,9 +33,13 @@ export function fromOpenAIAgents(
   return (tools as readonly OpenAiAgentsTool[]).map(
     ({ type, name, description = name, parameters, invoke, needsApproval, isEnabled, ...guardrails }) => {
       if (type !== "function" || typeof invoke !== "function")
-        throw unusable("fromOpenAIAgents", name, "it is no function tool");
+        throw unusable("fromOpenAIAgents", name, "it is not a function tool");
       if (guardrails.inputGuardrails?.length || guardrails.outputGuardrails?.length)
-        throw unusable("fromOpenAIAgents", name, "only a run of OpenAI Agents heeds its guardrails; check in execute");
+        throw unusable(
+          "fromOpenAIAgents",
+          name,
+          "its guardrails apply only inside a run of OpenAI Agents; check in execute instead",
+        );
       return adopt(
         {
           name,

@@ -73,5 +73,5 @@ export function foreignSchema(maker: string, tool: string, schema: unknown): Sch
 }
 
 export function unusable(maker: string, tool: string, why: string): PortcullisError {
-  return new PortcullisError("tool_invalid", `${maker}: tool ${JSON.stringify(tool)} cannot be taken over: ${why}.`);
+  return new PortcullisError("tool_invalid", `${maker}: tool ${JSON.stringify(tool)} cannot be adopted: ${why}.`);
 }

@@ -34,7 +34,7 @@ export const TOOL_RULES = {
   /** Reached by programs as `tools.` and this: identifiers with dots between, like `billing.listInvoices`. */
   name: required(words("a name")),
   /** For the model: what it returns and when to use it. */
-  description: required(words("a text that tells the model what the tool does")),
+  description: required(words("a string that tells the model what the tool does")),
   /** An object with named fields. */
   input: required(
     option<Schema>(
@@ -158,7 +158,7 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
   } catch (error) {
     throw new PortcullisError(
       "tool_invalid",
-      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. Only JSON travels to and from a tool.`,
+      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. The input and output of a tool are JSON.`,
       { cause: error },
     );
   }

@@ -71,7 +71,7 @@ function refuseUnresolved(root: JsonSchema): void {
     if ("$ref" in part && typeof part.$ref === "string" && resolveReference(root, part.$ref) === undefined)
       throw new PortcullisError(
         "option_invalid",
-        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} leads nowhere. References reach within the schema only, like #/$defs/name.`,
+        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} does not resolve. References must stay within the schema, like #/$defs/name.`,
       );
     for (const child of Object.values(part)) open.push(child);
   }

@@ -21,7 +21,7 @@ export function toolNameFault(name: string): string | undefined {
   if (name.length > LONGEST) return `it has ${name.length} characters, at most ${LONGEST} are allowed`;
   for (const part of name.split(".")) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(part))
-      return `${JSON.stringify(part)} is no identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and begins with no digit`;
+      return `${JSON.stringify(part)} is not an identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and does not begin with a digit`;
     if (RESERVED.has(part)) return `${JSON.stringify(part)} is reserved`;
   }
   return undefined;

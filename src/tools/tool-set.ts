@@ -23,7 +23,7 @@ export class ToolSet {
       if (fault !== undefined)
         throw new PortcullisError("tool_invalid", `"${tool.name}" cannot be the name of a tool: ${fault}.`);
       if (this.#tools.has(tool.name))
-        throw new PortcullisError("tools_conflict", `Two tools are called "${tool.name}": rename one.`);
+        throw new PortcullisError("tools_conflict", `Two tools are named "${tool.name}": rename one.`);
       this.#tools.set(tool.name, tool);
     }
     for (const name of this.#tools.keys()) this.#refuseNamespaceThatIsATool(name);
@@ -59,7 +59,7 @@ export class ToolSet {
       if (this.#tools.has(namespace))
         throw new PortcullisError(
           "tools_conflict",
-          `"${namespace}" cannot be a tool beside "${name}", for which it is a namespace: rename one.`,
+          `"${namespace}" cannot be a tool beside "${name}", whose namespace has the same name: rename one.`,
         );
     }
   }

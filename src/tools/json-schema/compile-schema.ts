@@ -126,7 +126,7 @@ class Compiler {
 
   #nodeOf(schema: unknown, path: string): SchemaNode {
     if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
-      throw refusal(path, `is no schema but ${describe(schema)}. Write an object, true or false`);
+      throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
     const known = this.#nodes.get(schema);
     if (known) {
       known.shared = typeof schema === "object";
@@ -182,7 +182,8 @@ class Compiler {
   }
 
   #patternOf(source: unknown, path: string): LinearPattern {
-    if (typeof source !== "string") throw refusal(path, `is ${describe(source)}. Write a regular expression as a text`);
+    if (typeof source !== "string")
+      throw refusal(path, `is ${describe(source)}. Write a regular expression as a string`);
     try {
       const pattern = new LinearPattern(source, MOST_STATES - this.#states);
       this.#states += pattern.states;
@@ -195,7 +196,7 @@ class Compiler {
 
   #referenceOf(reference: unknown, path: string): SchemaNode {
     if (typeof reference !== "string")
-      throw refusal(`${path}/$ref`, `is ${describe(reference)}. Write a text, like "#/$defs/name"`);
+      throw refusal(`${path}/$ref`, `is ${describe(reference)}. Write a string, like "#/$defs/name"`);
     return this.#nodeOf(resolveReference(this.#root, reference), `${path}/$ref (${reference})`);
   }
 }
@@ -238,7 +239,7 @@ function refuseLoops(root: SchemaNode): void {
       if (under.has(node))
         throw refusal(
           "",
-          "refers to itself without going deeper into the value. Let every way round lead through a field or an element",
+          "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
         );
       under.add(node);
       open.push({ node, leaves: true });

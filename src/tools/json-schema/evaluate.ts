@@ -47,7 +47,7 @@ export function evaluate(
   } catch (error) {
     if (error instanceof TooDeep) return alone("", "it is nested too deeply for its schema");
     if (error instanceof StepsSpent)
-      return alone("", "it takes too long to be checked against its schema: pass less, or shorter texts");
+      return alone("", "it takes too long to be checked against its schema: pass less, or shorter strings");
     throw error;
   }
 }

@@ -237,7 +237,7 @@ class Machine {
       throw new PatternRefused(
         this.#count.most === MOST_STATES
           ? `repeats so often that it has more than ${MOST_STATES} states`
-          : "has more states, with all patterns before it, than one schema may",
+          : "has, together with the patterns before it, more states than one schema may have",
       );
   }
 }

@@ -22,7 +22,7 @@ const GROUP = /\((?:\?(?::|(<?[=!])|<[^=!>][^>]*>))?/uy;
 /** Reads a pattern as ECMAScript does with the flag `u`. Throws a `PatternRefused`. */
 export function parsePattern(source: string): Pattern {
   // The engine says whether the pattern is one, so that what follows may take that for granted.
-  if (!isPattern(source)) throw new PatternRefused("is no regular expression of ECMAScript with the flag u");
+  if (!isPattern(source)) throw new PatternRefused("is not an ECMAScript regular expression with the flag u");
   return new PatternParser(source).parse();
 }
 
