@@ -109,8 +109,8 @@ function shapeOf(value: unknown, large: LargeValue, depth: number, inRow = false
   const fields = names
     .slice(0, FIELDS_SHOWN)
     .map((name) => `${cut(name, 40)}: ${shapeOf((value as Record<string, unknown>)[name], large, depth + 1, inRow)}`);
-  const untold = countOf(value, large) - Math.min(names.length, FIELDS_SHOWN);
-  const more = untold > 0 ? [`… ${untold} more`] : [];
+  const unlisted = countOf(value, large) - Math.min(names.length, FIELDS_SHOWN);
+  const more = unlisted > 0 ? [`… ${unlisted} more`] : [];
   return `{ ${[...fields, ...more].join(", ")} }`;
 }
 

@@ -3,7 +3,7 @@ import { jsonSchema, type Schema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
-/** What the AI SDK's `tool()` makes, as far as it is needed here. */
+/** The fields used here of a tool that the AI SDK's `tool()` makes. */
 export interface AiSdkTool {
   readonly description?: unknown;
   readonly inputSchema: unknown;
@@ -13,10 +13,10 @@ export interface AiSdkTool {
   readonly contextSchema?: unknown;
 }
 
-/** How the AI SDK marks a schema of its own. */
+/** Marks the AI SDK's own schemas. */
 const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
 
-/** Tools of the AI SDK by their names. Tools without `execute` are run by its client, and cannot be adopted. */
+/** Adopts tools of the AI SDK, by name. Tools without `execute` run in its client and cannot be adopted. */
 export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: ToolPolicies): readonly Tool[] {
   if (typeof tools !== "object" || tools === null) throw optionError("fromAiSdk(tools)", "tools by their names", tools);
   return Object.entries(tools).map(([name, tool]) => {
@@ -52,7 +52,7 @@ function approvalOf(needsApproval: unknown): (input: unknown) => boolean | Promi
 }
 
 function schemaOf(name: string, schema: unknown): Schema {
-  // A schema may be a function that makes it.
+  // The AI SDK also accepts a function that returns the schema.
   const made: unknown = typeof schema === "function" && !("~standard" in schema) ? (schema as () => unknown)() : schema;
   if (typeof made !== "object" || made === null || !(AI_SDK_SCHEMA in made))
     return foreignSchema("fromAiSdk", name, made);

@@ -2,7 +2,7 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
-/** What `tool()` of OpenAI Agents makes, as far as it is needed here. */
+/** The fields used here of a tool that `tool()` of OpenAI Agents makes. */
 export interface OpenAiAgentsTool {
   readonly type: string;
   readonly name: string;
@@ -20,9 +20,9 @@ type NeedsApproval = (runContext: unknown, input: unknown) => Promise<boolean>;
 type IsEnabled = (runContext: unknown) => Promise<boolean>;
 
 /**
- * Function tools of OpenAI Agents. They are called outside of a run, so tools that read their run context need one, like
- * `new RunContext({ … })`. A tool that throws returns the text of its `errorFunction`; with `errorFunction: null` the
- * call fails.
+ * Adopts function tools of OpenAI Agents. They are called outside a run, so tools that read their run context need
+ * `runContext`, like `new RunContext({ … })`. A tool that throws returns the text of its `errorFunction`; with
+ * `errorFunction: null` the call fails.
  */
 export function fromOpenAIAgents(
   tools: readonly OpenAiAgentsTool[],

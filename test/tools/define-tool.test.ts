@@ -25,7 +25,7 @@ function refusal(changes: Readonly<Record<string, unknown>>): string {
   return "none";
 }
 
-const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)";
+const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)";
 const CALLERS = 'a list of "direct" and "programmatic", at least one';
 const EFFECTS = '"read", "idempotent" or "write"';
 const APPROVALS = '"never", "always" or a function of the input';

@@ -30,11 +30,11 @@ test.each([
   [["a", "a.b"], '"a" cannot be a tool beside "a.b", whose namespace has the same name: rename one.'],
   [["a.b.c", "a"], '"a" cannot be a tool beside "a.b.c", whose namespace has the same name: rename one.'],
   [["x", "a.b.c.d", "a.b"], '"a.b" cannot be a tool beside "a.b.c.d", whose namespace has the same name: rename one.'],
-])("tools called %j cannot stand beside each other", (names, message) => {
+])("tools called %j have conflicting names", (names, message) => {
   expect(refusal(names.map((name) => tool(name)))).toEqual(["tools_conflict", message]);
 });
 
-test("names that only begin alike can stand beside each other", () => {
+test("names that only begin alike do not conflict", () => {
   expect(new ToolSet(["a", "ab", "ab2.c", "b.a", "b.ab"].map((name) => tool(name))).all).toHaveLength(5);
 });
 

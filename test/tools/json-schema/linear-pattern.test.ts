@@ -94,7 +94,7 @@ test.each([
   ["(a{1000}){1000}", "repeats so often"],
   ["(?:(?:){1000000}){1000000}", "repeats so often"],
   ["(", "not an ECMAScript regular expression"],
-  [`${"(".repeat(200)}a${")".repeat(200)}`, "within each other"],
+  [`${"(".repeat(200)}a${")".repeat(200)}`, "nested groups"],
 ])("%s is refused, and it is said why", (pattern, why) => {
   expect(() => new LinearPattern(pattern)).toThrow(PatternRefused);
   expect(() => new LinearPattern(pattern)).toThrow(why);
