@@ -92,9 +92,9 @@ function openParts(pattern: Pattern): number {
     case "sequence":
       return pattern.parts.reduce((sum, part) => sum + openParts(part), 0);
     case "repeat": {
-      const { part, least, most } = pattern;
+      const { part, min, max } = pattern;
       const open = openParts(part);
-      if (least === most) return open === 0 ? 0 : Number.POSITIVE_INFINITY;
+      if (min === max) return open === 0 ? 0 : Number.POSITIVE_INFINITY;
       return part.type === "one" ? 1 : Number.POSITIVE_INFINITY;
     }
     default:
@@ -195,18 +195,18 @@ class Machine {
     }
   }
 
-  #buildRepeat({ part, least, most }: Extract<Pattern, { type: "repeat" }>, next: number): number {
+  #buildRepeat({ part, min, max }: Extract<Pattern, { type: "repeat" }>, next: number): number {
     let first = next;
-    if (most === Number.POSITIVE_INFINITY) {
+    if (max === Number.POSITIVE_INFINITY) {
       const fork = this.#add({ type: "fork", next: -1, other: next });
       (this.#states[fork] as State).next = this.#build(part, fork);
       first = fork;
     } else {
       // Each optional repetition may be skipped together with those after it.
-      for (let further = least; further < most; further += 1)
+      for (let further = min; further < max; further += 1)
         first = this.#add({ type: "fork", next: this.#build(part, first), other: next });
     }
-    for (let further = 0; further < least; further += 1) {
+    for (let further = 0; further < min; further += 1) {
       first = this.#build(part, first);
       // Bounds the repetitions of a part without a state, which would cost nothing otherwise.
       this.#countState();

@@ -6,7 +6,7 @@ export type Pattern =
   /** One code point: a literal, a class or an escape. */
   | { readonly type: "one"; readonly matches: (codePoint: number) => boolean }
   | { readonly type: "sequence" | "choice"; readonly parts: readonly Pattern[] }
-  | { readonly type: "repeat"; readonly part: Pattern; readonly least: number; readonly most: number }
+  | { readonly type: "repeat"; readonly part: Pattern; readonly min: number; readonly max: number }
   | { readonly type: "start" | "end" | "boundary" | "noBoundary" }
   | { readonly type: "look"; readonly part: Pattern; readonly behind: boolean; readonly negative: boolean };
 
@@ -119,19 +119,19 @@ class PatternParser {
   #quantified(part: Pattern): Pattern {
     const taken = this.#take(QUANTIFIER);
     if (taken === undefined) return part;
-    const [text, least, comma, most] = taken;
-    if (least !== undefined)
+    const [text, min, comma, max] = taken;
+    if (min !== undefined)
       return {
         type: "repeat",
         part,
-        least: Number(least),
-        most: comma === undefined ? Number(least) : most === "" ? Number.POSITIVE_INFINITY : Number(most),
+        min: Number(min),
+        max: comma === undefined ? Number(min) : max === "" ? Number.POSITIVE_INFINITY : Number(max),
       };
     return {
       type: "repeat",
       part,
-      least: text.startsWith("+") ? 1 : 0,
-      most: text.startsWith("?") ? 1 : Number.POSITIVE_INFINITY,
+      min: text.startsWith("+") ? 1 : 0,
+      max: text.startsWith("?") ? 1 : Number.POSITIVE_INFINITY,
     };
   }
 
