@@ -1,25 +1,23 @@
 /**
- * Every error that this package throws on purpose, and what each is for. Refusals and failures of tool calls,
- * and the ways an execution can end, are values and never thrown; these are for mistakes of the host's
- * developer and for a machine that cannot do what was asked.
+ * Codes of all errors that this package throws on purpose. They report mistakes of the host's developer, and a machine
+ * that cannot do what was asked. Refusals and failures of calls, and the endings of executions, are values and never
+ * thrown.
  */
 export const ERROR_CODES = {
-  option_invalid:
-    "An option has a value it cannot have. The message names the option, what was expected and what came.",
-  tool_invalid: "A tool definition cannot be used. The message names the tool, the field and the mend.",
-  tool_failed: "Thrown by a handler: its message tells the program why the tool could not do what was asked.",
-  tools_conflict: "Two tools cannot stand beside each other in one set.",
+  option_invalid: "An option has an invalid value. The message names the option, the expected value and the given one.",
+  tool_invalid: "A tool definition is invalid. The message names the tool, the field and the fix.",
+  tool_failed: "Thrown by a handler. Its message tells the program why the tool failed.",
+  tools_conflict: "The names of two tools in one set conflict.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:
-    "As many programs wait for an engine as may. `execute` reports it as an ending; `replay` rejects with it.",
-  model_unavailable: "A model cannot be asked from here: its key or its SDK is missing. The message says which.",
+    "The queue of programs that wait for an engine is full. `execute` reports it as an ending; `replay` rejects with it.",
+  model_unavailable: "A model cannot be called: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
-  execution_unknown: "The journal holds no execution of this id.",
-  execution_exists: "The journal holds another execution of this id.",
-  journal_invalid:
-    "What should be the records of an execution is not. The message names the first record that does not fit.",
+  execution_unknown: "The journal holds no execution with this id.",
+  execution_exists: "The journal already holds an execution with this id.",
+  journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
-  head_moved: "Another driver has appended to this execution's journal: this driver no longer owns it.",
+  head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
@@ -44,18 +42,18 @@ export class PortcullisError extends Error {
     return true;
   }
 
-  /** Whether a value is a `PortcullisError`, also one of another copy of this package. */
+  /** Whether a value is a `PortcullisError`, of this or another copy of the package. */
   static is(value: unknown): value is PortcullisError {
     return typeof value === "object" && value !== null && BRAND in value;
   }
 }
 
-/** An `option_invalid` error in its one form: the option, what was expected, what came. */
+/** An `option_invalid` error that names the option, the expected value and the given one. */
 export function optionError(option: string, expected: string, got: unknown): PortcullisError {
   return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${describe(got)}.`);
 }
 
-/** A value for a message: its JSON where that is short, else its type. */
+/** Describes a value for a message: as JSON if short, else by its type. */
 export function describe(value: unknown): string {
   if (typeof value === "string")
     return value.length <= 60 ? JSON.stringify(value) : `a string of ${value.length} characters`;

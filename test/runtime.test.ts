@@ -298,7 +298,7 @@ test("of writes of which one was under way and others waited their turn, only th
   const { output } = await runtime.execute("await Promise.all([tools.slow({}), tools.slow({}), tools.slow({})])", {
     signal: controller.signal,
   });
-  expect(output.text).toBe("The execution was cancelled.\n\nStarted before that, and perhaps done: slow.");
+  expect(output.text).toBe("The execution was cancelled.\n\nStarted, and may have taken effect: slow.");
 });
 
 test("a write whose result went over the total is told as done", async () => {
@@ -306,7 +306,7 @@ test("a write whose result went over the total is told as done", async () => {
   await using runtime = await createRuntime({ tools: [pay], sandbox, limits: { totalBytes: 100 } });
   const { outcome, output } = await runtime.execute("await tools.bank.pay({})");
   expect(outcome).toMatchObject({ type: "stopped", limit: "totalBytes" });
-  expect(output.text).toContain("Already done before that, and not undone: bank.pay.");
+  expect(output.text).toContain("Already done, and not undone: bank.pay.");
 });
 
 test("who forgets an await between two dots is shown where it belongs", async () => {

@@ -8,7 +8,7 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** The handler ran, and the caller gets no value. No code is a refusal's too: a code alone says whether the handler ran. */
+/** The handler ran, and the caller gets no value. Disjoint from the refusal codes, so that the code alone says whether the handler ran. */
 export const FAILURE_CODES = [
   "handler_failed",
   "handler_timed_out",
@@ -32,12 +32,12 @@ interface NoValue<Code> {
   readonly tool: string;
   /** Sentences for the caller. */
   readonly message: string;
-  /** UTF-8 bytes of the whole message, where its middle was left out. */
+  /** UTF-8 bytes of the whole message. Set only if `message` was shortened. */
   readonly wholeBytes?: number;
 }
 
 export type Refusal = NoValue<RefusalCode>;
 export type Failure = NoValue<FailureCode>;
 
-/** What the gate answers to a call. */
+/** The gate's answer to a call. */
 export type Answer = Value | Refusal | Failure;

@@ -1,16 +1,16 @@
 import type { Caller } from "../tools/tool.ts";
 
-/** A call that waits for a decision. */
+/** A call that waits for an approval decision. */
 export interface ApprovalRequest {
   readonly execution: string;
   readonly callId: string;
   readonly tool: string;
   readonly caller: Caller;
-  /** The input as it was sent: what is approved is what runs. */
+  /** The input as the caller sent it. The handler runs with the same input. */
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
   readonly inputDigest: string;
-  /** Aborted when the decision is of no use any more. */
+  /** Aborted when the decision is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -22,15 +22,15 @@ export interface ApprovalDecision {
   readonly note?: string;
 }
 
-/** Decides about a call. Only `true` and `{ allow: true }` approve; anything else denies, and so does a rejection. */
+/** Decides about a call. Only `true` and `{ allow: true }` approve. Anything else denies, and so does a rejection. */
 export type Approve = (request: ApprovalRequest) => boolean | ApprovalDecision | Promise<boolean | ApprovalDecision>;
 
-/** Where a call stands that needs approval. */
+/** Approval state of a call that needs approval. */
 export type Approval =
   | { readonly type: "held" }
   | { readonly type: "approved" | "denied"; readonly by?: string; readonly note?: string };
 
-/** Most UTF-16 units of `by` and of `note` that are kept; the rest is cut off. */
+/** Maximum lengths of `by` and `note`, in UTF-16 units; the rest is cut off. */
 const BY_LENGTH = 256;
 const NOTE_LENGTH = 2048;
 

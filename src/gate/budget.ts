@@ -1,4 +1,4 @@
-/** Limits that the gate holds, of one execution or conversation. */
+/** Limits that the gate enforces for one execution or conversation. */
 export interface GateLimits {
   readonly calls: number;
   readonly callsAtOnce: number;
@@ -7,7 +7,7 @@ export interface GateLimits {
   readonly totalBytes: number;
 }
 
-/** A limit that one more call would pass. */
+/** A limit that a call would exceed. */
 export interface Overdraft {
   readonly limit: "calls" | "inputBytes" | "totalBytes" | "heldBytes";
   readonly allowed: number;
@@ -16,15 +16,16 @@ export interface Overdraft {
 
 /** Tokens, as providers count them. */
 export interface TokenUsage {
-  /** All that was read, from a cache or not. */
+  /** All input tokens, cached ones included. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
 }
 
 /**
- * What an execution has used of what it may. One that was begun by a call of another counts its calls and its tokens
- * against that one's budget too; its bytes are its own, for they are bounded for the sake of its own journal.
+ * What an execution has used of its limits. An execution that was started by a call of another execution (`above`)
+ * counts its calls and tokens against both budgets. Bytes count only here, because they bound the execution's own
+ * journal.
  */
 export class Budget {
   readonly #limits: GateLimits;
@@ -35,7 +36,7 @@ export class Budget {
   #inputBytes = 0;
   #resultBytes = 0;
   #failureBytes = 0;
-  /** What texts take in memory beside their UTF-8 bytes. */
+  /** Memory that texts take beyond their UTF-8 bytes. */
   #wideBytes = 0;
 
   constructor(limits: GateLimits, above?: Budget, tokensAllowed = Number.POSITIVE_INFINITY) {
@@ -44,7 +45,7 @@ export class Budget {
     this.#tokensAllowed = tokensAllowed;
   }
 
-  /** Tokens that models may still use, here and in everything that this stands under. */
+  /** Tokens that models may still use: the minimum over this budget and the budgets above it. */
   get tokensLeft(): number {
     return Math.min(this.#tokensAllowed - this.tokens, this.#above?.tokensLeft ?? Number.POSITIVE_INFINITY);
   }
@@ -57,7 +58,7 @@ export class Budget {
     return this.#tokenUsage;
   }
 
-  /** Counts what a model has used, whatever was left. */
+  /** Counts the tokens that a model has used, even beyond the limit. */
   takeTokens(used: TokenUsage): void {
     const { inputTokens, outputTokens, cachedInputTokens } = this.#tokenUsage;
     this.#tokenUsage = {
@@ -76,13 +77,13 @@ export class Budget {
     return this.#resultBytes;
   }
 
-  /** Counts a call that has arrived, whatever will become of it. */
+  /** Counts a call on arrival, whatever its outcome. */
   arrive(): void {
     this.#calls += 1;
     this.#above?.arrive();
   }
 
-  /** Takes what a call's input needs, or says which limit is in the way. `heldBytes` is what its text takes in memory. */
+  /** Reserves the bytes of an input, or returns the limit that it would exceed. `heldBytes` is the memory that its text takes. */
   takeInput(bytes: number, heldBytes = bytes): Overdraft | undefined {
     const { inputBytes } = this.#limits;
     const spent = this.overCalls();
@@ -96,7 +97,7 @@ export class Budget {
     return undefined;
   }
 
-  /** Takes what a result needs, or says that the total is in the way. */
+  /** Reserves the bytes of a result, or returns the limit that it would exceed. */
   takeResult(bytes: number, heldBytes = bytes): Overdraft | undefined {
     const wide = Math.max(0, heldBytes - bytes);
     const overdraft = this.#overTotal(bytes + wide);
@@ -106,12 +107,12 @@ export class Budget {
     return undefined;
   }
 
-  /** Counts what a caller is told in place of a result, whatever was left. */
+  /** Counts a message that the caller gets in place of a result, even beyond the limit. */
   takeFailure(heldBytes: number): void {
     this.#failureBytes += heldBytes;
   }
 
-  /** The limit that is in the way of the call that was counted last, here or above. */
+  /** The limit of calls that the last counted call exceeds, here or above. */
   overCalls(): Overdraft | undefined {
     const { calls } = this.#limits;
     if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };

@@ -5,11 +5,11 @@ import type { FailureCode, RefusalCode } from "./answer.ts";
 export type CallOutcome =
   /** `shape` is the kind of the result, like `array of 200`. */
   | { readonly type: "value"; readonly shape: string }
-  /** The gate refused it; its handler did not run. */
+  /** The gate refused the call; the handler did not run. */
   | { readonly type: "refused"; readonly code: RefusalCode }
-  /** Its handler ran, and there is no value. */
+  /** The handler ran, and there is no value. */
   | { readonly type: "failed"; readonly code: FailureCode }
-  /** It was given up, or its execution ended, before it had an answer. */
+  /** The call was given up, or its execution ended, before there was an answer. */
   | { readonly type: "aborted" };
 
 /** One call in a report. */
@@ -22,11 +22,11 @@ export interface CallLine {
   /** UTF-8 bytes of the result's JSON text; 0 without one. */
   readonly bytes: number;
   readonly outcome: CallOutcome;
-  /** Whether its handler was started. What the tool changes may then be changed, whatever the outcome is. */
+  /** Whether the handler was started. If so, the tool may have taken effect, whatever the outcome. */
   readonly started: boolean;
 }
 
-/** An outcome in a word or two: the shape of the value, the code, or `aborted`. */
+/** Short text of an outcome: the shape of the value, the code, or `aborted`. */
 export function outcomeText(outcome: CallOutcome): string {
   switch (outcome.type) {
     case "value":

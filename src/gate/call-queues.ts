@@ -1,16 +1,16 @@
 import PQueue from "p-queue";
 
 /**
- * Where the calls of one session wait for their turn. Calls that may need approval wait apart from the others, while
- * their inputs are checked and while an approver is asked, so that they hold up no call that needs none.
+ * Queues of the calls of one session. Calls that may need approval have their own queues for the input check and for
+ * the approval, so that they do not delay calls that need no approval.
  */
 export class CallQueues {
   readonly #concurrency: number;
   readonly #handlers: PQueue;
-  /** Most sessions have none. */
+  /** Created on first use: most sessions have no call that may need approval. */
   #checks: PQueue | undefined;
   #approvals: PQueue | undefined;
-  /** For the queues of tools, which outlive a session and are not to keep what waits there. */
+  /** Removes waiting calls from the queues of tools, which outlive the session. */
   readonly #closing = new AbortController();
 
   constructor(callsAtOnce: number) {
@@ -18,31 +18,31 @@ export class CallQueues {
     this.#handlers = new PQueue({ concurrency: callsAtOnce });
   }
 
-  /** Finds out whether a call needs approval. */
+  /** Queues the check whether a call needs approval. */
   check<Value>(task: () => Promise<Value>): Promise<Value> {
     this.#checks ??= new PQueue({ concurrency: this.#concurrency });
     return this.#checks.add(task);
   }
 
-  /** Asks for an approval. */
+  /** Queues a request for approval. */
   approve<Value>(task: () => Promise<Value>): Promise<Value> {
     this.#approvals ??= new PQueue({ concurrency: this.#concurrency });
     return this.#approvals.add(task);
   }
 
-  /** Runs a call. `task` is handed a signal that is aborted when the queues close; undefined where it ends by that. */
+  /** Queues a handler. `task` gets a signal that is aborted when the queues close; resolves with undefined if that ended it. */
   async run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value | undefined> {
     const { signal } = this.#closing;
     try {
       return await this.#handlers.add(() => task(signal));
     } catch (error) {
-      // A call that had its answer when the session closed: its tool's queue knows only that it was aborted.
+      // The tool's queue rejects with the abort reason, also for a call that already had its answer.
       if (signal.aborted && error === signal.reason) return undefined;
       throw error;
     }
   }
 
-  /** What waits is forgotten. */
+  /** Drops all waiting tasks. */
   close(): void {
     for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.clear();
     this.#closing.abort();

@@ -7,8 +7,8 @@ import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 
 /**
- * The one way to a handler. Calls are made in a session: of a program's execution, or of a model's
- * conversation. What holds over all sessions (tools, their concurrency, approval) is here.
+ * The only path to a handler. Calls are made in a session: of a program's execution, or of a model's conversation. The
+ * gate holds what all sessions share: the tools, their concurrency, and approval.
  */
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
@@ -16,7 +16,7 @@ export class Gate implements SharedRules {
   readonly held: HeldBytes;
   readonly #queues: WeakMap<Tool, PQueue>;
 
-  /** Throws `option_invalid` where a tool may need approval and there is no `approve`. */
+  /** Throws `option_invalid` if a tool may need approval and there is no `approve`. */
   constructor(
     tools: ToolSet,
     approve: Approve | undefined,
@@ -38,7 +38,7 @@ export class Gate implements SharedRules {
     }
   }
 
-  /** A gate for other tools. A tool that stands behind both has its room once. */
+  /** A gate for other tools. It shares the queues: a tool of both gates has one concurrency limit. */
   beside(tools: ToolSet, approve: Approve | undefined): Gate {
     return new Gate(tools, approve, this.held, this.#queues);
   }
@@ -47,7 +47,7 @@ export class Gate implements SharedRules {
     return new GateSession(this, options);
   }
 
-  /** Runs a handler when its tool has room for one more call. Forgets it, and rejects, where the signal is aborted before. */
+  /** Runs a handler when its tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
   whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
     return this.#queues.get(tool)?.add(run, { signal }) ?? run();
   }

@@ -13,26 +13,26 @@ export interface CallRequest {
   readonly inputText: string;
 }
 
-/** What a task that was overtaken by the end of its call comes to. */
+/** Result of a task whose call ended first. */
 export const OVER = Symbol("over");
 
-/** Who calls what. */
+/** A call without its input. */
 export type CallIdentity = Omit<CallRequest, "inputText">;
 
-/** A call that has been accepted and has no answer yet. */
+/** A call that was accepted and has no answer yet. */
 export class OpenCall {
   readonly tool: Tool;
   readonly identity: CallIdentity;
   readonly since = performance.now();
-  /** Whether the journal has been given what was decided about it. */
+  /** Whether a decision about it was appended to the journal. */
   decided = false;
-  /** Undefined until it is known to need approval. */
+  /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
   /** Whether its handler was started. */
   started = false;
-  /** Resolves once the journal has that it was dropped, where it was. */
+  /** Set if the call was dropped. Resolves once the journal holds that record. */
   dropped: Promise<unknown> | undefined;
-  /** Bytes of its parsed input that are held. */
+  /** Bytes held for its parsed input. */
   inputBytes = 0;
   #inputText: string;
   #inputDigest: string | undefined;
@@ -48,7 +48,7 @@ export class OpenCall {
     this.#inputText = inputText;
   }
 
-  /** JSON text; empty once the call is over, for what still waits for its turn may be kept for long. */
+  /** JSON text; empty once the call is over, because a queue may keep the call for long. */
   get inputText(): string {
     return this.#inputText;
   }
@@ -57,12 +57,12 @@ export class OpenCall {
     return (this.#inputDigest ??= hash("sha256", this.#inputText));
   }
 
-  /** Whether its answer is of no use any more. */
+  /** Whether the call has ended and its answer is no longer needed. */
   get isOver(): boolean {
     return this.#over !== undefined;
   }
 
-  /** Aborted when the answer is of no use any more. Made at its first use: most handlers never read it. */
+  /** Aborted when the answer is no longer needed. Created on first use, because most handlers never read it. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     const reason = this.#late ?? this.#over;
@@ -70,18 +70,18 @@ export class OpenCall {
     return this.#abort.signal;
   }
 
-  /** The answer is of no use any more: aborts the work on it. */
+  /** Ends the call and aborts the work on it: its answer is no longer needed. */
   end(reason: string): void {
     if (this.#over !== undefined) return;
     this.#over = reason;
-    // A handler may still ask for its key.
+    // A running handler may still read its idempotency key, which needs the digest.
     if (this.started) void this.inputDigest;
     this.#inputText = "";
     this.#abort?.abort(new Error(reason));
     this.#onOver?.();
   }
 
-  /** Its handler has taken too long: tells the handler. The call itself goes on, to an answer that says so. */
+  /** Aborts a handler that took too long. The call stays open until its failure is the answer. */
   endHandler(reason: string): void {
     if (this.#over !== undefined || this.#late !== undefined) return;
     this.#late = reason;
@@ -89,7 +89,7 @@ export class OpenCall {
     this.#onLate?.();
   }
 
-  /** What a handler comes to, or OVER as soon as it or the call is ended. */
+  /** The handler's result, or OVER as soon as the handler or the call is ended. */
   orEnded<Value>(handler: () => Promise<Value>): Promise<Value | typeof OVER> {
     const ended = new Promise<typeof OVER>((resolve) => {
       this.#onLate = () => resolve(OVER);
@@ -97,7 +97,7 @@ export class OpenCall {
     return this.orOver(() => Promise.race([ended, handler()]));
   }
 
-  /** What a task comes to, or OVER as soon as the call is. The task is not waited for then, and what it throws is lost. */
+  /** The task's result, or OVER as soon as the call has ended. Then the task is not awaited, and its error is ignored. */
   orOver<Value>(task: () => Promise<Value>): Promise<Value | typeof OVER> {
     return new Promise((resolve, reject) => {
       if (this.#over !== undefined) return resolve(OVER);
@@ -110,15 +110,15 @@ export class OpenCall {
     });
   }
 
-  /** What the handler is told beside its input. */
+  /** The handler's second argument. */
   contextIn(execution: string, origin?: ParentSession): CallContext {
     return new HandlerContext(this, execution, origin);
   }
 }
 
 /**
- * What the work stands on that makes the calls of a session. The gate does not read it: it hands it to handlers, for a
- * tool that is itself an agent.
+ * The scope of the work that makes a session's calls. The gate does not read it. It passes it to handlers, for a tool
+ * that is itself an agent.
  */
 export interface WorkScope {
   readonly tenant: string;
@@ -131,12 +131,12 @@ export interface ParentSession {
   readonly note: (line: CallLine) => void;
 }
 
-/** Where a handler's call came from; undefined for a context that no gate has made. */
+/** The session of a handler's call; undefined for a context that no gate has made. */
 export function originOf(context: CallContext): ParentSession | undefined {
   return context instanceof HandlerContext ? HandlerContext.originOf(context) : undefined;
 }
 
-/** A class, because an object literal with a getter takes ten times as long to make. */
+/** A class, because creating an object literal with a getter takes ten times as long. */
 class HandlerContext implements CallContext {
   readonly execution: string;
   readonly callId: string;

@@ -2,17 +2,16 @@ import { issuesText, type Schema, validate } from "../tools/schema.ts";
 import { type HeldOverdraft, memoryOf } from "../values/held-bytes.ts";
 import { measure, type PlainData, readPlainData } from "../values/plain-data.ts";
 
-/** Fields and elements of one input. A schema may complain of each, which takes about a microsecond of the host's thread. */
+/** Maximum of fields and elements in one input. A schema may report an issue for each, at about a microsecond of the host's thread. */
 const MOST_VALUES = 40_000;
-/** Memory of a value beside its text: of the longest lists, an empty list in a list, with what a schema makes of it. */
+/** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
 
 export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: HeldOverdraft };
 
 /**
- * The value that a handler gets, from the text that a caller sent: parsed here, checked to be plain data of
- * bounded depth, and then fitted to the tool's schema. Nothing else has seen or held the value before. `takeRoom` is
- * asked for the bytes that it will take, before it is parsed.
+ * Reads the text that a caller sent into the handler's input: parses it, checks that it is plain data of bounded depth,
+ * and validates it against the tool's schema. Before parsing, `takeRoom` reserves the memory that the value will take.
  */
 export function readInput(
   schema: Schema,
@@ -37,7 +36,7 @@ function toPlainData(validated: Awaited<ReturnType<typeof validate>>): PlainData
   return validated.ok ? validated : { ok: false, reason: issuesText(validated.issues) };
 }
 
-/** A schema that throws has met a value its author did not expect: that value is no valid input. */
+/** A schema that throws did not expect the value, so the value is not a valid input. */
 function unreadable(): PlainData {
   return { ok: false, reason: "it cannot be checked against the tool's schema" };
 }

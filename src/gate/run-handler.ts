@@ -18,14 +18,14 @@ export interface Failed {
   readonly answer: Failure;
   /** The cause, for the operator. */
   readonly error?: unknown;
-  /** The limit that the result would have passed. */
+  /** The limit that the result would have exceeded. */
   readonly overdraft?: Overdraft;
 }
 
-/** What came of a handler. */
+/** The outcome of a handler. */
 export type Handled = Succeeded | Failed;
 
-/** Runs a call's handler, holds its result to the tool's schema and to the size allowed, and makes it text. Never rejects. */
+/** Runs a call's handler, validates its result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. */
 export async function runHandler(
   call: OpenCall,
   input: unknown,
@@ -49,7 +49,7 @@ export async function runHandler(
   return toText(call, value, resultBytes, share);
 }
 
-/** Not always a promise, for it runs for every call. */
+/** Returns a promise only where it must wait, because it runs for every call. */
 function toText(call: OpenCall, returned: unknown, resultBytes: number, share: Share): Handled | Promise<Handled> {
   if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes, share);
   const encoded = resultText(returned, resultBytes, share);
@@ -66,7 +66,7 @@ async function validatedText(
   share: Share,
 ): Promise<Handled> {
   const { name } = call.tool;
-  // What is too large anyway is not for a schema to walk.
+  // A result that is too large is refused before a schema walks it.
   const returnedText = isLarge(returned) ? await resultText(returned, resultBytes, share) : undefined;
   if (returnedText?.type === "too_large" || returnedText?.type === "spent")
     return handledText(call, returned, returnedText, resultBytes);

@@ -6,15 +6,15 @@ import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./budget.ts";
 
 /*
- * What a caller is told of a call that got no value. The reader is a program or the model that wrote it: each
- * sentence says what was wrong and what to do next, and nothing that only the host should know.
+ * Messages for calls that return no value. The reader is a program or the model that wrote it. Each message says what
+ * was wrong and what to do next, and holds no detail of the host.
  */
 
-/** Most bytes of what a caller is told, and a line that says how much was left out. */
+/** Maximum bytes of a message, without the line that says how much was left out. */
 const MESSAGE_BYTES = 4096;
-/** Most bytes of an input's faults. The tool's type stands after them. */
+/** Maximum bytes of an input's faults. The tool's input type follows them. */
 const REASON_BYTES = 2048;
-/** Most characters of a name that is quoted. No tool's name is longer. */
+/** Maximum characters of a quoted name. Names of tools are shorter. */
 const NAME_LENGTH = 256;
 
 function answer<Code>(code: Code, tool: string, message: string) {
@@ -51,7 +51,7 @@ export function budgetSpent(tool: string, overdraft: Overdraft) {
   return refusal("budget_spent", tool, overdraftText(tool, overdraft));
 }
 
-/** The handler ran, and its result goes beyond what the execution may hold or move. */
+/** The handler ran, and its result exceeds the bytes that the execution may hold or move. */
 export function resultOverBudget(tool: string, overdraft: Overdraft) {
   return failure("result_over_budget", tool, overdraftText(tool, overdraft));
 }
@@ -59,13 +59,13 @@ export function resultOverBudget(tool: string, overdraft: Overdraft) {
 function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): string {
   switch (limit) {
     case "calls":
-      return `This execution may make ${allowed} calls (limit calls), and has made them. Return what there is, or fetch more with each call.`;
+      return `This execution may make ${allowed} calls (limit calls), and has used them all. Return what you have, or fetch more with each call.`;
     case "inputBytes":
-      return `The input of ${tool} has ${seen} bytes, at most ${allowed} are allowed for one call (limit inputBytes). Pass less, in several calls if need be.`;
+      return `The input of ${tool} has ${seen} bytes, at most ${allowed} are allowed for one call (limit inputBytes). Pass less, or split it into several calls.`;
     case "totalBytes":
-      return `Inputs and results of this execution may have ${allowed} bytes in all (limit totalBytes), and ${tool} would make it ${seen}. Return what there is, or ask tools for less.`;
+      return `The inputs and results of this execution may take ${allowed} bytes in all (limit totalBytes), and ${tool} would bring them to ${seen}. Return what you have, or ask tools for less.`;
     case "heldBytes":
-      return `All executions of this runtime hold so much in memory that this one may have ${allowed} bytes now (the runtime's heldBytes), and ${tool} would make it ${seen}. Make fewer calls at once, ask tools for less, or try again later.`;
+      return `The executions of this runtime share one memory allowance (the runtime's heldBytes). This one may hold ${allowed} bytes now, and ${tool} would bring it to ${seen}. Make fewer calls at once, ask tools for less, or try again later.`;
   }
 }
 
@@ -79,12 +79,12 @@ export function inputInvalid(tool: Tool, reason: string) {
   );
 }
 
-/** Longest type of an input that is told, in characters. */
+/** Maximum length of an input type that is shown, in characters. */
 const TYPE_LENGTH = 400;
-/** Made once: a schema may have thousands of fields, and a program may make thousands of calls that do not fit it. */
+/** Cached: a schema may have thousands of fields, and a program may make thousands of invalid calls. */
 const shortTypes = new WeakMap<Tool, string>();
 
-/** The type of a tool's input, or nothing where it is long. */
+/** The type of a tool's input, or an empty string if it is too long to show. */
 function shortTypeOf(tool: Tool): string {
   const known = shortTypes.get(tool);
   if (known !== undefined) return known;
@@ -94,13 +94,13 @@ function shortTypeOf(tool: Tool): string {
   return short;
 }
 
-/** The note is a person's text. It is quoted as JSON, so that it cannot look like sentences of the gate. */
+/** The note is the approver's text. It is quoted as JSON, so that it cannot be mistaken for the gate's own sentences. */
 export function approvalDenied(tool: string, note?: string) {
-  const quoted = note === undefined || note === "" ? "" : ` Note of the denial: ${JSON.stringify(note)}`;
+  const quoted = note === undefined || note === "" ? "" : ` Reason given: ${JSON.stringify(note)}`;
   return refusal(
     "approval_denied",
     tool,
-    `The call of ${tool} needs approval, and was not approved. Go on without it.${quoted}`,
+    `The call of ${tool} needs approval, and approval was denied. Continue without it.${quoted}`,
   );
 }
 
@@ -108,7 +108,7 @@ export function handlerFailed(tool: string, callId: string, publicMessage: strin
   return failure(
     "handler_failed",
     tool,
-    publicMessage ?? `${tool} failed. Why is known to its operator only, under call ${callId}.`,
+    publicMessage ?? `${tool} failed. The cause is in the operator's log, under call ${callId}.`,
   );
 }
 
@@ -116,7 +116,7 @@ export function handlerTimedOut(tool: Tool) {
   return failure(
     "handler_timed_out",
     tool.name,
-    `${tool.name} took longer than ${tool.timeoutMs} ms and was given up.${tool.effect === "read" ? "" : " Whether it took effect is not known."}`,
+    `${tool.name} took longer than ${tool.timeoutMs} ms and was aborted.${tool.effect === "read" ? "" : " It may have taken effect."}`,
   );
 }
 
@@ -124,7 +124,7 @@ export function outputInvalid(tool: string) {
   return failure(
     "output_invalid",
     tool,
-    `${tool} returned something other than what it declares. This is a fault of the tool, not of its input.`,
+    `${tool} returned a result that does not match its declared output. The fault is in the tool, not in the input.`,
   );
 }
 

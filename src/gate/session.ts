@@ -19,22 +19,22 @@ import { readInput } from "./read-input.ts";
 import { type Failed, runHandler, type Succeeded } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
 
-/** What holds over all sessions of a gate. */
+/** What all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
   readonly held: HeldBytes;
-  /** Runs something when a tool has room for one more call. Forgets it, and rejects, where the signal is aborted before. */
+  /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
   whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
 }
 
 export interface SessionOptions {
   readonly execution: string;
-  /** For whom; tenants share the host's thread in equal parts. */
+  /** Tenant of the calls; tenants share the host's thread in equal parts. */
   readonly tenant?: string;
-  /** The execution's part in what all share, which its owner ends; by default one that ends with the session. */
+  /** The execution's share of memory and thread, ended by its owner; by default a share that ends with the session. */
   readonly share?: Share;
-  /** As whom calls may be made in this session. */
+  /** Callers that calls of this session may have. */
   readonly callers: readonly Caller[];
   /**
    * The callers whose tools exist in this session; `callers` by default. A model that writes programs also sees the
@@ -42,21 +42,21 @@ export interface SessionOptions {
    */
   readonly visibleTo?: readonly Caller[];
   readonly limits: GateLimits;
-  /** The call that has begun it, in whose session calls and tokens count too. */
+  /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
-  /** The scope that a tool which is itself an agent works in. */
+  /** Scope for a tool that is itself an agent. */
   readonly scope?: WorkScope;
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
 }
 
-/** Where a session journals. */
+/** The journal of a session. */
 export interface GateLog {
-  /** Resolves once the record is in the journal. An `allowed` is awaited before its handler runs. */
+  /** Resolves once the record is in the journal. An `allowed` record is awaited before the handler runs. */
   append(record: CallRecord | DecisionRecord): Promise<void>;
-  /** The record is journalled together with the next one that is appended. */
+  /** Journals the record together with the next one that is appended. */
   defer(record: AnsweredRecord): void;
 }
 
@@ -66,7 +66,7 @@ export interface ParentCall {
   readonly callId: string;
 }
 
-/** What happens to a call, for a listener. `error` is for the operator: it may hold anything. */
+/** An event of a call. `error` is for the operator and may hold anything. */
 export type CallEvent =
   | {
       readonly type: "call_started";
@@ -77,7 +77,7 @@ export type CallEvent =
     }
   | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
 
-/** The calls of one execution or conversation, from the first to its closing. */
+/** The calls of one execution or conversation, until it is closed. */
 export class GateSession {
   readonly lines: CallLine[] = [];
   readonly #gate: SharedRules;
@@ -106,14 +106,14 @@ export class GateSession {
     return { calls: this.budget.calls, open: this.#open.size, resultBytes: this.budget.resultBytes };
   }
 
-  /** The limit that was last in a call's way, if any was. */
+  /** The limit that a call of this session exceeded last. */
   get overdraft(): Overdraft | undefined {
     return this.#overdraft;
   }
 
   /**
-   * The way of one call. Resolves with its answer, or with nothing where the session was closed before there was
-   * one. Rejects only where the journal does.
+   * Takes one call through the gate. Resolves with its answer, or with undefined if the call or the session ended before
+   * there was one. Rejects only if the journal does.
    */
   async call(request: CallRequest): Promise<Answer | undefined> {
     const { callers, visibleTo = callers } = this.#options;
@@ -140,8 +140,8 @@ export class GateSession {
   }
 
   /**
-   * Counts what is not a call of a tool and does the work of many, like a program that a model hands over. Resolves
-   * with the refusal where the budget of calls is spent.
+   * Counts work that is not a call of a tool, like a program that a model hands over. Resolves with the refusal if the
+   * limit of calls is exceeded.
    */
   async countCall(about: Omit<CallRequest, "inputText">): Promise<Answer | undefined> {
     this.budget.arrive();
@@ -151,7 +151,7 @@ export class GateSession {
     return this.#refuse({ ...about, inputText: "" }, sentences.budgetSpent(about.tool, overdraft));
   }
 
-  /** Answers that come from now on are of no use: a call without one is aborted, and what its handler still does is dropped. */
+  /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
   async giveUp(callId: string, reason: string): Promise<void> {
     this.#givenUp.add(callId);
     const call = this.#open.get(callId);
@@ -162,7 +162,7 @@ export class GateSession {
     await call.dropped;
   }
 
-  /** Ends the session: what runs is aborted, nothing starts any more, later answers are dropped. */
+  /** Ends the session: aborts open calls, starts no more, and drops later answers. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -176,7 +176,7 @@ export class GateSession {
     if (!this.#options.share) this.share.end();
   }
 
-  /** Lists a call. One of an execution below has the ids of both, like `call_2/17`. */
+  /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
   note(line: CallLine): void {
     this.lines.push(line);
     const { above } = this.#options;
@@ -184,8 +184,8 @@ export class GateSession {
   }
 
   /**
-   * A call that may need approval. Its input is read to find that out, and read again once it may ask: calls that wait
-   * for that hold their text alone. Those that need none do not wait for those that do.
+   * Runs a call that may need approval. Its input is parsed for that check, and parsed again when its approval is
+   * requested, so that waiting calls hold only their text. Calls that need no approval do not wait for those that do.
    */
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
     const checked = await this.#queues.check(() =>
@@ -217,13 +217,13 @@ export class GateSession {
       : this.#refuse(call, sentences.approvalDenied(call.tool.name, details.note));
   }
 
-  /** Runs a call when its execution and its tool have room for it. Its input is read then, where it has not been. */
+  /** Runs a call when the concurrency of its execution and its tool allows it. Reads its input then, unless it was read before. */
   #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
     return this.#queues.run((closing) => this.#gate.whenFree(call.tool, run, closing));
   }
 
-  /** Reads a call's input, and goes on with it where it fits. */
+  /** Reads a call's input and passes it to `goOn`, or refuses the call. */
   async #withInput<Value>(
     call: OpenCall,
     goOn: (input: unknown) => Promise<Value>,
@@ -250,7 +250,7 @@ export class GateSession {
     call.inputBytes = 0;
   }
 
-  /** Once it is in the journal that it may, the handler runs: from then on the world may change. */
+  /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
   async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
     if (call.isOver) return undefined;
     const { identity, tool } = call;
@@ -311,7 +311,7 @@ export class GateSession {
     return sentences.budgetSpent(tool.name, overdraft);
   }
 
-  /** Refuses a call, open or not, unless it is over. */
+  /** Refuses a call, open or not, unless it has ended. */
   async #refuse(refused: CallIdentity | OpenCall, answer: Refusal): Promise<Answer | undefined> {
     const call = refused instanceof OpenCall ? refused : undefined;
     const identity = refused instanceof OpenCall ? refused.identity : refused;
@@ -357,7 +357,7 @@ export class GateSession {
 
 const NEEDS_APPROVAL = Symbol("needs approval");
 
-/** A predicate that throws has not said that the call may go without approval. */
+/** If the predicate throws, the call needs approval. */
 async function needsApproval(tool: Tool, input: unknown): Promise<boolean> {
   try {
     return await tool.needsApproval(input);

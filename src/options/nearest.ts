@@ -1,17 +1,17 @@
 import leven from "leven";
 
-/** The names most like a name that was not found, the best first; only those near enough to be meant. */
-export function nearest(name: string, known: readonly string[], most = 3): string[] {
+/** The known names most similar to a name that was not found, the best first. Leaves out names that are too different. */
+export function nearest(name: string, known: readonly string[], max = 3): string[] {
   const wanted = name.slice(0, 128).toLowerCase();
   return known
     .map((candidate) => ({ candidate, distance: distance(wanted, candidate.toLowerCase()) }))
     .filter(({ distance: far }) => far !== undefined)
     .toSorted((a, b) => (a.distance ?? 0) - (b.distance ?? 0) || (a.candidate < b.candidate ? -1 : 1))
-    .slice(0, most)
+    .slice(0, max)
     .map(({ candidate }) => candidate);
 }
 
-/** How far a name is from the one that was wanted, in edits: as a whole, by its last part, or as what is part of it; undefined where it cannot be meant. */
+/** Edit distance of the wanted name to a candidate: by the whole name, by the last part, or as a substring. Undefined if too different. */
 function distance(wanted: string, candidate: string): number | undefined {
   const distances = [editsIfNear(wanted, candidate), editsIfNear(lastPart(wanted), lastPart(candidate), 0.5)];
   if (wanted.length >= 3 && candidate.includes(wanted)) distances.push(1);

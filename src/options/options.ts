@@ -5,16 +5,16 @@ import { nearest } from "./nearest.ts";
 export type OptionPresence = "required" | "optional" | "default";
 
 /**
- * What one option may be. Types, checks and defaults all come from the rules of an options object, so an option exists
- * as soon as it has a rule. The JSDoc of a rule is the option's sentence: editors show it, and the tables in the
- * documentation are held to it.
+ * The rule of one option. Types, checks and defaults are derived from the rules of an options object, so an option exists
+ * as soon as it has a rule. The JSDoc of a rule documents the option: editors show it, and a test compares the tables of
+ * the documentation with it.
  */
 export interface OptionRule<Value, Presence extends OptionPresence> {
-  /** For the error, like `a whole number from 1 to 100`. */
+  /** The expected value, for the error message: `a whole number from 1 to 100`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
   readonly presence: Presence;
-  /** What holds where the option is left out. */
+  /** Value of an option that is left out. */
   readonly default?: Value;
   /** Carries the type; never set. */
   readonly value?: Value;
@@ -24,7 +24,7 @@ export interface DefaultRule<Value> extends OptionRule<Value, "default"> {
   readonly default: Value;
 }
 
-/** Bounds are part of the range. */
+/** An inclusive range. */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -42,18 +42,18 @@ type With<Rules, Wanted extends OptionPresence> = {
   [Name in keyof Rules]: Rules[Name] extends { readonly presence: Wanted } ? Name : never;
 }[keyof Rules];
 
-/** Mapped without `as`, which would lose the JSDoc of the rules that editors show. */
+/** Mapped without `as`, which would lose the JSDoc of the rules. */
 type ValuesOf<Rules> = { readonly [Name in keyof Rules]: ValueOf<Rules[Name]> };
 
 /** The options as a caller writes them. */
 export type OptionsOf<Rules> = ValuesOf<Pick<Rules, With<Rules, "required">>> &
   Partial<ValuesOf<Omit<Rules, With<Rules, "required">>>>;
 
-/** The options as they hold: checked, with defaults in place. */
+/** The options after checks, with defaults filled in. */
 export type Resolved<Rules> = ValuesOf<Omit<Rules, With<Rules, "optional">>> &
   Partial<ValuesOf<Pick<Rules, With<Rules, "optional">>>>;
 
-/** A value that a guard recognises. The type parameter is for what a guard cannot tell, like a function's parameters. */
+/** A rule with a guard. The type parameter states what the guard cannot check, like a function's parameters. */
 export function option<Value>(expected: string, accepts: (value: unknown) => boolean): OptionRule<Value, "optional"> {
   return { expected, accepts, presence: "optional" };
 }
@@ -66,7 +66,7 @@ export function withDefault<Value>(rule: OptionRule<Value, "optional">, value: V
   return { ...rule, presence: "default", default: value };
 }
 
-/** Without `max` the greatest is `Number.MAX_SAFE_INTEGER`. */
+/** `max` is `Number.MAX_SAFE_INTEGER` by default. */
 type NumberOptions = Pick<Bounds, "min"> & Partial<Bounds>;
 
 export function wholeNumber(options: NumberOptions & { readonly default: number }): NumberRule;
@@ -87,7 +87,7 @@ export function wholeNumber({
   return value === undefined ? rule : { ...rule, presence: "default", default: value };
 }
 
-/** For bounds that may be left off. */
+/** For limits that can be switched off. */
 export function wholeNumberOrInfinity({
   min,
   default: value,
@@ -108,7 +108,7 @@ export function oneOf<const Value extends string>(values: readonly Value[]): Opt
 export function text({
   minLength = 1,
   maxLength = Number.MAX_SAFE_INTEGER,
-  expected = "a text",
+  expected = "a non-empty string",
 }: {
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -120,8 +120,8 @@ export function text({
   );
 }
 
-/** A text of more than white space. */
-export function words(expected = "a text"): OptionRule<string, "optional"> {
+/** A string with more than white space. */
+export function words(expected = "a non-blank string"): OptionRule<string, "optional"> {
   return option(expected, (given) => typeof given === "string" && given.trim() !== "");
 }
 
@@ -129,12 +129,12 @@ export function flag(): OptionRule<boolean, "optional"> {
   return option("true or false", (given) => typeof given === "boolean");
 }
 
-/** A function: that it takes and gives what its type says cannot be checked. */
+/** A function. Its parameters and its result cannot be checked. */
 export function callback<Callback>(expected = "a function"): OptionRule<Callback, "optional"> {
   return option(expected, (given) => typeof given === "function");
 }
 
-/** An object whose fields are checked by the code that knows them. */
+/** An object whose fields are checked elsewhere. */
 export function object<Value extends object>(expected = "an object"): OptionRule<Value, "optional"> {
   return option(expected, (given) => typeof given === "object" && given !== null && !Array.isArray(given));
 }
@@ -147,11 +147,11 @@ export function abortSignal(): OptionRule<AbortSignal, "optional"> {
   return option("an AbortSignal", (given) => given instanceof AbortSignal);
 }
 
-/** How errors name an options object and its options. */
+/** Names of an options object and its options in errors. */
 export interface OptionPlace {
   /** The object itself: `createRuntime(options)`. */
   readonly object: string;
-  /** Before the name of an option that does not exist: `createRuntime`. */
+  /** Subject of the error about an unknown option: `createRuntime`. */
   readonly subject: string;
   /** One option: `createRuntime({ limits })`. */
   readonly at: (name: string) => string;
@@ -175,9 +175,9 @@ export function optionsIn(place: OptionPlace | string, name: string): OptionPlac
 }
 
 /**
- * Checks options against their rules and puts defaults in place. `place` is what was called, like `createRuntime`, or
- * where the options stand. Throws `option_invalid` for what is no object, for an option without a rule, with the name
- * that may have been meant, for a required option that is missing, and for a value that its rule does not accept. An
+ * Checks options against their rules and fills in defaults. `place` names the function that was called, like
+ * `createRuntime`, or the position of the options. Throws `option_invalid` for a value that is not an object, an option
+ * without a rule (with the most similar name), a missing required option, and a value that its rule does not accept. An
  * option that is `undefined` counts as left out.
  */
 export function readOptions<Rules extends OptionRules>(
@@ -188,7 +188,7 @@ export function readOptions<Rules extends OptionRules>(
   return { ...defaultsOf(rules), ...checkOptions(place, options, rules) } as unknown as Resolved<Rules>;
 }
 
-/** The same without defaults: the options that were given. */
+/** The same without defaults: returns the given options only. */
 export function checkOptions<Rules extends OptionRules>(
   place: OptionPlace | string,
   options: unknown,
@@ -207,12 +207,12 @@ export function checkOptions<Rules extends OptionRules>(
   return checked as OptionsOf<Rules>;
 }
 
-/** Throws `option_invalid` where a rule does not accept a value. `label` is the option as its reader wrote it, like `--max-turns`. */
+/** Throws `option_invalid` if the rule does not accept the value. `label` is the option as the reader wrote it, like `--max-turns`. */
 export function checkValue(label: string, value: unknown, rule: OptionRule<unknown, OptionPresence>): void {
   if (!rule.accepts(value)) throw optionError(label, rule.expected, value);
 }
 
-/** The values that hold where nothing is said. */
+/** The default values. */
 export function defaultsOf<Rules extends OptionRules>(
   rules: Rules,
 ): { readonly [Name in With<Rules, "default">]: ValueOf<Rules[Name]> } {
@@ -220,7 +220,7 @@ export function defaultsOf<Rules extends OptionRules>(
   return Object.freeze(Object.fromEntries(defaults.map(([name, rule]) => [name, rule.default]))) as never;
 }
 
-/** Throws `option_invalid` for a name that is none of those that there are, with the one that may have been meant. */
+/** Throws `option_invalid` for an unknown name, with the most similar known one. */
 export function refuseUnknownNames(subject: string, options: object, names: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;

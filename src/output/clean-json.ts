@@ -1,6 +1,6 @@
 import { cleanText } from "./clean-text.ts";
 
-/** Escapes for control characters that have a letter of their own, as they are written out. */
+/** Short escapes of control characters, with their replacements. */
 const WRITTEN: Readonly<Record<string, string>> = {
   "\\b": "\\\\u0008",
   "\\f": "\\\\u000c",
@@ -9,8 +9,8 @@ const WRITTEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * JSON text, as `JSON.stringify` writes it, whose strings and names are clean as they stand in the text and as they are
- * once it is parsed: some providers take values and not text, and would make `\u001b` a live character again.
+ * Cleans JSON text as `JSON.stringify` writes it. Its strings and names are clean in the text, and stay clean once the
+ * text is parsed: some providers take values instead of text, and would turn `\u001b` into a live character again.
  */
 export function cleanJson(text: string): string {
   return cleanText(text).replaceAll(

@@ -1,18 +1,17 @@
 import { cleanText } from "./clean-text.ts";
 
-/** What stands before a line that is not the runtime's own. */
+/** Indent of lines that are not the runtime's own. */
 export const INSET = "  ";
 
 /**
- * Text of a program, a tool or a provider, to stand beside the runtime's own words: every line after its first is set
- * in by two spaces, so that no line of it begins where the runtime's lines begin. Cleaned, for other characters break
- * lines too.
+ * Indents text of a program, a tool or a provider: every line after the first, by two spaces, so that it cannot be
+ * mistaken for a line of the runtime. The text is cleaned first, because other characters break lines too.
  */
 export function insetLines(text: string): string {
   return cleanText(text).replaceAll(/\n(?=[^\n])/g, `\n${INSET}`);
 }
 
-/** The same, with its first line set in too. */
+/** The same, with the first line indented too. */
 export function insetText(text: string): string {
   return INSET + insetLines(text);
 }

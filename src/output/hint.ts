@@ -1,13 +1,13 @@
 import type { Fault } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
-/** Names that programs written for node or a browser expect, and what to do without them. */
+/** Names that exist in node or a browser but not here, with what to do instead. */
 const ABSENT: ReadonlyMap<string, string> = new Map([
   ...["fetch", "XMLHttpRequest", "WebSocket", "axios"].map(
-    (name) => [name, "A program has no network. Everything outside is reached through `tools`."] as const,
+    (name) => [name, "A program has no network access. Use `tools` to reach anything outside."] as const,
   ),
   ...["require", "module", "exports"].map(
-    (name) => [name, "A program cannot load modules. Write what is needed into the program."] as const,
+    (name) => [name, "A program cannot load modules. Write the code it needs into the program."] as const,
   ),
   ...["process", "Deno", "Bun", "global", "__dirname", "__filename", "fs"].map(
     (name) => [name, "A program does not run in node: there are no files, no environment and no process."] as const,
@@ -22,26 +22,26 @@ const ABSENT: ReadonlyMap<string, string> = new Map([
     (name) =>
       [
         name,
-        `${name} belongs to browsers and node, and is not part of the language. Do it by hand, or let a tool do it.`,
+        `${name} belongs to browsers and node, and is not part of the language. Write it out in the program, or call a tool.`,
       ] as const,
   ),
   ...["WebAssembly", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "Temporal"].map(
-    (name) => [name, "It is not available here: a program must do the same each time it is replayed."] as const,
+    (name) => [name, "It is not available: a program must behave the same each time it is replayed."] as const,
   ),
 ]);
 
-/** Modules of Python that are often used without being imported. */
+/** Modules of Python that programs often forget to import. */
 const MODULES =
   /^(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)$/;
 
-/** Packages of Python by which programs would reach outside. */
+/** Packages of Python that use the network. */
 const NETWORK_PACKAGES = /^(requests|httpx|aiohttp|urllib3|websockets|boto3|openai|anthropic)\b/;
 
-/** What Python says of those who use what an async function returns as if it were its result. */
+/** Python's errors for a coroutine or task that is used as if it were its result. */
 const NO_RESULT_YET =
   /'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/;
 
-/** What the author of a program can do about a fault, where that can be told. */
+/** What the author of a program can do about a fault, or undefined if unknown. */
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
   if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
@@ -62,7 +62,7 @@ export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   return undefined;
 }
 
-/** The same for the words of Python, and of the guest that runs it. */
+/** The same for messages of Python and of the Python guest. */
 function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   const noTool = /^tools(?:\.([\w.]+))? has no tool '(\w+)'$/.exec(message);
   if (noTool) {
@@ -77,11 +77,12 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
   if (missingModule !== undefined)
     return NETWORK_PACKAGES.test(missingModule)
-      ? "Everything outside is reached through `tools`. Python's standard library is there, and no other package."
-      : "Python's standard library is there, and no other package. Write what is needed into the program.";
+      ? "Use `tools` to reach anything outside. Python's standard library is available, and no other package."
+      : "Python's standard library is available, and no other package. Write the code it needs into the program.";
   if (NO_RESULT_YET.test(message))
-    return "An async function returns before its result is there: await it before using what it returns.";
-  if (/\bToolCall\b/.test(message)) return "A call returns before its result is there: await it before using it.";
+    return "An async function returns before its result is ready: await it before using its result.";
+  if (/\bToolCall\b/.test(message))
+    return "A call returns before its result is ready: await it before using its result.";
   return undefined;
 }
 
@@ -95,5 +96,5 @@ function listTools(tools: ToolSet): string {
   const shown = names.slice(0, 12).join(", ");
   return names.length === 0
     ? "There are no tools that programs may call."
-    : `There are ${shown}${names.length > 12 ? ` and ${names.length - 12} more` : ""}.`;
+    : `The tools are ${shown}${names.length > 12 ? ` and ${names.length - 12} more` : ""}.`;
 }

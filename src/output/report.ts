@@ -13,16 +13,15 @@ import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import { type Stub, stubOf } from "./stub.ts";
 
-/** What the model gets, and all that it gets. */
+/** All that the model gets of an execution. */
 export interface Output {
   /**
-   * The value as JSON, or the name of a fault and its message; then what the runtime says of it, then what was printed.
-   * After the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a
-   * terminal.
+   * The value as JSON, or the name and message of a fault; then the runtime's notes; then what the program printed. After
+   * the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a terminal.
    */
   readonly text: string;
   readonly isError: boolean;
-  /** What was left out, where something was. */
+  /** What was left out; absent if nothing was. */
   readonly cut?: { readonly valueBytes?: number; readonly logLines?: number };
 }
 
@@ -32,41 +31,41 @@ export interface Usage {
   readonly bytesIn: number;
   /** UTF-8 bytes of `output.text`. */
   readonly bytesOut: number;
-  /** Time until there was an engine or a container for it, once more where one died. */
+  /** Time waiting for an engine or a container, including the wait for a replacement. */
   readonly queuedMs: number;
-  /** Time the program had the turn, without waiting for a core where the system tells that. */
+  /** Time the program ran, without waiting for a core where the system reports that. */
   readonly runningMs: number;
-  /** Time it waited for tools and timers. */
+  /** Time the program waited for tools and timers. */
   readonly waitingMs: number;
-  /** Most memory seen above what an idle guest takes; 0 where it cannot be watched. */
+  /** Peak memory above that of an idle guest; 0 where it cannot be measured. */
   readonly peakMemoryBytes: number;
   readonly turns: number;
-  /** Engines that died under way. */
+  /** How often the engine died and was replaced. */
   readonly restarts: number;
-  /** Connections to the world outside, where the sandbox has a way there: how many, refused ones included, and their bytes. */
+  /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */
   readonly connections: ConnectionTotals;
 }
 
 export interface Report {
-  /** Id under which the journal holds it, where it was started: a program refused before that is not journalled. */
+  /** Id in the journal. A program that was refused before it started is not journalled. */
   readonly execution: ExecutionId;
   readonly outcome: Outcome;
   readonly output: Output;
   readonly usage: Usage;
   readonly calls: readonly CallLine[];
   readonly logs: Logs;
-  /** What the runtime says of the value and the calls. */
+  /** The runtime's notes on the value and the calls. */
   readonly notes: readonly string[];
-  /** What was changed to make the value JSON, in the words of the program's side: it may be anything. */
+  /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
   readonly remarks: readonly string[];
 }
 
-/** Most bytes that are said about an ending. A program may throw an error with a long message. */
+/** Maximum bytes of the text about an ending. A program may throw an error with a long message. */
 const ENDING_BYTES = 8 * 1024;
 
 const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
 
-/** Distils an execution to what goes back. */
+/** Reduces an execution to its report. */
 export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): Report {
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
@@ -85,7 +84,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
           ...effectsText(calls, tools),
         ];
   if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
-  if (remarks.length > 0) parts.push(`Remarked by the program's side:\n${remarks.map(insetText).join("\n")}`);
+  if (remarks.length > 0) parts.push(`Remarks from the sandbox:\n${remarks.map(insetText).join("\n")}`);
   if (printed !== INSET) parts.push(`Printed:\n${printed}`);
   const text = parts.join("\n\n");
   const cut = {
@@ -131,21 +130,21 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 
-/** Whether a call's handler returned, though its result may have been turned away. */
+/** Whether a call's handler returned, even if its result was rejected. */
 function returned({ outcome }: CallLine): boolean {
   if (outcome.type === "failed") return outcome.code !== "handler_failed" && outcome.code !== "handler_timed_out";
   return outcome.type === "value";
 }
 
-/** What a program that did not complete has changed already: the next program must not do it again. */
+/** Calls with effects of a program that did not complete: the next program must not repeat them. */
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
-  // What the tools of an agent have done is told as that agent's call.
+  // Calls that a nested agent made are listed as the call of that agent.
   const changing = calls.filter(({ tool, started }) => started && (tools.get(tool)?.effect ?? "read") !== "read");
   const done = listOf(changing.filter(returned));
   const unsure = listOf(changing.filter((line) => !returned(line)));
   return [
-    ...(done === "" ? [] : [`Already done before that, and not undone: ${done}.`]),
-    ...(unsure === "" ? [] : [`Started before that, and perhaps done: ${unsure}.`]),
+    ...(done === "" ? [] : [`Already done, and not undone: ${done}.`]),
+    ...(unsure === "" ? [] : [`Started, and may have taken effect: ${unsure}.`]),
   ];
 }
 

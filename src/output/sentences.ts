@@ -1,7 +1,7 @@
 import type { Fault, Outcome, StoppedBy } from "../programs/outcome.ts";
 import { insetLines } from "./foreign-text.ts";
 
-/** What to do about a limit that was reached. The reader is the model that wrote the program. */
+/** For each limit, what happened and what to do. The reader is the model that wrote the program. */
 const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advice: string }>> = {
   memoryBytes: {
     what: "it needed more memory than",
@@ -9,11 +9,11 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
   },
   queueMs: {
     what: "no engine was free for it within",
-    advice: "Nothing of it was done. Run it again as it is, later.",
+    advice: "None of it ran. Run it again later, unchanged.",
   },
   queue: {
-    what: "more programs would have waited for an engine than",
-    advice: "Nothing of it was done. Run it again as it is, later.",
+    what: "the number of programs waiting for an engine had reached",
+    advice: "None of it ran. Run it again later, unchanged.",
   },
   runningMs: {
     what: "it ran longer than",
@@ -21,11 +21,11 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
   },
   wallMs: {
     what: "it took longer than",
-    advice: "Make calls at once instead of one after the other, or ask for less.",
+    advice: "Make calls concurrently instead of one after the other, or ask for less.",
   },
-  calls: { what: "it made more calls than", advice: "Fetch more with each call, or fewer things." },
+  calls: { what: "it made more calls than", advice: "Fetch more with each call, or ask for less." },
   callsAtOnce: { what: "it made more calls at once than", advice: "Make fewer calls at once." },
-  inputBytes: { what: "the input of a call was larger than", advice: "Pass less, in several calls if need be." },
+  inputBytes: { what: "the input of a call was larger than", advice: "Pass less, or split it into several calls." },
   resultBytes: {
     what: "the result of a call was larger than",
     advice: "Ask for less: fewer fields, a filter, or page by page.",
@@ -35,7 +35,7 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
     advice: "Ask tools for less: fewer fields, filters, fewer rows.",
   },
   heldBytes: {
-    what: "the memory that all executions of this runtime share was spent,",
+    what: "the executions of this runtime used up the memory they share,",
     advice: "Make fewer calls at once, ask tools for less, or run it again later.",
   },
   outputBytes: {
@@ -43,18 +43,18 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
     advice: "Return the answer, not the data: select, aggregate or count in the program.",
   },
   logBytes: { what: "it printed more than", advice: "Print less." },
-  frameBytes: { what: "it sent a message larger than", advice: "Pass on less at once." },
+  frameBytes: { what: "it sent a message larger than", advice: "Pass or return less at once." },
 };
 
 const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], string>> = {
   engine_died:
-    "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
-  bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
+    "The program could not be finished: its engine died, and no other engine could resume it. If this happens again, write the program differently.",
+  bridge_broken: "The program could not be finished: it sent data that the host could not read, and was stopped.",
   replay_diverged:
-    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an error that memory or the stack was full, which need not be at the same place each time, bound its data and its recursion instead.",
+    "The program could not be finished: its engine died, and its replay in another engine took a different course. If it catches out-of-memory or stack-overflow errors, which need not occur at the same place each time, bound its data and its recursion instead.",
 };
 
-/** How an execution ended that has no value, in sentences. */
+/** Sentences about an execution that ended without a value. */
 export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint: string | undefined): string {
   switch (ending.type) {
     case "failed":
@@ -70,11 +70,11 @@ export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint
   }
 }
 
-/** What a program may call its faults: a word, and none with which the runtime begins a line of its own. */
+/** Accepted names of faults: one word, and not a word that begins a line of the runtime. */
 const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
-const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed", "Remarked"]);
+const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed", "Remarks"]);
 
-/** A fault as a compiler would tell it: what, where, the line, what to do. */
+/** A fault in the form of a compiler error: name, place, message, source line, hint. */
 function faultText({ name, message, line, column, excerpt }: Fault, hint: string | undefined): string {
   const place = line === undefined ? "" : ` at line ${line}, column ${column}`;
   const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${insetLines(excerpt)}`;
@@ -83,7 +83,7 @@ function faultText({ name, message, line, column, excerpt }: Fault, hint: string
   return `${isName ? name : "Error"}${place}: ${said}${shown}${hint === undefined ? "" : `\n${hint}`}`;
 }
 
-/** A limit with its unit, as people say it. */
+/** A limit's value with its unit. */
 export function amount(limit: StoppedBy, value: number): string {
   if (limit.endsWith("Ms")) return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
   if (limit.endsWith("Bytes")) return byteText(value);

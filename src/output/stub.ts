@@ -1,36 +1,36 @@
 import { cleanText } from "./clean-text.ts";
 
-/** What stands for a value that is too large: still JSON, and true. */
+/** Summary that replaces a value that is too large. */
 export interface Stub {
   /** Marks a stub, and says what to do. */
   readonly too_large: string;
   /** UTF-8 bytes of the whole value's JSON. */
   readonly bytes: number;
-  /** Type of the value in TypeScript's words, read off its first rows. */
+  /** TypeScript type of the value, inferred from its first rows. */
   readonly shape: string;
   /** Rows of an array, or fields of an object. */
   readonly count?: number;
-  /** The first rows, fields and characters, as many as fit. */
+  /** As much of the value's beginning as fits: rows, fields or characters. */
   readonly first?: unknown;
 }
 
-/** Rows that a shape is read off. */
+/** Rows that a shape is inferred from. */
 const ROWS_READ = 20;
 const FIELDS_SHOWN = 24;
 const DEPTH_SHOWN = 4;
 const SHAPE_LENGTHS = [2000, 400, 100, 20];
 
-/** What is known of a value that is too large. */
+/** A value that is too large, possibly truncated. */
 export interface LargeValue {
-  /** Its beginning at least. */
+  /** The value, or its beginning. */
   readonly value: unknown;
-  /** UTF-8 bytes of the whole. */
+  /** UTF-8 bytes of the whole value's JSON. */
   readonly bytes: number;
-  /** How many entries lists and records have that stand in `value` with their first ones only. */
+  /** Full number of entries of the containers that are truncated in `value`. */
   readonly counts: ReadonlyMap<object, number>;
 }
 
-/** A stub whose JSON, cleaned, has at most `allowedBytes`; or the shortest one there is, of about 200, where that is less. */
+/** A stub whose cleaned JSON has at most `allowedBytes`, or the shortest stub (about 200 bytes) if even that is larger. */
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string): Stub {
   const { value, bytes } = large;
   const known = { too_large: advice, bytes };
@@ -44,7 +44,7 @@ export function stubOf(large: LargeValue, allowedBytes: number, advice: string):
   return { ...known, shape: Array.isArray(value) ? "array" : typeof value, ...count };
 }
 
-/** Adds as much of the value's beginning as fits. What is written out when it is cleaned takes more room than it had. */
+/** Adds as much of the value's beginning as fits. Retries with less room, because cleaning makes text longer. */
 function withFirst(bare: Stub, value: unknown, allowedBytes: number): Stub {
   for (let room = allowedBytes - cleanSize(bare) - ',"first":'.length; room > 0; room = Math.floor(room / 2)) {
     const first = sample(value, room);
@@ -59,7 +59,7 @@ function countOf(container: object, { counts }: LargeValue): number {
   return counts.get(container) ?? Object.keys(container).length;
 }
 
-/** The beginning of a value, of at most `room` bytes of JSON; undefined where nothing of it fits. */
+/** The beginning of a value, of at most `room` bytes of JSON; undefined if nothing fits. */
 function sample(value: unknown, room: number): unknown {
   if (room < 2) return undefined;
   if (typeof value === "string") return room < 16 ? undefined : fitText(value, room);
@@ -96,7 +96,7 @@ function sampleFields(value: object, room: number): object | undefined {
   return taken.length > 0 || fields.length === 0 ? Object.fromEntries(taken) : undefined;
 }
 
-/** How many rows a list within the value has stands behind its type, unless it is within a row itself, where each may have another number. */
+/** The type of a value. A list's length follows its type, except inside rows, where it may differ from row to row. */
 function shapeOf(value: unknown, large: LargeValue, depth: number, inRow = false): string {
   if (value === null) return "null";
   if (Array.isArray(value)) {
@@ -109,8 +109,8 @@ function shapeOf(value: unknown, large: LargeValue, depth: number, inRow = false
   const fields = names
     .slice(0, FIELDS_SHOWN)
     .map((name) => `${cut(name, 40)}: ${shapeOf((value as Record<string, unknown>)[name], large, depth + 1, inRow)}`);
-  const untold = countOf(value, large) - Math.min(names.length, FIELDS_SHOWN);
-  const more = untold > 0 ? [`… ${untold} more`] : [];
+  const unlisted = countOf(value, large) - Math.min(names.length, FIELDS_SHOWN);
+  const more = unlisted > 0 ? [`… ${unlisted} more`] : [];
   return `{ ${[...fields, ...more].join(", ")} }`;
 }
 
@@ -132,20 +132,20 @@ function fitText(text: string, room: number): string {
   }
 }
 
-/** UTF-8 bytes of a value's JSON, or undefined where it has more than `most`: no more than that is read of it. */
-function sizeWithin(value: unknown, most: number): number | undefined {
-  return leastSizeOf(value, most) > most ? undefined : within(sizeOf(value), most);
+/** UTF-8 bytes of a value's JSON, or undefined if more than `max`. Stops reading the value about there. */
+function sizeWithin(value: unknown, max: number): number | undefined {
+  return minSizeOf(value, max) > max ? undefined : within(sizeOf(value), max);
 }
 
-function within(size: number, most: number): number | undefined {
-  return size <= most ? size : undefined;
+function within(size: number, max: number): number | undefined {
+  return size <= max ? size : undefined;
 }
 
-/** Bytes that a value's JSON has at least, counted until there are more than `most`. */
-function leastSizeOf(root: unknown, most: number): number {
+/** Lower bound of the bytes of a value's JSON, counted until it exceeds `max`. */
+function minSizeOf(root: unknown, max: number): number {
   const open: unknown[] = [root];
   let size = 0;
-  while (open.length > 0 && size <= most) {
+  while (open.length > 0 && size <= max) {
     const value = open.pop();
     if (typeof value === "string") size += value.length + 2;
     else if (typeof value !== "object" || value === null) size += 1;
@@ -156,7 +156,7 @@ function leastSizeOf(root: unknown, most: number): number {
           size += Array.isArray(value) ? 1 : name.length + 4;
           open.push((value as Record<string, unknown>)[name]);
         }
-        if (size > most) break;
+        if (size > max) break;
       }
     }
   }

@@ -3,7 +3,7 @@ import { jsonSchema, type Schema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
-/** What the AI SDK's `tool()` makes, as far as it is needed here. */
+/** The fields used here of a tool that the AI SDK's `tool()` makes. */
 export interface AiSdkTool {
   readonly description?: unknown;
   readonly inputSchema: unknown;
@@ -13,17 +13,21 @@ export interface AiSdkTool {
   readonly contextSchema?: unknown;
 }
 
-/** How the AI SDK marks a schema of its own. */
+/** Marks the AI SDK's own schemas. */
 const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
 
-/** Tools of the AI SDK by their names. Tools without `execute` are run by its client, and cannot be taken over. */
+/** Adopts tools of the AI SDK, by name. Tools without `execute` run in its client and cannot be adopted. */
 export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: ToolPolicies): readonly Tool[] {
   if (typeof tools !== "object" || tools === null) throw optionError("fromAiSdk(tools)", "tools by their names", tools);
   return Object.entries(tools).map(([name, tool]) => {
     const { description = name, inputSchema, outputSchema, execute, needsApproval, contextSchema } = tool;
     if (typeof execute !== "function") throw unusable("fromAiSdk", name, "it has no execute");
     if (contextSchema !== undefined)
-      throw unusable("fromAiSdk", name, "only the AI SDK's own calls give it the context it asks for; close over that");
+      throw unusable(
+        "fromAiSdk",
+        name,
+        "only the AI SDK can pass the context it declares; close over that value instead",
+      );
     return adopt(
       {
         name,
@@ -48,7 +52,7 @@ function approvalOf(needsApproval: unknown): (input: unknown) => boolean | Promi
 }
 
 function schemaOf(name: string, schema: unknown): Schema {
-  // A schema may be a function that makes it.
+  // The AI SDK also accepts a function that returns the schema.
   const made: unknown = typeof schema === "function" && !("~standard" in schema) ? (schema as () => unknown)() : schema;
   if (typeof made !== "object" || made === null || !(AI_SDK_SCHEMA in made))
     return foreignSchema("fromAiSdk", name, made);
@@ -57,7 +61,7 @@ function schemaOf(name: string, schema: unknown): Schema {
     readonly validate?: unknown;
   };
   if (typeof plain !== "object" || plain === null || "then" in plain)
-    throw unusable("fromAiSdk", name, "its schema is not there yet; await it, and pass jsonSchema(…) of it");
+    throw unusable("fromAiSdk", name, "its schema is a promise; await it, and pass jsonSchema(…) of the result");
   const { $schema: _, ...own } = plain as Record<string, unknown>;
   const schemaItself = jsonSchema(own);
   return typeof validate === "function" ? validatedBy(schemaItself, validate as Validate) : schemaItself;

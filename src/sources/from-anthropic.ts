@@ -2,17 +2,17 @@ import { optionError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
-/** What Anthropic's `betaZodTool()` and `betaTool()` make, as far as it is needed here. */
+/** The fields used here of a tool that Anthropic's `betaZodTool()` or `betaTool()` makes. */
 export interface AnthropicTool {
   readonly name: string;
   readonly description?: unknown;
-  /** Tools that Anthropic runs have none, and cannot be taken over. */
+  /** Absent from tools that Anthropic runs; those cannot be adopted. */
   readonly input_schema?: unknown;
   readonly run: (input: never, context?: never) => unknown;
   readonly parse?: (content: unknown) => unknown;
 }
 
-/** Anthropic's runnable tools. A result of text blocks becomes their text; other blocks stay as they are. */
+/** Adopts Anthropic's runnable tools. A result of text blocks only becomes their text; any other result stays as it is. */
 export function fromAnthropic(tools: readonly AnthropicTool[], policies: ToolPolicies): readonly Tool[] {
   if (!Array.isArray(tools)) throw optionError("fromAnthropic(tools)", "an array of runnable tools", tools);
   return (tools as readonly AnthropicTool[]).map((tool) => {

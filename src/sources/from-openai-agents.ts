@@ -2,7 +2,7 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
-/** What `tool()` of OpenAI Agents makes, as far as it is needed here. */
+/** The fields used here of a tool that `tool()` of OpenAI Agents makes. */
 export interface OpenAiAgentsTool {
   readonly type: string;
   readonly name: string;
@@ -20,9 +20,9 @@ type NeedsApproval = (runContext: unknown, input: unknown) => Promise<boolean>;
 type IsEnabled = (runContext: unknown) => Promise<boolean>;
 
 /**
- * Function tools of OpenAI Agents. They are called outside of a run, so tools that read their run context need one, like
- * `new RunContext({ … })`. A tool that throws returns the text of its `errorFunction`; with `errorFunction: null` the
- * call fails.
+ * Adopts function tools of OpenAI Agents. They are called outside a run, so tools that read their run context need
+ * `runContext`, like `new RunContext({ … })`. A tool that throws returns the text of its `errorFunction`; with
+ * `errorFunction: null` the call fails.
  */
 export function fromOpenAIAgents(
   tools: readonly OpenAiAgentsTool[],
@@ -33,9 +33,13 @@ export function fromOpenAIAgents(
   return (tools as readonly OpenAiAgentsTool[]).map(
     ({ type, name, description = name, parameters, invoke, needsApproval, isEnabled, ...guardrails }) => {
       if (type !== "function" || typeof invoke !== "function")
-        throw unusable("fromOpenAIAgents", name, "it is no function tool");
+        throw unusable("fromOpenAIAgents", name, "it is not a function tool");
       if (guardrails.inputGuardrails?.length || guardrails.outputGuardrails?.length)
-        throw unusable("fromOpenAIAgents", name, "only a run of OpenAI Agents heeds its guardrails; check in execute");
+        throw unusable(
+          "fromOpenAIAgents",
+          name,
+          "its guardrails apply only inside a run of OpenAI Agents; check in execute instead",
+        );
       return adopt(
         {
           name,

@@ -11,13 +11,13 @@ const POLICY_RULES = {
   allowedCallers,
   /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`). */
   effect,
-  /** Replaces a name that programs could not write. */
+  /** Replaces a name that is not a valid tool name. */
   name: words("a name"),
-  /** Whether a call needs approval; by default as its library says. */
+  /** Whether a call needs approval; by default the library's own rule. */
   approval,
   /** Calls at once over all executions of a runtime; unlimited by default. */
   concurrency,
-  /** Time the tool has, in milliseconds; a minute by default. */
+  /** Timeout of the handler, in milliseconds; a minute by default. */
   timeoutMs,
 };
 
@@ -26,7 +26,7 @@ const POLICY_RULES = {
  */
 export type ToolPolicy = OptionsOf<typeof POLICY_RULES>;
 
-/** One policy for all, or one for each by its name. */
+/** One policy for all tools, or a function from a tool's name to its policy. */
 export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);
 
 /** A tool of another library, in the terms of `defineTool`. */
@@ -35,7 +35,7 @@ export interface ForeignTool {
   readonly description: unknown;
   readonly input: Schema;
   readonly output?: Schema;
-  /** The library's own rule of approval, used where the policy has none. */
+  /** The library's own approval rule, used if the policy has none. */
   readonly needsApproval?: (input: unknown) => boolean | Promise<boolean>;
   readonly run: (input: unknown, context: CallContext) => unknown;
 }
@@ -56,13 +56,13 @@ export function adopt(
   });
 }
 
-/** Errors name the tool, of which there may be many: `policy of "get-weather": { effect }`. */
+/** Names the tool in errors: `policy of "get-weather": { effect }`. */
 function policyOf(name: string): OptionPlace {
   const subject = `policy of ${JSON.stringify(name)}`;
   return { object: subject, subject, at: (option) => `${subject}: { ${option} }` };
 }
 
-/** A schema of another library: one that says what it is, or plain JSON Schema. */
+/** A schema of another library: a standard schema, or plain JSON Schema. */
 export function foreignSchema(maker: string, tool: string, schema: unknown): Schema {
   if (isSchema(schema)) return schema;
   if (typeof schema === "object" && schema !== null && !(schema instanceof Promise)) {
@@ -73,5 +73,5 @@ export function foreignSchema(maker: string, tool: string, schema: unknown): Sch
 }
 
 export function unusable(maker: string, tool: string, why: string): PortcullisError {
-  return new PortcullisError("tool_invalid", `${maker}: tool ${JSON.stringify(tool)} cannot be taken over: ${why}.`);
+  return new PortcullisError("tool_invalid", `${maker}: tool ${JSON.stringify(tool)} cannot be adopted: ${why}.`);
 }

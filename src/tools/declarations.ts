@@ -8,9 +8,9 @@ import { fieldsOf, oneLine, typeText } from "./type-text.ts";
 export type ProgramLanguage = "javascript" | "python";
 
 const DECLARATION_RULES = {
-  /** Language of the programs, JavaScript by default; those are declared in TypeScript. */
+  /** Language of the programs, JavaScript by default. Declarations for JavaScript are in TypeScript. */
   language: withDefault(oneOf(["javascript", "python"]), "javascript"),
-  /** Most tokens that the declarations may take; 4,000 by default. */
+  /** Maximum tokens of the declarations; 4,000 by default. */
   budgetTokens: wholeNumber({ min: 1, default: 4000 }),
 };
 
@@ -20,11 +20,11 @@ interface Detail {
   readonly toolDescription: number;
   readonly propertyDescription: number;
   readonly depth: number;
-  /** Said at the top where something was left out. */
+  /** First line of the declarations, if something was left out. */
   readonly leftOut?: string;
 }
 
-/** From all there is to the least that still can be called. The first that fits the budget is used. */
+/** From full detail to the minimum that a program needs for a call. The first that fits the budget is used. */
 const DETAILS: readonly Detail[] = [
   { toolDescription: 1000, propertyDescription: 200, depth: 8 },
   { toolDescription: 160, propertyDescription: 60, depth: 8, leftOut: "Descriptions are shortened." },
@@ -44,8 +44,8 @@ const DETAILS: readonly Detail[] = [
 ];
 
 /**
- * Typed stubs of tools for a model to read: one line a tool, with its input's and its result's type. Where they
- * do not fit the budget, detail is left out evenly, and the first line says in plain words what is missing.
+ * Typed declarations of tools for a model: one line per tool, with the types of its input and its result. If they exceed
+ * the budget, detail is left out of all tools alike, and the first line says what is missing.
  */
 export function declareTools(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const { language, budgetTokens } = readOptions("declarations", options, DECLARATION_RULES);
@@ -61,7 +61,7 @@ export function declareTools(tools: readonly Tool[], options: DeclarationOptions
   return namesOnly(tools, form, budgetTokens);
 }
 
-/** How a tool is declared in one language. */
+/** Form of a declaration in one language. */
 interface Form {
   readonly comment: string;
   readonly signature: (tool: Tool, detail: TypeDetail) => string;
@@ -96,7 +96,7 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   },
 };
 
-/** Words that cannot be names in Python, which programs in JavaScript may call fields and tools by. */
+/** Python keywords. Tools and fields may have these names, because JavaScript programs can write them. */
 const PYTHON_KEYWORDS = new Set(
   "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
     " ",
@@ -111,7 +111,7 @@ function pythonPath(name: string): string {
   return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
 }
 
-/** Named fields, or one dict where they have names that Python cannot write. */
+/** Keyword parameters, or one dict if a field's name is not a Python name. */
 function pythonParameters(tool: Tool, options: Parameters<typeof fieldsOf>[1]): string {
   const schema = jsonSchemaOf(tool.name, "input", tool.input);
   const fields = options.depth > 0 ? fieldsOf(schema, options) : undefined;

@@ -26,25 +26,25 @@ export const ALLOWED_CALLERS = required(
     isCallerList,
   ),
 );
-/** Bounds of the time that a handler may have, in milliseconds. */
+/** Bounds of a handler's timeout, in milliseconds. */
 export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
 
-/** What is said of a tool beside its schemas and its handler, whose types depend on each other. */
+/** Rules of a tool's options. `TypedOptions` refines the types that depend on the tool's schemas. */
 export const TOOL_RULES = {
-  /** Reached by programs as `tools.` and this: identifiers with dots between, like `billing.listInvoices`. */
+  /** Programs call the tool as `tools.` and this name: identifiers with dots between, like `billing.listInvoices`. */
   name: required(words("a name")),
-  /** For the model: what it returns and when to use it. */
-  description: required(words("a text that tells the model what the tool does")),
-  /** An object with named fields. */
+  /** For the model: what the tool returns and when to use it. */
+  description: required(words("a string that tells the model what the tool does")),
+  /** Schema of the input: an object with named fields. */
   input: required(
     option<Schema>(
-      "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)",
+      "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)",
       isSchema,
     ),
   ),
-  /** Shape of the result. What it does not name does not reach the program, where the schema's library drops it. */
+  /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
   output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
-  /** Which callers may call it. There is no default. */
+  /** Which callers may call the tool. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`). */
   effect: required(oneOf(EFFECTS)),
@@ -57,30 +57,30 @@ export const TOOL_RULES = {
     "never",
   ),
   /**
-   * Calls at once over all executions of a runtime; unlimited by default. A call that was given up does not count any
-   * more, though a handler that does not heed its signal may still run.
+   * Calls at once over all executions of a runtime; unlimited by default. A call that was given up no longer counts, even
+   * if its handler ignores the signal and still runs.
    */
   concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
-  /** Time the handler has, in milliseconds; a minute by default. */
+  /** Timeout of the handler, in milliseconds; a minute by default. */
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**
-   * Does it. What it returns must be JSON. What it throws stays on the host, and the program sees only that the
-   * tool failed; a `PortcullisError` with code `tool_failed` carries its message to the program.
+   * Runs a call. Its result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
+   * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
   handler: required(callback<(input: unknown, context: CallContext) => unknown>()),
 };
 
 /** Options whose types depend on the schemas of one tool. */
 interface TypedOptions<Input extends Schema, Output extends Schema | undefined> {
-  /** An object with named fields. */
+  /** Schema of the input: an object with named fields. */
   readonly input: Input;
-  /** Shape of the result. What it does not name does not reach the program, where the schema's library drops it. */
+  /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
   readonly output?: Output;
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
   readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   /**
-   * Does it. What it returns must be JSON. What it throws stays on the host, and the program sees only that the
-   * tool failed; a `PortcullisError` with code `tool_failed` carries its message to the program.
+   * Runs a call. Its result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
+   * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
   readonly handler: (input: StandardSchemaV1.InferOutput<Input>, context: CallContext) => Awaitable<Result<Output>>;
 }
@@ -92,8 +92,8 @@ export type ToolOptions<Input extends Schema, Output extends Schema | undefined 
   TypedOptions<Input, Output>;
 
 /**
- * Defines a tool. Everything is checked here and now: a mistake throws a `PortcullisError` (`tool_invalid`)
- * that names the tool, the option, what was expected and what came.
+ * Defines a tool and checks its whole definition. Throws a `PortcullisError` (`tool_invalid`) that names the tool, the
+ * option, the expected value and the given one.
  */
 export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined>(
   options: ToolOptions<Input, Output>,
@@ -137,7 +137,7 @@ function readToolOptions(options: unknown) {
   }
 }
 
-/** Errors name the tool, of which there may be many: `defineTool({ name: "crm.find", effect })`. */
+/** Names the tool in errors: `defineTool({ name: "crm.find", effect })`. */
 function placeOf(name: unknown): OptionPlace {
   const named = typeof name === "string" && name.length <= 128 ? `name: ${JSON.stringify(name)}, ` : "";
   return {
@@ -158,7 +158,7 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
   } catch (error) {
     throw new PortcullisError(
       "tool_invalid",
-      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. Only JSON travels to and from a tool.`,
+      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. The input and output of a tool are JSON.`,
       { cause: error },
     );
   }

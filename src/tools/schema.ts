@@ -3,14 +3,14 @@ import { describe, PortcullisError } from "../errors.ts";
 import { compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
 import { evaluate, type Failure } from "./json-schema/evaluate.ts";
 
-/** Any schema library's schema that validates and can say its JSON Schema: zod 4 and arktype do, `jsonSchema()` makes one. */
+/** A schema that validates and can give its JSON Schema: one of zod 4 or arktype, or one that `jsonSchema()` makes. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
   StandardJSONSchemaV1<Input, Output>;
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** One thing wrong with a value: where, what was expected, what came. */
+/** One fault of a value. */
 export interface Issue {
   /** Path from the value's root, like `items[2].price`; empty for the root. */
   readonly path: string;
@@ -21,13 +21,13 @@ export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** Issues of one value that are told; more are counted. */
-const ISSUES_TOLD = 5;
+/** Issues of one value that are listed; the rest are counted. */
+const ISSUES_LISTED = 5;
 
 /**
- * A plain JSON Schema as a `Schema`, for tools whose schemas come from elsewhere. Validated without code
- * generation, and in steps of at most about the size of the value times that of the schema. `$ref` reaches within the
- * schema only. Throws a `PortcullisError` (`option_invalid`) with the place of what cannot be checked at such cost.
+ * A plain JSON Schema as a `Schema`, for tools whose schemas come from elsewhere. Validates without code generation, in
+ * a number of steps bounded by about the size of the value times that of the schema. `$ref` must stay within the schema.
+ * Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot be checked at that cost.
  */
 export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, Value> {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
@@ -53,7 +53,7 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   };
 }
 
-/** The one problem that tells most: the innermost, or that none of several alternatives fits. */
+/** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */
 function issueOf({ choice, last }: Failure): StandardSchemaV1.Issue {
   const { keyword, message, path } = choice ?? last;
   const keys: (string | number)[] = [];
@@ -62,7 +62,7 @@ function issueOf({ choice, last }: Failure): StandardSchemaV1.Issue {
   return { message: choice ? "it fits none of the alternatives" : message(), path: keys };
 }
 
-/** A reference that leads nowhere would be found only by the first value that gets there. */
+/** Found here, because validation would only find it with the first value that reaches the reference. */
 function refuseUnresolved(root: JsonSchema): void {
   const open: unknown[] = [root];
   while (open.length > 0) {
@@ -71,13 +71,13 @@ function refuseUnresolved(root: JsonSchema): void {
     if ("$ref" in part && typeof part.$ref === "string" && resolveReference(root, part.$ref) === undefined)
       throw new PortcullisError(
         "option_invalid",
-        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} leads nowhere. References reach within the schema only, like #/$defs/name.`,
+        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref)} does not resolve. References must stay within the schema, like #/$defs/name.`,
       );
     for (const child of Object.values(part)) open.push(child);
   }
 }
 
-/** The part of a schema that a reference within it leads to. */
+/** The part of a schema that a reference points to; undefined if there is none. */
 export function resolveReference(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
@@ -97,7 +97,7 @@ export function isSchema(value: unknown): value is Schema {
   return typeof standard === "object" && standard !== null && "validate" in standard && "jsonSchema" in standard;
 }
 
-/** Validates a value. Waits only where the schema does. */
+/** Validates a value. Returns a promise only if the schema does. */
 export function validate(schema: Schema, value: unknown): Validated | Promise<Validated> {
   const result = schema["~standard"].validate(value);
   return result instanceof Promise ? result.then((late) => toValidated(late, value)) : toValidated(result, value);
@@ -105,12 +105,12 @@ export function validate(schema: Schema, value: unknown): Validated | Promise<Va
 
 function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown): Validated {
   if (!result.issues) return { ok: true, value: result.value };
-  const issues = result.issues.slice(0, ISSUES_TOLD).map((issue) => {
+  const issues = result.issues.slice(0, ISSUES_LISTED).map((issue) => {
     const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
     return { path: pathText(keys), message: withReceived(issue.message, valueAt(value, keys)) };
   });
-  const untold = result.issues.length - issues.length;
-  return { ok: false, issues: untold > 0 ? [...issues, { path: "", message: `and ${untold} more` }] : issues };
+  const unlisted = result.issues.length - issues.length;
+  return { ok: false, issues: unlisted > 0 ? [...issues, { path: "", message: `and ${unlisted} more` }] : issues };
 }
 
 /** Issues as one sentence. */
@@ -144,7 +144,7 @@ function pathText(keys: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** As it is where its percent signs mean nothing. */
+/** Decodes percent escapes; a part with invalid escapes stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

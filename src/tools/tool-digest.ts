@@ -4,7 +4,7 @@ import type { Tool } from "./tool.ts";
 
 const digests = new WeakMap<Tool, string>();
 
-/** SHA-256 in hex of what a caller can rely on: the name and both JSON Schemas. Policy and handler are not part of it. */
+/** SHA-256 in hex of a tool's interface: its name and both JSON Schemas, without policy and handler. */
 export function toolDigest(tool: Tool): string {
   const known = digests.get(tool);
   if (known !== undefined) return known;

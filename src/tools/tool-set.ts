@@ -4,16 +4,16 @@ import { array } from "../options/options.ts";
 import { toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool } from "./tool.ts";
 
-/** The option `tools` of what takes tools; `ToolSet` checks each of them. */
+/** Rule of an option `tools`; `ToolSet` checks each tool. */
 export const TOOLS = array<Tool>("an array of tools made by defineTool");
 
-/** The tools of one runtime, each under its own name. Never changes once made. */
+/** The tools of one runtime, by name. Immutable. */
 export class ToolSet {
   readonly #tools = new Map<string, Tool>();
 
   /**
-   * Throws a `PortcullisError`: `option_invalid` for what is no tool, `tools_conflict` where two names cannot stand
-   * beside each other. `option` is the name of the tools in an error.
+   * Throws a `PortcullisError`: `option_invalid` for a value that is not a tool, `tool_invalid` for an invalid name,
+   * `tools_conflict` if two names conflict. `option` names the tools in an error.
    */
   constructor(tools: readonly Tool[], option = "tools") {
     if (!Array.isArray(tools)) throw optionError(option, TOOLS.expected, tools);
@@ -23,7 +23,7 @@ export class ToolSet {
       if (fault !== undefined)
         throw new PortcullisError("tool_invalid", `"${tool.name}" cannot be the name of a tool: ${fault}.`);
       if (this.#tools.has(tool.name))
-        throw new PortcullisError("tools_conflict", `Two tools are called "${tool.name}": rename one.`);
+        throw new PortcullisError("tools_conflict", `Two tools are named "${tool.name}": rename one.`);
       this.#tools.set(tool.name, tool);
     }
     for (const name of this.#tools.keys()) this.#refuseNamespaceThatIsATool(name);
@@ -38,14 +38,14 @@ export class ToolSet {
   }
 
   /**
-   * The tools that at least one of these callers may call. A program sees what programs may call. A model that also
-   * writes programs sees both kinds, because it has to know what its programs call.
+   * The tools that at least one of these callers may call. A program sees the tools for programs. A model that also
+   * writes programs sees both kinds, because it must know the tools that its programs call.
    */
   visibleTo(callers: readonly Caller[]): readonly Tool[] {
     return this.all.filter((tool) => isVisible(tool, callers));
   }
 
-  /** Names like `name` of tools that this caller may call, the best first. */
+  /** Names similar to `name` of tools that this caller may call, the best first. */
   nearestNames(name: string, caller: Caller): readonly string[] {
     return nearest(
       name,
@@ -59,13 +59,13 @@ export class ToolSet {
       if (this.#tools.has(namespace))
         throw new PortcullisError(
           "tools_conflict",
-          `"${namespace}" cannot be a tool beside "${name}", for which it is a namespace: rename one.`,
+          `"${namespace}" cannot be a tool beside "${name}", whose namespace has the same name: rename one.`,
         );
     }
   }
 }
 
-/** Whether something has what `defineTool` gives a tool, as far as this package relies on it. */
+/** Whether a value has the fields of a tool that this package relies on. */
 function isTool(value: Tool | null): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { name, allowedCallers, input, handler, needsApproval } = value;

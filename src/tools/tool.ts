@@ -1,22 +1,22 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Schema } from "./schema.ts";
 
-/** Who calls: the model itself, or a program that it wrote. The words are the providers' own. */
+/** The caller: the model itself (`direct`), or a program that it wrote (`programmatic`). Providers use the same words. */
 export type Caller = "direct" | "programmatic";
 export const CALLERS: readonly Caller[] = ["direct", "programmatic"];
 
 /**
- * What a call does to the world. `read` changes nothing. `idempotent` changes something, and doing it twice is
- * the same as once. `write` changes something each time.
+ * What a call changes. `read` changes nothing. `idempotent` changes something, and repeating it changes nothing more.
+ * `write` changes something each time.
  */
 export type Effect = "read" | "idempotent" | "write";
 export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
 
-/** What a handler is told beside its input. */
+/** A handler's second argument. */
 export interface CallContext {
-  /** Aborted when the answer is of no use any more: the execution ended, or the call took too long. */
+  /** Aborted when the answer is no longer needed: the execution ended, or the call took too long. */
   readonly signal: AbortSignal;
-  /** Id of the execution or conversation that calls. */
+  /** Id of the execution or conversation that made the call. */
   readonly execution: ExecutionId;
   /** Id of the call, unique in its execution. */
   readonly callId: string;
@@ -25,7 +25,7 @@ export interface CallContext {
   readonly caller: Caller;
 }
 
-/** A function that a model or its programs may call. Made by `defineTool`; `input` and what `handler` gets have been checked against each other there. */
+/** A function that a model or its programs may call. Made by `defineTool`, whose types match `handler` with `input`. */
 export interface Tool {
   readonly name: string;
   readonly description: string;

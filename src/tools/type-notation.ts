@@ -1,4 +1,4 @@
-/** How the types of a schema are written in one language. */
+/** Notation of a schema's types in one language. */
 export interface TypeNotation {
   readonly unknown: string;
   readonly never: string;
@@ -7,19 +7,19 @@ export interface TypeNotation {
   readonly integer: string;
   readonly boolean: string;
   readonly null: string;
-  /** Of what is nested too deeply to be written out. */
+  /** Types of values that are nested too deeply to be written out. */
   readonly deepObject: string;
   readonly deepArray: string;
-  /** An object of which nothing is known. */
+  /** An object with unknown fields. */
   readonly anyObject: string;
   readonly emptyObject: string;
-  /** Whether an element that is joined of several types needs brackets in `arrayOf`. */
+  /** Whether a union or intersection needs brackets in `arrayOf`. */
   readonly bracketsInArrays: boolean;
   readonly arrayOf: (element: string) => string;
   readonly tupleOf: (elements: readonly string[]) => string;
   readonly recordOf: (value: string) => string;
   readonly fields: (fields: readonly Field[]) => string;
-  /** An enumeration: values as JSON, and how many more there are. */
+  /** An enumeration: the values shown, and the number of those left out. */
   readonly literals: (values: readonly unknown[], text: (value: unknown) => string, more: number) => readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface Field {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
-  /** What is said about it, as a comment with a space before it, or nothing. */
+  /** The description as a comment with a space before it, or an empty string. */
   readonly comment: string;
 }
 
@@ -65,7 +65,7 @@ const PYTHON_WORDS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [false, "False"],
 ]);
 
-/** Python's types, with fields written as in a dict instead of a class, so that they need no names. */
+/** Python's types. Objects are written like a dict instead of a class, so that they need no names. */
 export const PYTHON: TypeNotation = {
   unknown: "Any",
   never: "Never",

@@ -2,30 +2,30 @@ import { type JsonSchema, resolveReference } from "./schema.ts";
 import { type Field, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
 
 export interface TypeTextOptions {
-  /** Longest description of a property, in characters; 0 leaves them out. */
+  /** Maximum length of a property's description, in characters; 0 leaves descriptions out. */
   readonly descriptionLength: number;
-  /** Levels of nesting written out; of deeper ones only is said whether they are objects or arrays. */
+  /** Levels of nesting written out; deeper values are shown as object or array only. */
   readonly depth: number;
-  /** In which language; TypeScript where nothing is said. */
+  /** Notation of the language; TypeScript by default. */
   readonly notation?: TypeNotation;
 }
 
-/** Longest name of a field that is no identifier, in characters. */
+/** Maximum length of a field's name that is not an identifier, in characters. */
 const ODD_NAME_LENGTH = 64;
 /** Literals of one enumeration written out. */
 const LITERALS_SHOWN = 16;
-/** Most parts of a schema that are read for one type: with references a small schema can expand to an enormous one. */
+/** Maximum parts of a schema read for one type: references can expand a small schema to an enormous type. */
 const PARTS_READ = 2000;
 
 /**
- * A JSON Schema as a type on one line, for a model to read. It follows `$ref` within the schema only. What types
- * have no words for (patterns, bounds) is left out: the gate checks it.
+ * A JSON Schema as a type on one line, for a model. Follows `$ref` within the schema only. Constraints that types cannot
+ * express, like patterns and bounds, are left out: the gate checks them.
  */
 export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
   return new TypePrinter(schema, options).print(schema, 0).text;
 }
 
-/** The fields of a schema that is an object and nothing else, with their types; undefined for any other. */
+/** The fields of a plain object schema, with their types; undefined for any other schema. */
 export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
   const others = schema.additionalProperties;
   const isPlain =
@@ -35,7 +35,7 @@ export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly
   return isPlain ? new TypePrinter(schema, options).fields(schema, 0) : undefined;
 }
 
-/** A text on one line, cut at a word's end to a length, without what could end a comment or steer a terminal. */
+/** A text on one line, shortened at the end of a word, without characters that could end a comment or control a terminal. */
 export function oneLine(text: string, length: number): string {
   const line = text
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
@@ -45,11 +45,11 @@ export function oneLine(text: string, length: number): string {
   return `${line.slice(0, endOfWord(line, Math.max(0, length - 1)))}…`;
 }
 
-/** Most characters of a word that was begun and is left out. */
+/** Maximum characters of a partial word that is left out. */
 const WORD_LENGTH = 12;
 const BETWEEN_WORDS = /[\s,;:.]/;
 
-/** Where the last word before a place in a line ends, if what follows it up to there is short and has no space. */
+/** End of the last whole word before a place in a line, if the partial word after it is short; else the place itself. */
 function endOfWord(line: string, place: number): number {
   const first = Math.max(1, place - WORD_LENGTH, line.lastIndexOf(" ", place - 1) + 1);
   for (let start = first; start <= place; start += 1) {
@@ -61,7 +61,7 @@ function endOfWord(line: string, place: number): number {
   return place;
 }
 
-/** A type, and the operator that joins its parts, if one does: then it needs brackets inside another. */
+/** A type. If an operator joins its parts, it needs brackets inside another type. */
 interface Type {
   readonly text: string;
   readonly joinedBy?: "|" | "&";
@@ -117,7 +117,7 @@ class TypePrinter {
       : undefined;
   }
 
-  /** What `type` and the words that belong to it say; nothing where they say nothing beside others. */
+  /** The type given by `type` and its keywords; undefined if they add nothing to `anyOf`, `oneOf` or `allOf`. */
   #printTyped(schema: JsonSchema, depth: number): Type | undefined {
     if (Array.isArray(schema.type))
       return this.#join(
@@ -125,11 +125,11 @@ class TypePrinter {
         "|",
       );
     const isJoined = schema.anyOf ?? schema.oneOf ?? schema.allOf;
-    const says =
+    const addsType =
       isJoined === undefined ||
       isSchemaObject(schema.properties) ||
       (schema.type !== undefined && schema.type !== "object");
-    return says ? this.#printType(schema.type, schema, depth) : undefined;
+    return addsType ? this.#printType(schema.type, schema, depth) : undefined;
   }
 
   #printType(type: unknown, schema: JsonSchema, depth: number): Type {
@@ -211,14 +211,14 @@ class TypePrinter {
   }
 
   #join(types: readonly Type[], operator: "|" | "&"): Type {
-    // What is unknown and something else is that other thing.
-    const saying = operator === "|" ? types : types.filter(({ text }) => text !== this.#notation.unknown);
-    return operator === "&" && saying.length === 0 ? { text: this.#notation.unknown } : join(saying, operator);
+    // `unknown & T` is `T`.
+    const kept = operator === "|" ? types : types.filter(({ text }) => text !== this.#notation.unknown);
+    return operator === "&" && kept.length === 0 ? { text: this.#notation.unknown } : join(kept, operator);
   }
 }
 
-function join(saying: readonly Type[], operator: "|" | "&"): Type {
-  const different = [...new Map(saying.map((type) => [type.text, type])).values()];
+function join(types: readonly Type[], operator: "|" | "&"): Type {
+  const different = [...new Map(types.map((type) => [type.text, type])).values()];
   const [only] = different;
   if (only && different.length === 1) return only;
   const texts = different.map((type) =>

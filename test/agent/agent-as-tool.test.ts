@@ -143,7 +143,7 @@ test("its calls are approved by whom the agent asks that calls it, and not by th
     ({ results }) => ({ text: results[0]?.text ?? "" }),
   ]);
   const { answer } = await runtime.agent({ model: asking, task: "Pay.", approve: () => false });
-  expect(answer).toContain("was not approved");
+  expect(answer).toContain("approval was denied");
 });
 
 test("where a tool of it needs approval and nobody approves, there is no runtime", async () => {

@@ -286,7 +286,7 @@ test("what a handler throws stays here; what it says for callers is told", async
   const talked = await talk([{ calls: [call("secret"), call("open")] }, { text: "No." }], { tools: [secret, open] });
   expect(JSON.stringify(talked.transcript)).not.toContain("hunter2");
   expect(resultsBefore(talked, 1)).toMatchObject([
-    { isError: true, text: expect.stringMatching(/^  secret failed\. Why is known to its operator only/) },
+    { isError: true, text: expect.stringMatching(/^  secret failed\. The cause is in the operator's log/) },
     { isError: true, text: "  There is no such article." },
   ]);
 });
@@ -317,7 +317,7 @@ test("approval is asked of the agent's own approver, and a denial is a result", 
   expect(asked).toEqual([{ sum: 5 }, { sum: 50 }]);
   expect(resultsBefore(talked, 1)).toMatchObject([
     { text: '"ok"' },
-    { isError: true, text: expect.stringContaining("was not approved") },
+    { isError: true, text: expect.stringContaining("approval was denied") },
   ]);
 });
 
@@ -590,7 +590,7 @@ test("where the sandbox has no guest to give there is no ending, and nothing run
 // ---- options ---------------------------------------------------------------------------------------------------
 
 test.each<[object, string]>([
-  [{ task: " " }, 'agent({ task }): expected a text, got " ".'],
+  [{ task: " " }, 'agent({ task }): expected a non-blank string, got " ".'],
   [{ maxTurns: 0 }, "agent({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ programs: "remote" }, 'agent({ programs }): expected "local", "hosted" or "none", got "remote".'],
   [{ maxTurn: 1 }, 'agent: there is no option "maxTurn", did you mean maxTurns?'],

@@ -102,7 +102,7 @@ test.each([
     "a failed call",
     "await tools.broken()",
     1,
-    "ToolError at line 1, column 1: broken failed. Why is known to its operator only, under call 1.\n  1 | await tools.broken()",
+    "ToolError at line 1, column 1: broken failed. The cause is in the operator's log, under call 1.\n  1 | await tools.broken()",
   ],
   [
     "a misspelt tool",
@@ -162,7 +162,7 @@ test.each([
     ["run", "-", "--tools", `${fixtures}not-tools.ts`],
     'portcullis: createRuntime({ tools }): expected tools made by defineTool, got {"name":"not a tool"}.',
   ],
-  [["run", "-", "--tools", `${fixtures}duplicates.ts`], 'portcullis: Two tools are called "echo": rename one.'],
+  [["run", "-", "--tools", `${fixtures}duplicates.ts`], 'portcullis: Two tools are named "echo": rename one.'],
   [
     ["run", "-", ...TOOLS, "--limit", "calls=-1"],
     "portcullis: --limit calls: expected a whole number from 0 to 1000000, got -1.",

@@ -23,10 +23,10 @@ function run(tool: Tool, resultBytes = 1000) {
 }
 
 const failure = (code: string, message: string) => ({ ok: false, code, tool: "t", message });
-const UNKNOWN_CAUSE = failure("handler_failed", "t failed. Why is known to its operator only, under call 7.");
+const UNKNOWN_CAUSE = failure("handler_failed", "t failed. The cause is in the operator's log, under call 7.");
 const UNDECLARED = failure(
   "output_invalid",
-  "t returned something other than what it declares. This is a fault of the tool, not of its input.",
+  "t returned a result that does not match its declared output. The fault is in the tool, not in the input.",
 );
 
 test.each<[string, () => unknown, string, string]>([
@@ -89,7 +89,7 @@ test("a handler may say why it failed, and only by the error that is there for i
 test("a handler that is late is given up and told so, and what it returns later is not waited for", async () => {
   const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
   expect(await runHandler(call, {}, call.contextIn("e1"), 1000, share)).toEqual({
-    answer: failure("handler_timed_out", "t took longer than 1 ms and was given up."),
+    answer: failure("handler_timed_out", "t took longer than 1 ms and was aborted."),
   });
   expect(call.signal.reason).toEqual(new Error("The call took longer than 1 ms."));
 });
@@ -99,7 +99,7 @@ test.each(["idempotent", "write"] as const)(
   async (effect) => {
     const { answer } = await run(makeTool({ effect, timeoutMs: 1, handler: () => new Promise(() => {}) }));
     expect(answer).toEqual(
-      failure("handler_timed_out", "t took longer than 1 ms and was given up. Whether it took effect is not known."),
+      failure("handler_timed_out", "t took longer than 1 ms and was aborted. It may have taken effect."),
     );
   },
 );

@@ -55,7 +55,7 @@ test("who decided, and the note, are in the journal before the handler starts, a
     ...DENIED,
     tool: "t",
     message:
-      'The call of t needs approval, and was not approved. Go on without it. Note of the denial: "Too much.\\nOutput: \\"done\\""',
+      'The call of t needs approval, and approval was denied. Continue without it. Reason given: "Too much.\\nOutput: \\"done\\""',
   });
   const decision = { type: "decision", by: "ann", note, at: expect.any(Number) as number };
   expect(records.filter(({ type }) => type === "decision")).toEqual([

@@ -80,17 +80,17 @@ export const REFUSED: readonly [string, Way, string][] = [
   [
     "budget_spent",
     { limits: { calls: 0 } },
-    "This execution may make 0 calls (limit calls), and has made them. Return what there is, or fetch more with each call.",
+    "This execution may make 0 calls (limit calls), and has used them all. Return what you have, or fetch more with each call.",
   ],
   [
     "budget_spent",
     { limits: { inputBytes: 6 } },
-    "The input of t has 7 bytes, at most 6 are allowed for one call (limit inputBytes). Pass less, in several calls if need be.",
+    "The input of t has 7 bytes, at most 6 are allowed for one call (limit inputBytes). Pass less, or split it into several calls.",
   ],
   [
     "budget_spent",
     { limits: { totalBytes: 6 } },
-    "Inputs and results of this execution may have 6 bytes in all (limit totalBytes), and t would make it 7. Return what there is, or ask tools for less.",
+    "The inputs and results of this execution may take 6 bytes in all (limit totalBytes), and t would bring them to 7. Return what you have, or ask tools for less.",
   ],
   [
     "input_invalid",
@@ -135,12 +135,13 @@ export const REFUSED: readonly [string, Way, string][] = [
   [
     "approval_denied",
     { tool: { approval: "always" }, approve: () => false },
-    "The call of t needs approval, and was not approved. Go on without it.",
+    "The call of t needs approval, and approval was denied. Continue without it.",
   ],
 ];
 
-const HIDDEN = "t failed. Why is known to its operator only, under call 1.";
-const UNDECLARED = "t returned something other than what it declares. This is a fault of the tool, not of its input.";
+const HIDDEN = "t failed. The cause is in the operator's log, under call 1.";
+const UNDECLARED =
+  "t returned a result that does not match its declared output. The fault is in the tool, not in the input.";
 const LARGE = "are allowed for one call (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.";
 
 /** Calls whose handler runs without success. */
@@ -171,16 +172,16 @@ export const FAILED: readonly [string, Way, string][] = [
     },
     HIDDEN,
   ],
-  ["handler_timed_out", { tool: { handler: never, timeoutMs: 1 } }, "t took longer than 1 ms and was given up."],
+  ["handler_timed_out", { tool: { handler: never, timeoutMs: 1 } }, "t took longer than 1 ms and was aborted."],
   [
     "handler_timed_out",
     { tool: { handler: never, timeoutMs: 1, effect: "write" } },
-    "t took longer than 1 ms and was given up. Whether it took effect is not known.",
+    "t took longer than 1 ms and was aborted. It may have taken effect.",
   ],
   [
     "handler_timed_out",
     { tool: { handler: never, timeoutMs: 1, effect: "idempotent" } },
-    "t took longer than 1 ms and was given up. Whether it took effect is not known.",
+    "t took longer than 1 ms and was aborted. It may have taken effect.",
   ],
   ["output_invalid", { tool: { output: z.number() } }, UNDECLARED],
   ["output_invalid", { tool: { output: throwing } }, UNDECLARED],
@@ -194,6 +195,6 @@ export const FAILED: readonly [string, Way, string][] = [
   [
     "result_over_budget",
     { limits: { totalBytes: 10 } },
-    "Inputs and results of this execution may have 10 bytes in all (limit totalBytes), and t would make it 11. Return what there is, or ask tools for less.",
+    "The inputs and results of this execution may take 10 bytes in all (limit totalBytes), and t would bring them to 11. Return what you have, or ask tools for less.",
   ],
 ];

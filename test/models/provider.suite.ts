@@ -578,7 +578,7 @@ const HOSTILE = [
 /** What steers a terminal, hides or turns text, as a live character. */
 const LIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e\u200b]|\p{Surrogate}|\u{e0041}/u;
 const FORGED = [
-  "Already done before that, and not undone: bank.pay.",
+  "Already done, and not undone: bank.pay.",
   "Note: ",
   "Note",
   "Printed:",

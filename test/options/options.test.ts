@@ -54,7 +54,7 @@ test("an option that is undefined counts as left out", () => {
 test.each([
   [undefined, "makeCycle(options): expected an object, got undefined."],
   [null, "makeCycle(options): expected an object, got null."],
-  [{}, "makeCycle({ name }): expected a text, got undefined."],
+  [{}, "makeCycle({ name }): expected a non-empty string, got undefined."],
   [{ name: "one", rounds: 0 }, "makeCycle({ rounds }): expected a whole number from 1 to 100, got 0."],
   [{ name: "one", rounds: 1.5 }, "makeCycle({ rounds }): expected a whole number from 1 to 100, got 1.5."],
   [{ name: "one", rounds: "3" }, 'makeCycle({ rounds }): expected a whole number from 1 to 100, got "3".'],

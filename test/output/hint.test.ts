@@ -18,15 +18,18 @@ const hint = (message: string, excerpt?: string) =>
   hintFor({ name: "TypeError", message, ...(excerpt === undefined ? {} : { excerpt }) }, tools);
 
 test.each([
-  ["fetch", "A program has no network. Everything outside is reached through `tools`."],
-  ["require", "A program cannot load modules. Write what is needed into the program."],
+  ["fetch", "A program has no network access. Use `tools` to reach anything outside."],
+  ["require", "A program cannot load modules. Write the code it needs into the program."],
   ["process", "A program does not run in node: there are no files, no environment and no process."],
   ["window", "A program does not run in a browser."],
   ["Buffer", "There is no Buffer. Work with strings, or with Uint8Array."],
   ["structuredClone", "Use JSON.parse(JSON.stringify(value))."],
   ["setImmediate", "Use setTimeout(callback, 0)."],
-  ["URL", "URL belongs to browsers and node, and is not part of the language. Do it by hand, or let a tool do it."],
-  ["WebAssembly", "It is not available here: a program must do the same each time it is replayed."],
+  [
+    "URL",
+    "URL belongs to browsers and node, and is not part of the language. Write it out in the program, or call a tool.",
+  ],
+  ["WebAssembly", "It is not available: a program must behave the same each time it is replayed."],
 ])("who misses %s is told what there is instead", (name, expected) => {
   expect(hint(`${name} is not defined`)).toBe(expected);
 });
@@ -40,7 +43,7 @@ test("who misspells a tool is told the nearest that programs may call", () => {
 });
 
 test("where nothing is near, the tools that there are for programs are listed", () => {
-  const all = "There are tools.crm.listPeople, tools.billing.listInvoices.";
+  const all = "The tools are tools.crm.listPeople, tools.billing.listInvoices.";
   expect(hint("tools.zzzzzz is not a function")).toBe(all);
   expect(hint("Cannot read properties of undefined (reading 'zz')", "tools.qqqqqqqqqq.zz({})")).toBe(all);
 });
@@ -48,7 +51,7 @@ test("where nothing is near, the tools that there are for programs are listed", 
 test("a long list is cut, and says by how much; an empty one is said", () => {
   const many = new ToolSet(Array.from({ length: 15 }, (_, index) => tool(`tool${index}`, "programmatic")));
   const fault = { name: "TypeError", message: "tools.zzzzzzzz is not a function" };
-  expect(hintFor(fault, many)).toMatch(/^There are tools\.tool0, .*tools\.tool11 and 3 more\.$/);
+  expect(hintFor(fault, many)).toMatch(/^The tools are tools\.tool0, .*tools\.tool11 and 3 more\.$/);
   expect(hintFor(fault, new ToolSet([tool("hidden", "direct")]))).toBe("There are no tools that programs may call.");
 });
 
@@ -99,7 +102,7 @@ test("who misspells a tool in Python is told the nearest that programs may call"
     "name 'listPeople' is not defined",
   ])
     expect(hint(message)).toBe(meant);
-  const all = "There are tools.crm.listPeople, tools.billing.listInvoices.";
+  const all = "The tools are tools.crm.listPeople, tools.billing.listInvoices.";
   expect(hint("tools has no tool 'zzzzzz'")).toBe(all);
   expect(hint("tools.billing has no tool 'zzzzzz'")).toBe(all);
   expect(hint("tools.crm has no tool 'listPersons'")).not.toContain("listPersons");
@@ -107,18 +110,18 @@ test("who misspells a tool in Python is told the nearest that programs may call"
 
 test.each([
   ["name 'json' is not defined", "Import it first: import json."],
-  ["name 'fetch' is not defined", "A program has no network. Everything outside is reached through `tools`."],
+  ["name 'fetch' is not defined", "A program has no network access. Use `tools` to reach anything outside."],
   [
     "No module named 'requests'",
-    "Everything outside is reached through `tools`. Python's standard library is there, and no other package.",
+    "Use `tools` to reach anything outside. Python's standard library is available, and no other package.",
   ],
   [
     "No module named 'pandas.core'",
-    "Python's standard library is there, and no other package. Write what is needed into the program.",
+    "Python's standard library is available, and no other package. Write the code it needs into the program.",
   ],
   [
     "'coroutine' object is not iterable",
-    "An async function returns before its result is there: await it before using what it returns.",
+    "An async function returns before its result is ready: await it before using its result.",
   ],
   ...[
     "unsupported operand type(s) for +: 'int' and 'coroutine'",
@@ -126,13 +129,13 @@ test.each([
     "Object of type coroutine is not JSON serializable",
   ].map((message) => [
     message,
-    "An async function returns before its result is there: await it before using what it returns.",
+    "An async function returns before its result is ready: await it before using its result.",
   ]),
   ...[
     "unsupported operand type(s) for +: 'ToolCall' and 'int'",
     "int() argument must be a string, a bytes-like object or a real number, not 'ToolCall'",
     "unsupported format string passed to ToolCall.__format__",
-  ].map((message) => [message, "A call returns before its result is there: await it before using it."]),
+  ].map((message) => [message, "A call returns before its result is ready: await it before using its result."]),
 ])("the words of Python have hints of their own: %s", (message, expected) => {
   expect(hint(message)).toBe(expected);
 });

@@ -6,27 +6,27 @@ import type { CrashCode, StoppedBy } from "../../src/programs/outcome.ts";
 const STOPPED: { readonly [Name in StoppedBy]: string } = {
   memoryBytes:
     "it needed more memory than 128 MiB (limit memoryBytes). Keep less at once: reduce each result to what is needed as it arrives.",
-  queueMs:
-    "no engine was free for it within 60 s (limit queueMs). Nothing of it was done. Run it again as it is, later.",
+  queueMs: "no engine was free for it within 60 s (limit queueMs). None of it ran. Run it again later, unchanged.",
   queue:
-    "more programs would have waited for an engine than 1000 (limit queue). Nothing of it was done. Run it again as it is, later.",
+    "the number of programs waiting for an engine had reached 1000 (limit queue). None of it ran. Run it again later, unchanged.",
   runningMs:
     "it ran longer than 10 s (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
   wallMs:
-    "it took longer than 120 s (limit wallMs). Make calls at once instead of one after the other, or ask for less.",
-  calls: "it made more calls than 10000 (limit calls). Fetch more with each call, or fewer things.",
+    "it took longer than 120 s (limit wallMs). Make calls concurrently instead of one after the other, or ask for less.",
+  calls: "it made more calls than 10000 (limit calls). Fetch more with each call, or ask for less.",
   callsAtOnce: "it made more calls at once than 64 (limit callsAtOnce). Make fewer calls at once.",
-  inputBytes: "the input of a call was larger than 1 MiB (limit inputBytes). Pass less, in several calls if need be.",
+  inputBytes:
+    "the input of a call was larger than 1 MiB (limit inputBytes). Pass less, or split it into several calls.",
   resultBytes:
     "the result of a call was larger than 32 MiB (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
   totalBytes:
     "its calls moved more data than 48 MiB (limit totalBytes). Ask tools for less: fewer fields, filters, fewer rows.",
   heldBytes:
-    "the memory that all executions of this runtime share was spent, 64 MiB (limit heldBytes). Make fewer calls at once, ask tools for less, or run it again later.",
+    "the executions of this runtime used up the memory they share, 64 MiB (limit heldBytes). Make fewer calls at once, ask tools for less, or run it again later.",
   outputBytes:
     "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
   logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
-  frameBytes: "it sent a message larger than 4 MiB (limit frameBytes). Pass on less at once.",
+  frameBytes: "it sent a message larger than 4 MiB (limit frameBytes). Pass or return less at once.",
 };
 
 test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told so, and what to do", (limit) => {
@@ -41,10 +41,10 @@ test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told 
 
 const CRASHED: { readonly [Code in CrashCode]: string } = {
   engine_died:
-    "The program could not be finished: the engine it ran in died, and no other one could take it up. If it does so again, write the program in another way.",
-  bridge_broken: "The program could not be finished: what it sent could not be understood, and it was ended.",
+    "The program could not be finished: its engine died, and no other engine could resume it. If this happens again, write the program differently.",
+  bridge_broken: "The program could not be finished: it sent data that the host could not read, and was stopped.",
   replay_diverged:
-    "The program could not be finished: the engine it ran in died, and in another one it did something else than before. Where it catches an error that memory or the stack was full, which need not be at the same place each time, bound its data and its recursion instead.",
+    "The program could not be finished: its engine died, and its replay in another engine took a different course. If it catches out-of-memory or stack-overflow errors, which need not occur at the same place each time, bound its data and its recursion instead.",
 };
 
 test.each(Object.keys(CRASHED) as CrashCode[])(

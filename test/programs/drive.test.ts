@@ -182,7 +182,7 @@ test("a program that finds the queue full ends at once, and says so", async () =
   await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
   const { outcome, output } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "stopped", limit: "queue", allowed: 7, seen: 7 });
-  expect(output.text).toContain("Run it again as it is, later");
+  expect(output.text).toContain("Run it again later, unchanged");
 });
 
 test("a program whose guest has died and that gets no other in time has crashed: what it did is reported", async () => {

@@ -196,7 +196,7 @@ test("where the runtime's memory is spent an execution that cannot go on is stop
   const { outcome, output } = await running;
   expect(outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
   expect(output.text).toMatch(
-    /^The program was stopped: the memory that all executions of this runtime share was spent, .* \(limit heldBytes\)/,
+    /^The program was stopped: the executions of this runtime used up the memory they share, .* \(limit heldBytes\)/,
   );
   // What it held is free again.
   expect((await runtime.execute("await tools.wait({ x: 'x'.repeat(400_000) }); return 3")).outcome.type).toBe(

@@ -78,12 +78,12 @@ test("of results that come as they are made, the last counts; what asks for appr
     policy,
   );
   expect(await call(tools, "steps({})")).toBe(2);
-  expect(await call(tools, "paid({})")).toContain("was not approved");
+  expect(await call(tools, "paid({})")).toContain("approval was denied");
 });
 
-test("what the AI SDK's client would run itself cannot be taken over", () => {
+test("what the AI SDK's client would run itself cannot be adopted", () => {
   const tool = aiTool({ description: "Nothing", inputSchema: k });
-  expect(() => fromAiSdk({ tool }, policy)).toThrow('fromAiSdk: tool "tool" cannot be taken over: it has no execute.');
+  expect(() => fromAiSdk({ tool }, policy)).toThrow('fromAiSdk: tool "tool" cannot be adopted: it has no execute.');
   const contextSchema = z.object({ user: z.string() });
   const asks = aiTool({
     description: "Asks",
@@ -92,7 +92,7 @@ test("what the AI SDK's client would run itself cannot be taken over", () => {
     execute: (_, { context }) => context.user,
   });
   expect(() => fromAiSdk({ asks }, policy)).toThrow(
-    "only the AI SDK's own calls give it the context it asks for; close over that",
+    "only the AI SDK can pass the context it declares; close over that value instead",
   );
 });
 
@@ -139,9 +139,9 @@ test("functions of OpenAI Agents are called, ask for approval, and fail as they 
   expect(tools.map(({ effect }) => effect)).toEqual(["read", "write", "write", "write"]);
   expect(await call(tools, "double({ k: 2 })")).toEqual({ twice: 4 });
   expect(await call(tools, "double({})")).toContain("The input of double does not fit");
-  expect(await call(tools, "paid({ k: 2 })")).toContain("was not approved");
+  expect(await call(tools, "paid({ k: 2 })")).toContain("approval was denied");
   expect(await call(tools, "soft({ k: 2 })")).toMatch(/error occurred/);
-  expect(await call(tools, "hard({ k: 2 })")).toMatch(/^hard failed\. Why is known to its operator only/);
+  expect(await call(tools, "hard({ k: 2 })")).toMatch(/^hard failed\. The cause is in the operator's log/);
 });
 
 test("functions of OpenAI Agents are told the run context, by which they may be enabled and ask for approval", async () => {
@@ -165,7 +165,7 @@ test("functions of OpenAI Agents are told the run context, by which they may be 
   expect(await call(take(true), "who({})")).toBe(true);
   expect(await call(take(true), "enabled({})")).toBe(1);
   expect(await call(take(false), "enabled({})")).toBe("enabled is not enabled.");
-  expect(await call(take(true), "paid({})")).toContain("was not approved");
+  expect(await call(take(true), "paid({})")).toContain("approval was denied");
   expect(await call(take(false), "paid({})")).toBe(1);
 });
 
@@ -191,15 +191,15 @@ test.each<[() => unknown, string]>([
   [() => fromAnthropic({} as never, policy), "fromAnthropic(tools): expected an array of runnable tools, got {}."],
   [
     () => fromOpenAIAgents([{ type: "hosted_tool", name: "web" }], policy),
-    'fromOpenAIAgents: tool "web" cannot be taken over: it is no function tool.',
+    'fromOpenAIAgents: tool "web" cannot be adopted: it is not a function tool.',
   ],
   [
     () => fromOpenAIAgents([agentsTool({ ...guarded, inputGuardrails: [guardrail] })], policy),
-    'fromOpenAIAgents: tool "guarded" cannot be taken over: only a run of OpenAI Agents heeds its guardrails; check in execute.',
+    'fromOpenAIAgents: tool "guarded" cannot be adopted: its guardrails apply only inside a run of OpenAI Agents; check in execute instead.',
   ],
   [
     () => fromAnthropic([{ name: "a", input_schema: 5, run: () => 1 }], policy),
-    'fromAnthropic: tool "a" cannot be taken over: its input schema is 5.',
+    'fromAnthropic: tool "a" cannot be adopted: its input schema is 5.',
   ],
 ])("what is no tool of the library is told, %#", (act, message) => {
   expect(act).toThrow(message);

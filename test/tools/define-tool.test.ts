@@ -25,16 +25,16 @@ function refusal(changes: Readonly<Record<string, unknown>>): string {
   return "none";
 }
 
-const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() round a plain one)";
+const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)";
 const CALLERS = 'a list of "direct" and "programmatic", at least one';
 const EFFECTS = '"read", "idempotent" or "write"';
 const APPROVALS = '"never", "always" or a function of the input';
 const MILLISECONDS = "a whole number from 1 to 2147483647";
 
 test.each<[string, unknown, string, string]>([
-  ["description", undefined, "a text that tells the model what the tool does", "undefined"],
-  ["description", " \n", "a text that tells the model what the tool does", '" \\n"'],
-  ["description", 7, "a text that tells the model what the tool does", "7"],
+  ["description", undefined, "a string that tells the model what the tool does", "undefined"],
+  ["description", " \n", "a string that tells the model what the tool does", '" \\n"'],
+  ["description", 7, "a string that tells the model what the tool does", "7"],
   ["input", undefined, A_SCHEMA, "undefined"],
   ["input", { type: "object" }, A_SCHEMA, '{"type":"object"}'],
   ["input", { "~standard": null }, A_SCHEMA, '{"~standard":null}'],
@@ -112,7 +112,7 @@ test.each<[string, Schema, string]>([
   ["output", z.string().transform(Number), "Transforms cannot be represented in JSON Schema"],
 ])("an %s that has no JSON Schema is refused with its library's reason", (option, schema, reason) => {
   expect(refusal({ [option]: schema })).toBe(
-    `Tool "crm.find": ${option} has no JSON Schema: ${reason}. Only JSON travels to and from a tool.`,
+    `Tool "crm.find": ${option} has no JSON Schema: ${reason}. The input and output of a tool are JSON.`,
   );
 });
 

@@ -145,7 +145,7 @@ test.each([
   expect(() => jsonSchema(schema)).toThrow(
     expect.objectContaining({
       code: "option_invalid",
-      message: `jsonSchema(schema): $ref "${reference}" leads nowhere. References reach within the schema only, like #/$defs/name.`,
+      message: `jsonSchema(schema): $ref "${reference}" does not resolve. References must stay within the schema, like #/$defs/name.`,
     }),
   );
 });

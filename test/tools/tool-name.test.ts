@@ -24,7 +24,7 @@ test.each([
   ["a[0]", "a[0]"],
 ])("the name %j is no path of identifiers", (name, part) => {
   expect(toolNameFault(name)).toBe(
-    `${JSON.stringify(part)} is no identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and begins with no digit`,
+    `${JSON.stringify(part)} is not an identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and does not begin with a digit`,
   );
 });
 
@@ -38,8 +38,8 @@ test.each(["__proto__", "constructor", "prototype", "then", "toJSON", "toString"
 
 test("a name with a character that hides or turns is no path of identifiers", () => {
   for (const character of ["\u202e", "\u200b", "\u0000", "\u001b"]) {
-    expect(toolNameFault(`a${character}`)).toContain("is no identifier");
-    expect(toolNameFault(`${character}a`)).toContain("is no identifier");
+    expect(toolNameFault(`a${character}`)).toContain("is not an identifier");
+    expect(toolNameFault(`${character}a`)).toContain("is not an identifier");
   }
 });
 

@@ -26,15 +26,15 @@ function refusal(tools: unknown): readonly [string, string] {
 }
 
 test.each([
-  [["a", "a"], 'Two tools are called "a": rename one.'],
-  [["a", "a.b"], '"a" cannot be a tool beside "a.b", for which it is a namespace: rename one.'],
-  [["a.b.c", "a"], '"a" cannot be a tool beside "a.b.c", for which it is a namespace: rename one.'],
-  [["x", "a.b.c.d", "a.b"], '"a.b" cannot be a tool beside "a.b.c.d", for which it is a namespace: rename one.'],
-])("tools called %j cannot stand beside each other", (names, message) => {
+  [["a", "a"], 'Two tools are named "a": rename one.'],
+  [["a", "a.b"], '"a" cannot be a tool beside "a.b", whose namespace has the same name: rename one.'],
+  [["a.b.c", "a"], '"a" cannot be a tool beside "a.b.c", whose namespace has the same name: rename one.'],
+  [["x", "a.b.c.d", "a.b"], '"a.b" cannot be a tool beside "a.b.c.d", whose namespace has the same name: rename one.'],
+])("tools called %j have conflicting names", (names, message) => {
   expect(refusal(names.map((name) => tool(name)))).toEqual(["tools_conflict", message]);
 });
 
-test("names that only begin alike can stand beside each other", () => {
+test("names that only begin alike do not conflict", () => {
   expect(new ToolSet(["a", "ab", "ab2.c", "b.a", "b.ab"].map((name) => tool(name))).all).toHaveLength(5);
 });
 

@@ -3,45 +3,45 @@ import { type JsonSchema, resolveReference } from "../schema.ts";
 import { LinearPattern } from "./linear-pattern.ts";
 import { PatternRefused } from "./parse-pattern.ts";
 
-/** Levels of nesting that a schema may have. */
-const DEPTH = 250;
-/** Values in a schema. Each of them may be looked at for each value that is checked. */
-const MOST_VALUES = 100_000;
+/** Maximum depth of a schema. */
+const MAX_DEPTH = 250;
+/** Maximum values in a schema. Each may be read for each value that is checked. */
+const MAX_VALUES = 100_000;
 
-/** States of all patterns in a schema: of each some hundred bytes are held as long as the schema is. */
-const MOST_STATES = 100_000;
+/** Maximum states of all patterns in a schema. Each takes some hundred bytes while the schema is held. */
+const MAX_STATES = 100_000;
 
-/** Of the place in a message, in characters. */
+/** Maximum length of the path in a message, in characters. */
 const PATH_LENGTH = 300;
 
-/** A schema whose parts have been read once: what is checked walks along these. */
+/** A schema part that was read and checked. Validation walks these nodes. */
 export interface SchemaNode {
   readonly schema: JsonSchema | boolean;
-  /** Whether more than one part leads here: then what came of a value is remembered. */
+  /** Whether several parts refer to this node. If so, its outcomes are cached per value. */
   shared: boolean;
   ref?: SchemaNode;
   readonly lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
   readonly one: Partial<Record<OneWord, SchemaNode>>;
   readonly maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
-  /** Of `dependentRequired`, and of `dependencies` where they are lists. */
+  /** From `dependentRequired`, and from the lists in `dependencies`. */
   dependentNames: readonly DependentNames[];
   pattern?: LinearPattern;
   /** Patterns of `patternProperties`, in their order. */
   patterns: readonly LinearPattern[];
-  /** Values of `enum` that are no containers, and those that are. */
+  /** Values of `enum`: scalars, and containers (arrays and objects). */
   enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
 }
 
 interface DependentNames {
   readonly word: "dependentRequired" | "dependencies";
-  /** Where this field is, those are required. */
+  /** If this field is present, `names` are required. */
   readonly key: string;
   readonly names: readonly unknown[];
 }
 
 export interface CompiledSchema {
   readonly root: SchemaNode;
-  /** Whether any part of it asks which fields and elements others have looked at. */
+  /** Whether any part uses `unevaluatedProperties` or `unevaluatedItems`. */
   readonly readsSeen: boolean;
 }
 
@@ -76,12 +76,12 @@ const ONES: readonly OneWord[] = [
 ];
 const MAPS: readonly MapWord[] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
 
-/** Words whose schemas are for the same value, not for a part of it. */
+/** Keywords whose schemas apply to the same value, not to a part of it. */
 const IN_PLACE_LISTS: readonly ListWord[] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE: readonly OneWord[] = ["not", "if", "then", "else"];
 const IN_PLACE_MAPS: readonly MapWord[] = ["dependentSchemas", "dependencies"];
 
-/** Throws where a schema is so large or so deep that reading it would already cost too much. Nothing else may have walked it. */
+/** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
 export function refuseLarge(schema: JsonSchema): void {
   const open: { readonly part: unknown; readonly depth: number }[] = [{ part: schema, depth: 1 }];
   let values = 0;
@@ -89,15 +89,16 @@ export function refuseLarge(schema: JsonSchema): void {
     const { part, depth } = next;
     values += 1;
     if (typeof part !== "object" || part === null) continue;
-    if (depth > DEPTH) throw refusal("", `is nested more than ${DEPTH} levels deep. Make it flatter, or use $defs`);
+    if (depth > MAX_DEPTH)
+      throw refusal("", `is nested more than ${MAX_DEPTH} levels deep. Make it flatter, or use $defs`);
     const children = Object.values(part);
-    if (values + open.length + children.length > MOST_VALUES)
-      throw refusal("", `holds more than ${MOST_VALUES} values. Make it smaller`);
+    if (values + open.length + children.length > MAX_VALUES)
+      throw refusal("", `holds more than ${MAX_VALUES} values. Make it smaller`);
     for (const child of children) open.push({ part: child, depth: depth + 1 });
   }
 }
 
-/** Reads a schema for checking values. Throws a `PortcullisError` (`option_invalid`) with the place of what cannot be checked at bounded cost. */
+/** Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot be checked at bounded cost. */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const compiled = new Compiler(schema).compile();
   refuseLoops(compiled.root);
@@ -107,7 +108,7 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
 class Compiler {
   readonly #root: JsonSchema;
   readonly #nodes = new Map<unknown, SchemaNode>();
-  /** Of all patterns so far. */
+  /** States of all patterns so far. */
   #states = 0;
   readonly #unread: { readonly node: SchemaNode; readonly path: string }[] = [];
 
@@ -126,7 +127,7 @@ class Compiler {
 
   #nodeOf(schema: unknown, path: string): SchemaNode {
     if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
-      throw refusal(path, `is no schema but ${describe(schema)}. Write an object, true or false`);
+      throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
     const known = this.#nodes.get(schema);
     if (known) {
       known.shared = typeof schema === "object";
@@ -164,7 +165,7 @@ class Compiler {
       if (typeof map !== "object" || map === null || Array.isArray(map))
         throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
       node.maps[word] = Object.entries(map)
-        // Those that are lists name fields.
+        // Lists in `dependencies` name fields; see `dependentNamesOf`.
         .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))
         .map(([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const);
     }
@@ -182,9 +183,10 @@ class Compiler {
   }
 
   #patternOf(source: unknown, path: string): LinearPattern {
-    if (typeof source !== "string") throw refusal(path, `is ${describe(source)}. Write a regular expression as a text`);
+    if (typeof source !== "string")
+      throw refusal(path, `is ${describe(source)}. Write a regular expression as a string`);
     try {
-      const pattern = new LinearPattern(source, MOST_STATES - this.#states);
+      const pattern = new LinearPattern(source, MAX_STATES - this.#states);
       this.#states += pattern.states;
       return pattern;
     } catch (error) {
@@ -195,12 +197,12 @@ class Compiler {
 
   #referenceOf(reference: unknown, path: string): SchemaNode {
     if (typeof reference !== "string")
-      throw refusal(`${path}/$ref`, `is ${describe(reference)}. Write a text, like "#/$defs/name"`);
+      throw refusal(`${path}/$ref`, `is ${describe(reference)}. Write a string, like "#/$defs/name"`);
     return this.#nodeOf(resolveReference(this.#root, reference), `${path}/$ref (${reference})`);
   }
 }
 
-/** Words that are gone through for each value: what is no list there would make every check fail. */
+/** Refuses keywords that must be lists and are not: every check of a value would fail on them. */
 function refuseNoLists(schema: JsonSchema, path: string): void {
   for (const word of ["required", "enum"])
     if (schema[word] !== undefined && !Array.isArray(schema[word]))
@@ -219,7 +221,7 @@ function dependentNamesOf(schema: JsonSchema): DependentNames[] {
   );
 }
 
-/** A part that leads back to itself for the same value would be checked for ever. */
+/** Refuses a part that refers back to itself for the same value: checking it would never end. */
 function refuseLoops(root: SchemaNode): void {
   const finished = new Set<SchemaNode>();
   const under = new Set<SchemaNode>();
@@ -238,7 +240,7 @@ function refuseLoops(root: SchemaNode): void {
       if (under.has(node))
         throw refusal(
           "",
-          "refers to itself without going deeper into the value. Let every way round lead through a field or an element",
+          "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
         );
       under.add(node);
       open.push({ node, leaves: true });

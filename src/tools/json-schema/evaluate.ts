@@ -5,12 +5,12 @@ import { Identities } from "./identities.ts";
 import { isMultipleOf } from "./multiple-of.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
-/** Steps that one check may take: a second or two. A megabyte of ordinary data takes a hundredth of that. */
+/** Maximum steps of one check: about a second. A megabyte of ordinary data takes a hundredth of that. */
 export const MOST_STEPS = 10_000_000;
-/** Parts of schemas within each other that one check may be in. */
-const MOST_DEPTH = 1500;
+/** Maximum depth of nested schema parts in one check. */
+const MAX_DEPTH = 1500;
 
-/** One thing wrong: at the end of a path into the value, which begins where the value is checked. */
+/** One fault. `path` is relative to the value being checked. */
 export interface Problem {
   readonly keyword: string;
   readonly message: () => string;
@@ -22,13 +22,13 @@ export interface Path {
   readonly rest: Path | undefined;
 }
 
-/** What is wrong with a value: the first choice of which none fits, and what was found last, which is the innermost. */
+/** Faults of a value: the first choice without a fitting alternative, and the last fault found, which is the innermost. */
 export interface Failure {
   readonly choice: Problem | undefined;
   readonly last: Problem;
 }
 
-/** What came of a value: what is wrong, or which of its fields and elements were looked at, for `unevaluated…`. */
+/** Outcome of checking a value: its failure, or the fields and elements that were evaluated, for `unevaluated…`. */
 interface Outcome {
   readonly failure: Failure | undefined;
   readonly seen: ReadonlySet<string | number> | undefined;
@@ -36,18 +36,18 @@ interface Outcome {
 
 const FITS: Outcome = { failure: undefined, seen: undefined };
 
-/** Checks a value. Undefined where it fits. Every part of the schema meets every part of the value once at most. */
+/** Checks a value; undefined if it fits. Each part of the schema checks each part of the value at most once. */
 export function evaluate(
   { root, readsSeen }: CompiledSchema,
   value: unknown,
-  mostSteps = MOST_STEPS,
+  maxSteps = MOST_STEPS,
 ): Failure | undefined {
   try {
-    return new Evaluation(new Steps(mostSteps), readsSeen).check(root, value).failure;
+    return new Evaluation(new Steps(maxSteps), readsSeen).check(root, value).failure;
   } catch (error) {
     if (error instanceof TooDeep) return alone("", "it is nested too deeply for its schema");
     if (error instanceof StepsSpent)
-      return alone("", "it takes too long to be checked against its schema: pass less, or shorter texts");
+      return alone("", "it takes too long to be checked against its schema: pass less, or shorter strings");
     throw error;
   }
 }
@@ -83,7 +83,7 @@ class Evaluation {
 
   #enter(node: SchemaNode, schema: JsonSchema, value: unknown): Outcome {
     this.#depth += 1;
-    if (this.#depth > MOST_DEPTH) throw new TooDeep();
+    if (this.#depth > MAX_DEPTH) throw new TooDeep();
     const found = new Findings(this.#readsSeen && isContainer(value));
     this.#checkValue(node, schema, value, found);
     this.#checkInPlace(node, value, found);
@@ -161,12 +161,12 @@ class Evaluation {
     }
   }
 
-  /** What was looked at by those that fit counts. */
+  /** Collects the evaluated fields and elements of the outcomes that fit. */
   #see(outcomes: readonly Outcome[], found: Findings): void {
     for (const outcome of outcomes) if (!outcome.failure) found.see(this.#seen(outcome).seen);
   }
 
-  /** Reading it takes a step for each. */
+  /** Counts a step for each evaluated field and element before they are read. */
   #seen(outcome: Outcome): Outcome {
     this.#steps.spend(outcome.seen?.size ?? 0);
     return outcome;
@@ -253,8 +253,8 @@ class Evaluation {
       for (const key of keys) {
         if (!patterns[index]?.test(key, this.#steps)) continue;
         named.add(key);
-        const said = () => `Property "${key}" matches pattern "${pattern}" but does not match associated schema.`;
-        stop = found.takeAt(key, this.check(property, value[key]), "patternProperties", said) || stop;
+        const message = () => `Property "${key}" matches pattern "${pattern}" but does not match associated schema.`;
+        stop = found.takeAt(key, this.check(property, value[key]), "patternProperties", message) || stop;
       }
     if (stop) return;
     if (one.additionalProperties) {
@@ -292,7 +292,7 @@ class Evaluation {
     const stopped = this.#checkItems(node, value, found);
     if (one.contains) this.#checkContains(one.contains, schema, value, found);
     if (!stopped && one.unevaluatedItems)
-      // Elements that `items` is for have been looked at.
+      // `items` has evaluated all elements that follow `prefixItems`.
       for (
         let index = one.items ? length : Math.max(lists.prefixItems?.length ?? 0, lists.items?.length ?? 0);
         index < length;
@@ -308,7 +308,7 @@ class Evaluation {
     if (uniqueItems) this.#checkUnique(value, found);
   }
 
-  /** Whether an element did not fit. */
+  /** Checks the elements. Returns whether one failed. */
   #checkItems({ lists, one }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
     let index = 0;
     const message = () => "Items did not match schema.";
@@ -406,15 +406,15 @@ class Evaluation {
   }
 }
 
-/** Of numbers in a schema, which compares with whatever stands there. */
+/** Numeric keywords of a schema. Their values are not checked to be numbers. */
 type BoundsOf<Word extends string> = Readonly<Partial<Record<Word, number>>>;
 
-/** Characters that are counted in the time of a step. */
+/** Characters counted per step. */
 const CHARACTERS_A_STEP = 8;
-/** Steps in whose time it is found out whether a number is a multiple: whole numbers of hundreds of digits are divided. */
+/** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
 const MULTIPLE_STEPS = 60;
 
-/** What has been found out about a value by one part of a schema. */
+/** Collects the findings of one schema part about a value. */
 class Findings {
   readonly #readsSeen: boolean;
   #choice: Problem | undefined;
@@ -438,21 +438,21 @@ class Findings {
     this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
   }
 
-  /** A choice, or something like it, and after it what each of its ways says. */
+  /** Adds the fault of `anyOf`, `oneOf` or `allOf`, then the faults of its branches. */
   addAll(keyword: string, text: string, outcomes: readonly Outcome[]): void {
     const own: Problem = { keyword, message: () => text, path: undefined };
     this.#join({ choice: keyword === "anyOf" || keyword === "oneOf" ? own : undefined, last: own });
     for (const { failure } of outcomes) if (failure) this.#join(failure);
   }
 
-  /** What another part of the schema says of the same value. */
+  /** Takes over the outcome of another schema part for the same value. */
   take({ failure, seen }: Outcome, keyword: string, message: () => string): void {
     if (!failure) return this.see(seen);
     this.add(keyword, message);
     this.#join(failure);
   }
 
-  /** What is said of a field or an element; whether it does not fit. */
+  /** Takes over the outcome of a field or an element. Returns whether it failed. */
   takeAt(key: string | number, { failure }: Outcome, keyword: string, message: () => string): boolean {
     if (keyword !== "propertyNames") this.see([key]);
     if (!failure) return false;

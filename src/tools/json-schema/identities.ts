@@ -1,6 +1,6 @@
 import type { Steps } from "./steps.ts";
 
-/** Gives equal JSON values the same number, each part of them read once however often it is asked for. */
+/** Assigns equal JSON values the same number. Reads each container once. */
 export class Identities {
   readonly #steps: Steps;
   readonly #scalars = new Map<unknown, number>();
@@ -25,7 +25,7 @@ export class Identities {
     return identity;
   }
 
-  /** Text that two containers share where they are equal: of their elements and fields only the numbers stand there. */
+  /** Text that is the same for equal containers. It holds the numbers of their elements and fields. */
   #textOf(value: object): string {
     if (Array.isArray(value)) return `[${value.map((item) => this.of(item)).join()}]`;
     const fields = Object.entries(value).map(([name, field]) => `${this.of(name)}:${this.of(field)}`);

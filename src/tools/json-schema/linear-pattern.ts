@@ -1,10 +1,10 @@
 import { parsePattern, type Pattern, PatternRefused } from "./parse-pattern.ts";
 import type { Steps } from "./steps.ts";
 
-/** States of one pattern, those of its counted repetitions included. */
-const MOST_STATES = 20_000;
+/** Maximum states of one pattern, counted repetitions included. */
+const MAX_STATES = 20_000;
 
-/** One state of a machine. What consumes nothing is passed through; `-1` stands for no other state. */
+/** One state of a machine. Only `one` consumes a code point. `-1` means no state. */
 interface State {
   readonly type: "one" | "fork" | "assert" | "accept";
   readonly matches?: (codePoint: number) => boolean;
@@ -13,35 +13,34 @@ interface State {
   other: number;
 }
 
-/** States of a pattern so far, those of its look-arounds included. */
+/** States of a pattern so far, including its look-arounds. */
 interface StateCount {
   states: number;
-  readonly most: number;
+  readonly max: number;
 }
 
-/** A text as code points, and for each look-around where it holds. */
+/** A text as code points, with the places where each look-around holds. */
 interface Text {
   readonly points: Uint32Array;
   readonly looks: ReadonlyMap<Pattern, Uint8Array>;
 }
 
 /**
- * A regular expression that says whether it is found in a text, in steps of at most about the text's length times the
- * pattern's. It means what ECMAScript's with the flag `u` means. Throws a `PatternRefused` for what cannot be held to that.
+ * A regular expression that tests a text in a number of steps bounded by about the text's length times the pattern's. Same
+ * meaning as in ECMAScript with the flag `u`. Throws a `PatternRefused` for a pattern that cannot be matched at that cost.
  */
 export class LinearPattern {
   readonly #machine: Machine;
-  /** In the order in which they are to be looked for: those within others come first. */
+  /** Look-arounds in the order of evaluation: nested ones come first. */
   readonly #looks: ReadonlyMap<Pattern, Look>;
-  /** The engine's own, where it cannot search back and forth. */
+  /** V8's own matcher, used if it cannot backtrack on this pattern. */
   readonly #plain: RegExp | undefined;
-  /** How many states it takes. */
   readonly states: number;
 
-  /** `most` is how many states are left for it. */
-  constructor(source: string, most = MOST_STATES) {
+  /** `maxStates` is the number of states that the pattern may have. */
+  constructor(source: string, maxStates = MAX_STATES) {
     const pattern = parsePattern(source);
-    const count = { states: 0, most: Math.min(most, MOST_STATES) };
+    const count = { states: 0, max: Math.min(maxStates, MAX_STATES) };
     const looks = new Map<Pattern, Look>();
     this.#machine = new Machine(pattern, false, looks, count);
     this.#looks = looks;
@@ -64,20 +63,20 @@ export class LinearPattern {
   }
 }
 
-/** States that are made ready in the time of a step, for each text anew. */
+/** States initialized per step, for each text. */
 const STATES_A_STEP = 32;
-/** Characters times states that the engine's own matcher gets through in the time of a step. */
+/** Characters times states that V8's own matcher handles per step. */
 const PLAIN_STEPS = 20;
-/** States up to which the engine's own matcher is used: it must compile them. */
+/** Maximum states for V8's own matcher, which must compile them. */
 const PLAIN_STATES = 2000;
 
-/** A look-around: its machine runs towards the place where it stands. */
+/** A look-around. Its machine runs towards the place of the assertion. */
 interface Look {
   readonly machine: Machine;
   readonly behind: boolean;
 }
 
-/** Whether a pattern is tried from the start only, and has at most one part of open length, which is one class: then the engine goes over the text once for each state at most. */
+/** Whether a pattern is anchored at the start and has at most one part of variable length, which is a single class. Then V8 reads the text at most once per state. */
 function isPlain(pattern: Pattern): boolean {
   return pattern.type === "sequence" && pattern.parts[0]?.type === "start" && openParts(pattern) <= 1;
 }
@@ -93,9 +92,9 @@ function openParts(pattern: Pattern): number {
     case "sequence":
       return pattern.parts.reduce((sum, part) => sum + openParts(part), 0);
     case "repeat": {
-      const { part, least, most } = pattern;
+      const { part, min, max } = pattern;
       const open = openParts(part);
-      if (least === most) return open === 0 ? 0 : Number.POSITIVE_INFINITY;
+      if (min === max) return open === 0 ? 0 : Number.POSITIVE_INFINITY;
       return part.type === "one" ? 1 : Number.POSITIVE_INFINITY;
     }
     default:
@@ -109,7 +108,7 @@ class Machine {
   readonly #looks: Map<Pattern, Look>;
   readonly #backwards: boolean;
   readonly #start: number;
-  /** Whether it can be found at the start of a text only. */
+  /** Whether it can match at the start of a text only. */
   readonly #anchored: boolean;
 
   constructor(pattern: Pattern, backwards: boolean, looks: Map<Pattern, Look>, count: StateCount) {
@@ -124,7 +123,7 @@ class Machine {
     return this.#run(text, 1, steps, () => true);
   }
 
-  /** For each place of a text whether a match ends there, having come from either side. */
+  /** Marks the places of a text where a match ends, for a machine that runs in the given direction. */
   placesOf(text: Text, direction: 1 | -1, steps: Steps): Uint8Array {
     const places = new Uint8Array(text.points.length + 1);
     this.#run(text, direction, steps, (at) => {
@@ -134,7 +133,7 @@ class Machine {
     return places;
   }
 
-  /** Runs all states at once over the text, begun anew at each place. Ends where `onAccept` says so. */
+  /** Runs all states at once over the text, with a new start at each place. Ends when `onAccept` returns true. */
   #run(text: Text, direction: 1 | -1, steps: Steps, onAccept: (at: number) => boolean): boolean {
     const { points } = text;
     const states = this.#states;
@@ -173,7 +172,7 @@ class Machine {
     return false;
   }
 
-  /** Adds the states of a pattern before those that follow it, and returns its first. */
+  /** Adds the states of a pattern that continues at `next`, and returns its first state. */
   #build(pattern: Pattern, next: number): number {
     switch (pattern.type) {
       case "one":
@@ -196,20 +195,20 @@ class Machine {
     }
   }
 
-  #buildRepeat({ part, least, most }: Extract<Pattern, { type: "repeat" }>, next: number): number {
+  #buildRepeat({ part, min, max }: Extract<Pattern, { type: "repeat" }>, next: number): number {
     let first = next;
-    if (most === Number.POSITIVE_INFINITY) {
+    if (max === Number.POSITIVE_INFINITY) {
       const fork = this.#add({ type: "fork", next: -1, other: next });
       (this.#states[fork] as State).next = this.#build(part, fork);
       first = fork;
     } else {
-      // Each further one may be left out together with all behind it.
-      for (let further = least; further < most; further += 1)
+      // Each optional repetition may be skipped together with those after it.
+      for (let further = min; further < max; further += 1)
         first = this.#add({ type: "fork", next: this.#build(part, first), other: next });
     }
-    for (let further = 0; further < least; further += 1) {
+    for (let further = 0; further < min; further += 1) {
       first = this.#build(part, first);
-      // A part without a state of its own may be repeated without end as well.
+      // Bounds the repetitions of a part without a state, which would cost nothing otherwise.
       this.#countState();
     }
     return first;
@@ -217,7 +216,7 @@ class Machine {
 
   #buildLook(pattern: Extract<Pattern, { type: "look" }>, next: number): number {
     const { part, behind, negative } = pattern;
-    // What is looked for ahead is read backwards, so that where it begins is where its machine ends.
+    // A look-ahead is read backwards, so that its machine ends where the match begins.
     if (!this.#looks.has(pattern)) {
       const machine = new Machine(part, !behind, this.#looks, this.#count);
       this.#looks.set(pattern, { machine, behind });
@@ -233,11 +232,11 @@ class Machine {
 
   #countState(): void {
     this.#count.states += 1;
-    if (this.#count.states > this.#count.most)
+    if (this.#count.states > this.#count.max)
       throw new PatternRefused(
-        this.#count.most === MOST_STATES
-          ? `repeats so often that it has more than ${MOST_STATES} states`
-          : "has more states, with all patterns before it, than one schema may",
+        this.#count.max === MAX_STATES
+          ? `repeats so often that it has more than ${MAX_STATES} states`
+          : "has, together with the patterns before it, more states than one schema may have",
       );
   }
 }

@@ -1,4 +1,4 @@
-/** Whether a number is a whole multiple of another as both are written: 0.3 is one of 0.1. */
+/** Whether a number is a whole multiple of another in decimal notation: 0.3 is a multiple of 0.1. */
 export function isMultipleOf(value: number, divisor: number): boolean {
   if (!Number.isFinite(value) || !Number.isFinite(divisor) || divisor <= 0) return false;
   const [digits, exponent] = decimalOf(value);
@@ -9,7 +9,7 @@ export function isMultipleOf(value: number, divisor: number): boolean {
     : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n;
 }
 
-/** Digits, and how many places they stand to the left. */
+/** Digits and decimal exponent of a number. */
 function decimalOf(number: number): readonly [bigint, number] {
   const [digits = "", exponent = "0"] = Math.abs(number).toString().split("e");
   const [whole = "", fraction = ""] = digits.split(".");

@@ -1,28 +1,28 @@
-/** A pattern that cannot be matched in linear time. Its message completes "it …". */
+/** A pattern that cannot be matched in linear time. The message is a predicate: "has …". */
 export class PatternRefused extends Error {}
 
-/** A regular expression, as far as what it matches depends on it: not who captures what, nor which match comes first. */
+/** A regular expression for testing only: without captures, and without the order of alternatives. */
 export type Pattern =
-  /** One code point: a text of its own, or what a class or an escape takes. */
+  /** One code point: a literal, a class or an escape. */
   | { readonly type: "one"; readonly matches: (codePoint: number) => boolean }
   | { readonly type: "sequence" | "choice"; readonly parts: readonly Pattern[] }
-  | { readonly type: "repeat"; readonly part: Pattern; readonly least: number; readonly most: number }
+  | { readonly type: "repeat"; readonly part: Pattern; readonly min: number; readonly max: number }
   | { readonly type: "start" | "end" | "boundary" | "noBoundary" }
   | { readonly type: "look"; readonly part: Pattern; readonly behind: boolean; readonly negative: boolean };
 
-/** Groups within groups. */
-const DEPTH = 100;
+/** Maximum depth of nested groups. */
+const MAX_DEPTH = 100;
 
-/** What an escape may be, behind its backslash. Two halves of a character are one. */
+/** An escape. Two escaped halves of a surrogate pair are one escape. */
 const ESCAPE =
   /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[pP]\{[^}]*\}|[^])/uy;
 const QUANTIFIER = /(?:[*+?]|\{(\d+)(,(\d*))?\})\??/uy;
 const GROUP = /\((?:\?(?::|(<?[=!])|<[^=!>][^>]*>))?/uy;
 
-/** Reads a pattern as ECMAScript does with the flag `u`. Throws a `PatternRefused`. */
+/** Parses a pattern as ECMAScript does with the flag `u`. Throws a `PatternRefused`. */
 export function parsePattern(source: string): Pattern {
-  // The engine says whether the pattern is one, so that what follows may take that for granted.
-  if (!isPattern(source)) throw new PatternRefused("is no regular expression of ECMAScript with the flag u");
+  // V8 checks the syntax, so the parser may assume a valid pattern.
+  if (!isPattern(source)) throw new PatternRefused("is not an ECMAScript regular expression with the flag u");
   return new PatternParser(source).parse();
 }
 
@@ -47,7 +47,7 @@ class PatternParser {
   }
 
   #choice(depth: number): Pattern {
-    if (depth > DEPTH) throw new PatternRefused(`has more than ${DEPTH} groups within each other`);
+    if (depth > MAX_DEPTH) throw new PatternRefused(`has more than ${MAX_DEPTH} nested groups`);
     const choices: Pattern[] = [];
     let parts: Pattern[] = [];
     for (; this.#at < this.#source.length && this.#source[this.#at] !== ")";) {
@@ -90,7 +90,7 @@ class PatternParser {
 
   #group(depth: number): Pattern {
     const opening = this.#take(GROUP);
-    // `(?i:…)` and what later editions add.
+    // `(?i:…)` and syntax of later editions.
     if (opening === undefined || (opening[0] === "(" && this.#source[this.#at] === "?"))
       throw new PatternRefused("has a group that changes flags");
     const part = this.#choice(depth + 1);
@@ -119,19 +119,19 @@ class PatternParser {
   #quantified(part: Pattern): Pattern {
     const taken = this.#take(QUANTIFIER);
     if (taken === undefined) return part;
-    const [text, least, comma, most] = taken;
-    if (least !== undefined)
+    const [text, min, comma, max] = taken;
+    if (min !== undefined)
       return {
         type: "repeat",
         part,
-        least: Number(least),
-        most: comma === undefined ? Number(least) : most === "" ? Number.POSITIVE_INFINITY : Number(most),
+        min: Number(min),
+        max: comma === undefined ? Number(min) : max === "" ? Number.POSITIVE_INFINITY : Number(max),
       };
     return {
       type: "repeat",
       part,
-      least: text.startsWith("+") ? 1 : 0,
-      most: text.startsWith("?") ? 1 : Number.POSITIVE_INFINITY,
+      min: text.startsWith("+") ? 1 : 0,
+      max: text.startsWith("?") ? 1 : Number.POSITIVE_INFINITY,
     };
   }
 
@@ -143,7 +143,7 @@ class PatternParser {
   }
 }
 
-/** What one class, escape or dot takes: told by the engine itself, a code point at a time, and remembered for ASCII. */
+/** A class, an escape or a dot. V8 tests one code point at a time; results for ASCII are cached. */
 function classOf(source: string): Pattern {
   const expression = new RegExp(`^${source}$`, "u");
   const known = new Int8Array(128);

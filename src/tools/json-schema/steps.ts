@@ -1,15 +1,15 @@
-/** A check that took more steps than it may. */
+/** Thrown when a check exceeds its steps. */
 export class StepsSpent extends Error {}
 
-/** What one check of a value may cost. A step takes some tens of nanoseconds. */
+/** Step budget of one check of a value. A step takes some tens of nanoseconds. */
 export class Steps {
   #left: number;
 
-  constructor(most: number) {
-    this.#left = most;
+  constructor(max: number) {
+    this.#left = max;
   }
 
-  /** Throws a `StepsSpent` once there are none left. */
+  /** Throws a `StepsSpent` if fewer steps are left. */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new StepsSpent();

@@ -445,7 +445,7 @@ test("X5: a reply that was asked for twice is acted on once", async () => {
 test("two tools of one name are refused before anything is asked", async () => {
   const tools = [counted("f").tool, counted("f").tool];
   await expect(createRuntime({ tools, sandbox: createMemorySandbox() })).rejects.toThrow(
-    'Two tools are called "f": rename one.',
+    'Two tools are named "f": rename one.',
   );
 });
 

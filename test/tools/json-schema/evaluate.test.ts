@@ -81,13 +81,16 @@ test.each([
 });
 
 test.each<[JsonSchema, string]>([
-  [{ pattern: "(" }, "/pattern is no regular expression of ECMAScript with the flag u. Write"],
+  [{ pattern: "(" }, "/pattern is not an ECMAScript regular expression with the flag u. Write"],
   [{ items: { pattern: "(a)\\1" } }, "/items/pattern refers back to one of its groups. Write"],
   [{ patternProperties: { "(a{9999}){9999}": {} } }, "/patternProperties/(a{9999}){9999} repeats so often"],
-  [{ pattern: 7 }, "/pattern is 7. Write a regular expression as a text."],
+  [{ pattern: 7 }, "/pattern is 7. Write a regular expression as a string."],
   [{ properties: [] }, "/properties is []. Write an object of schemas."],
   [{ anyOf: {} }, "/anyOf is {}. Write a list of schemas."],
-  [{ properties: { "a/b": "string" } }, '/properties/a~1b is no schema but "string". Write an object, true or false.'],
+  [
+    { properties: { "a/b": "string" } },
+    '/properties/a~1b is not a schema but "string". Write an object, true or false.',
+  ],
   [{ required: "a" }, '/required is "a". Write a list.'],
   [{ $ref: "#" }, "the schema refers to itself without going deeper"],
   [{ anyOf: [{ type: "string" }, { not: { $ref: "#" } }] }, "the schema refers to itself without going deeper"],

@@ -38,6 +38,6 @@ test.each(Object.entries(WORDS))("each part of a schema costs a step for each va
 test("a schema whose patterns together have too many states to be held is refused when it is defined", () => {
   const schema = { allOf: parts((index) => ({ pattern: `${index}a{4000}` })) };
   expect(() => jsonSchema(schema)).toThrow(
-    "/pattern has more states, with all patterns before it, than one schema may.",
+    "/pattern has, together with the patterns before it, more states than one schema may have.",
   );
 });
