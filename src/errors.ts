@@ -1,33 +1,30 @@
 /**
- * Every error that this package throws on purpose, and what each is for. Refusals and failures of tool calls,
- * and the ways an execution can end, are values and never thrown; these are for mistakes of the host's
- * developer and for a machine that cannot do what was asked.
+ * The codes of all errors that this package throws on purpose. They report mistakes of the host's developer and machines
+ * that lack a requirement. Refusals and failures of calls, and the endings of executions, are values and never thrown.
  */
 export const ERROR_CODES = {
-  option_invalid:
-    "An option has a value it cannot have. The message names the option, what was expected and what came.",
-  tool_invalid: "A tool definition cannot be used. The message names the tool, the field and the mend.",
+  option_invalid: "An option has an invalid value. The message names the option, what was expected and what was given.",
+  tool_invalid: "A tool definition is invalid. The message names the tool, the field and the fix.",
   tool_failed: "Thrown by a handler: its message tells the program why the tool could not do what was asked.",
-  tools_conflict: "Two tools cannot stand beside each other in one set.",
+  tools_conflict: "Two tools cannot be in the same set.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:
-    "As many programs wait for an engine as may. `execute` reports it as an ending; `replay` rejects with it.",
-  model_unavailable: "A model cannot be asked from here: its key or its SDK is missing. The message says which.",
+    "The maximum number of programs already waits for an engine. `execute` reports it as an ending; `replay` rejects with it.",
+  model_unavailable: "A model cannot be called: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
   execution_unknown: "The journal holds no execution of this id.",
   execution_exists: "The journal holds another execution of this id.",
-  journal_invalid:
-    "What should be the records of an execution is not. The message names the first record that does not fit.",
+  journal_invalid: "The given records are not those of an execution. The message names the first invalid one.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
   head_moved: "Another driver has appended to this execution's journal: this driver no longer owns it.",
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Recognises the class across copies of this package. */
+/** Identifies the class across copies of this package. */
 const BRAND = Symbol.for("portcullis.error");
 
-/** The one error class. `code` is stable and meant for programs; `message` is a sentence for a person. */
+/** The only error class of this package. `code` is stable and for code to act on; `message` is for people. */
 export class PortcullisError extends Error {
   readonly code: ErrorCode;
 
@@ -44,18 +41,18 @@ export class PortcullisError extends Error {
     return true;
   }
 
-  /** Whether a value is a `PortcullisError`, also one of another copy of this package. */
+  /** Whether a value is a `PortcullisError` of this or another copy of the package. */
   static is(value: unknown): value is PortcullisError {
     return typeof value === "object" && value !== null && BRAND in value;
   }
 }
 
-/** An `option_invalid` error in its one form: the option, what was expected, what came. */
+/** An `option_invalid` error: the option, what was expected, what was given. */
 export function optionError(option: string, expected: string, got: unknown): PortcullisError {
   return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${describe(got)}.`);
 }
 
-/** A value for a message: its JSON where that is short, else its type. */
+/** A value for a message: its JSON if that is short, else its type. */
 export function describe(value: unknown): string {
   if (typeof value === "string")
     return value.length <= 60 ? JSON.stringify(value) : `a string of ${value.length} characters`;
