@@ -33,7 +33,7 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
 }
 
 const program = new Command("portcullis")
-  .description("Runs programs that models write, behind a wall, with only the tools you allow.")
+  .description("Runs programs written by models in a sandbox, with only the tools you allow.")
   .version(version)
   .exitOverride()
   .showHelpAfterError("(add --help for all options)")
@@ -47,18 +47,18 @@ program
   .description("run a program and print what the model would get")
   .argument("<program>", "file with the program's source, or - for standard input")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
-  .option("--sandbox <name>", "where it runs: isolate or docker", "isolate")
+  .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .option(
     "--language <name>",
-    "its language: javascript, or python in docker (default: by the file's name, .py is python)",
+    "language of the program: javascript, or python in docker (default: python for .py files, else javascript)",
   )
   .option(
     "--limit <name=value>",
-    `change a limit, as often as needed; values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
+    `change a limit; may be repeated; values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
     collectLimit,
     {},
   )
-  .option("--tenant <name>", "for whom it runs")
+  .option("--tenant <name>", "tenant that the program runs for")
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
     exitCode = await run(file, options);
@@ -66,15 +66,15 @@ program
 
 program
   .command("ask")
-  .description("give a model a task, and let it work with the tools")
-  .argument("<task>", "what to do")
+  .description("give a model a task to do with the tools")
+  .argument("<task>", "the task, as text")
   .requiredOption("--model <provider:name>", `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name`)
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
-  .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
-  .option("--sandbox <name>", "where programs run that run here: isolate or docker", "isolate")
+  .option("--programs <where>", "where the model's programs run: local, hosted (at the provider) or none")
+  .option("--sandbox <name>", "sandbox of local programs: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
-  .option("--max-turns <number>", `turns it may take; ${MAX_TURNS.default} by default`)
-  .option("--no-stream", "get each turn in one piece")
+  .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
+  .option("--no-stream", "receive each turn as a whole")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
     exitCode = await ask(task, options);
@@ -82,40 +82,43 @@ program
 
 program
   .command("tools")
-  .description("list tools, and what they cost a model's context as JSON and as typed stubs")
+  .description("list the tools and the tokens they cost as JSON schemas and as typed stubs")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")
-  .option("--advise [report]", "say which are better called directly, by a report of bench (bench/report.json)")
+  .option(
+    "--advise [report]",
+    "show which tools are better called directly, from a report of bench (bench/report.json)",
+  )
   .action(async (options) => {
     exitCode = await listTools(options);
   });
 
 program
   .command("bench")
-  .description("measure what programs save against direct calls, with no provider asked")
-  .argument("[task...]", "open tasks that come with the package; all by default")
+  .description("measure what programs save compared with direct calls, without a provider")
+  .argument("[task...]", "open tasks, which come with the package; all by default")
+  .option("--task <file>", "a task of your own, as JSON (format: examples/README.md), or names of open tasks: a,b")
+  .option("--tools <module>", "tools of the task: a module whose default export is an array of tools")
+  .option("--sandbox <name>", "sandbox to run programs in: isolate or docker", "isolate")
+  .option("--at-once <number>", `calls that a model makes in parallel; ${AT_ONCE.default} by default`)
   .option(
-    "--task <file>",
-    "a task of your own, as JSON (examples/README.md says how it is written), or names of open tasks: a,b",
+    "--cut <tokens>",
+    `length at which results are cut, in the mode that cuts them; ${CUT_TOKENS.default} by default`,
   )
-  .option("--tools <module>", "its tools: a module whose default export is an array of tools")
-  .option("--sandbox <name>", "where programs run: isolate or docker", "isolate")
-  .option("--at-once <number>", `calls that a model makes at once; ${AT_ONCE.default} by default`)
-  .option("--cut <tokens>", `where results are cut, in the mode that cuts them; ${CUT_TOKENS.default} by default`)
-  .option("--window <tokens>", `tokens that a context may have; ${WINDOW_TOKENS.default} by default`)
+  .option("--window <tokens>", `size of the context window; ${WINDOW_TOKENS.default} by default`)
   .option("--prices <file>", "prices of your own, as JSON like the package's src/comparison/accounting/prices.json")
-  .option("--priced-as <model>", "model whose prices weight the tokens; by default the usual ratios")
-  .option("--live", "ask a real model, both ways, several times: it costs money")
-  .option("--provider <name>", `with --live, whose model: ${[...PROVIDERS.keys()].join(", ")}`)
-  .option("--model <name>", "with --live, the provider's name of the model")
+  .option("--priced-as <model>", "model whose prices weight the tokens (default: typical price ratios)")
+  .option("--live", "run a real model in both modes, several times: this costs money")
+  .option("--provider <name>", `with --live, the provider: ${[...PROVIDERS.keys()].join(", ")}`)
+  .option("--model <name>", "with --live, the model's name at the provider")
   .option("--base-url <url>", "with --live, a server that speaks the provider's protocol")
   .option("--mode <modes>", "with --live, direct or programmatic; both by default")
-  .option("--repeat <number>", `with --live, how often; ${REPEAT.default} by default`)
-  .option("--max-usd <dollars>", "with --live, what it may cost; no turn is begun that could pass it")
+  .option("--repeat <number>", `with --live, number of repetitions; ${REPEAT.default} by default`)
+  .option("--max-usd <dollars>", "with --live, maximum cost; no turn is started that could exceed it")
   .option(
     "--out <folder>",
-    "where report.json and report.md are written; with --live, live.json and each conversation, in a fresh folder by default",
+    "folder for report.json and report.md; with --live, for live.json and each conversation (then a new folder by default)",
   )
   .option("--json", "print the report as JSON")
   .action(async (tasks: string[], options) => {
@@ -124,9 +127,9 @@ program
 
 program
   .command("doctor")
-  .description("tell whether this machine can run programs, and what is missing")
+  .description("check whether this machine can run programs, and show what is missing")
   .option("--json", "print as JSON")
-  .option("--clean", "first end engines and remove containers that hosts now gone have left")
+  .option("--clean", "first end engines and remove containers left behind by hosts that have exited")
   .action(async (options) => {
     exitCode = await doctor(options);
   });
@@ -135,10 +138,10 @@ program
   .command("image")
   .description("build or check the image that --sandbox docker runs programs in")
   .argument("<build|check>", "what to do")
-  .option("--network <name>", "network of the build: host, where the engine gives builds none")
+  .option("--network <name>", "network of the build: host, if the Docker daemon gives builds no network")
   .option(
     "--base <image>",
-    "Debian that it is built upon, by digest to have the same one again (default: debian:bookworm-slim)",
+    "Debian image to build on; name it by digest for a reproducible build (default: debian:bookworm-slim)",
   )
   .action(async (what: string, options) => {
     exitCode = await image(what, options);
@@ -147,8 +150,8 @@ program
 program
   .command("demo")
   .description("run the examples on real data and check their answers")
-  .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
-  .option("--sandbox <name>", "where they run: isolate or docker", "isolate")
+  .argument("[example...]", "a folder of examples/ (default: flights and licenses)")
+  .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
   .action(async (examples: string[], options) => {
     exitCode = await demo(examples, options);
   });
@@ -169,7 +172,7 @@ function printFailure({ message, exitCode }: Failure): number {
   return exitCode;
 }
 
-/** Ends once everything printed has left, whatever tools still hold: timers, connections, handlers that do not stop. */
+/** Exits after all output has been written, even if tools still hold timers, connections or running handlers. */
 async function finish(code: number): Promise<never> {
   const lost = await flush();
   if (lost) {
@@ -181,5 +184,5 @@ async function finish(code: number): Promise<never> {
 
 listenToStreams();
 listenToProcess();
-// Not awaited at the top level: node would end with a code of its own where that never settles.
+// Not awaited at the top level: if the promise never settled, node would exit with its own code.
 void main().then(finish);
