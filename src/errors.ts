@@ -22,10 +22,10 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Recognises the class across copies of this package. */
+/** Identifies the class across copies of this package. */
 const BRAND = Symbol.for("portcullis.error");
 
-/** The one error class. `code` is stable and meant for programs; `message` is a sentence for a person. */
+/** The only error class of this package. `code` is stable and for code to act on; `message` is for people. */
 export class PortcullisError extends Error {
   readonly code: ErrorCode;
 

@@ -36,21 +36,21 @@ const JOURNAL = option<Journal>("a journal: create, append, read and list", isJo
 const LISTENER = callback<(event: ExecutionEvent) => void>();
 
 const RUNTIME_RULES = {
-  /** What programs and models may call. */
+  /** The tools that programs and models may call. */
   tools: required(TOOLS),
-  /** Where programs run: `"isolate"` by default. A sandbox that is handed in is the caller's to dispose of. */
+  /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
   sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
   /** Changes to the default limits. */
   limits: LIMITS_OPTION,
-  /** Decides about calls of tools that need approval. */
+  /** Decides calls that need approval. */
   approve: callback<Approve>(),
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
-  /** Tenant of executions that name none; `"default"` by default. Programs of two tenants never share a process. */
+  /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
   tenant: TENANT,
   /**
-   * Bytes that all executions together may hold in this process's memory: texts that they sent, inputs, results. By
-   * default a quarter of what V8's heap, or the machine, can have. With less than a MiB no program could be started.
+   * Bytes that all executions together may hold in this process's memory: texts of guests, inputs and results. By
+   * default a quarter of V8's heap limit or of the available memory, whichever is less. Below 1 MiB no program can start.
    */
   heldBytes: wholeNumber({ min: 1024 * 1024 }),
   /** Called with each event of an execution. What it throws is ignored. */
@@ -59,9 +59,9 @@ const RUNTIME_RULES = {
 
 export type RuntimeOptions = OptionsOf<typeof RUNTIME_RULES>;
 
-/** Where an option is left out, a derived runtime has what the runtime has that it is derived from. */
+/** A derived runtime inherits the options that are omitted. */
 const DERIVE_RULES = {
-  /** What programs and models may call. */
+  /** The tools that programs and models may call. */
   tools: required(TOOLS),
   /** Where executions are recorded. */
   journal: JOURNAL,
@@ -72,8 +72,8 @@ const DERIVE_RULES = {
 export type DeriveOptions = OptionsOf<typeof DERIVE_RULES>;
 
 /**
- * Makes a runtime: tools behind one gate, a sandbox to run programs in, a journal. Rejects with a
- * `PortcullisError` where an option is wrong or the sandbox cannot run here. Dispose of it with `await using`.
+ * Creates a runtime: tools behind one gate, a sandbox to run programs in, and a journal. Rejects with a
+ * `PortcullisError` if an option is invalid or the sandbox cannot run on this machine. Dispose of it with `await using`.
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
@@ -112,7 +112,7 @@ export class Runtime implements AsyncDisposable {
   readonly limits: Limits;
   readonly sandbox: Sandbox;
   readonly journal: Journal;
-  /** Aborts when the runtime closes, with a `PortcullisError` of the code `runtime_closed` as its reason. */
+  /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed`. */
   readonly closing: AbortSignal;
   readonly #parts: RuntimeParts;
   readonly #scope: AgentScope;
@@ -144,8 +144,8 @@ export class Runtime implements AsyncDisposable {
   }
 
   /**
-   * Runs a program to its ending and resolves with the report, however it ended. Rejects with a `PortcullisError`
-   * only where an option is wrong, the runtime is closed, the sandbox cannot run or the journal cannot be written.
+   * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
+   * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async execute(program: string, options: ExecuteOptions = {}): Promise<Report> {
     const scope = this.#scopeFor("execute", readOptions("execute", options, EXECUTE_RULES));
@@ -154,8 +154,8 @@ export class Runtime implements AsyncDisposable {
   }
 
   /**
-   * Gives a model a task and lets it work with the tools to an ending, and resolves with the report, however it
-   * ended. Rejects with a `PortcullisError` only where an option is wrong, the model cannot be asked at all, the
+   * Runs a conversation in which a model works on a task with the tools, and resolves with the report, whatever the
+   * ending. Rejects with a `PortcullisError` only if an option is invalid, the model cannot be called at all, the
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async agent(options: AgentOptions): Promise<AgentReport> {
@@ -180,9 +180,9 @@ export class Runtime implements AsyncDisposable {
   }
 
   /**
-   * A runtime with other tools on the same sandbox, with the same limits, approval and tenant. A tool that both have
-   * keeps one count of its concurrent calls. It closes when this runtime closes; dispose of it to close it earlier.
-   * Throws a `PortcullisError` where an option is wrong.
+   * A runtime with other tools on the same sandbox, with the same limits, approval and tenant. A tool that is in both
+   * runtimes shares its `concurrency` between them. The derived runtime closes with this one; dispose of it to close it
+   * earlier. Throws a `PortcullisError` if an option is invalid.
    */
   derive(options: DeriveOptions): Runtime {
     const read = readOptions("derive", options, DERIVE_RULES);
@@ -202,7 +202,7 @@ export class Runtime implements AsyncDisposable {
     return declareTools(this.tools.visibleTo(["programmatic"]), options);
   }
 
-  /** An execution or a conversation in the journal, by its id. Whether the journal holds it is said by what is asked of it. */
+  /** A handle of an execution or a conversation in the journal. The id is checked only when a method of the handle is called. */
   execution(id: ExecutionId): ExecutionHandle {
     const { journal, sandbox, closing } = this;
     return {
@@ -212,14 +212,14 @@ export class Runtime implements AsyncDisposable {
     };
   }
 
-  /** Cancels what runs, waits for it, and ends every process. */
+  /** Cancels all executions and conversations, waits for their ends, and ends the processes of the sandbox. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#close.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
     await Promise.allSettled(this.#running);
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
 
-  /** The runtime's scope with the changes that one execution or conversation asks for. `subject` is the method that was called. */
+  /** The runtime's scope with the options of one execution or conversation. `subject` is the called method, for errors. */
   #scopeFor(subject: string, { language, tenant, signal, limits }: ScopeOptions): AgentScope {
     if (!this.sandbox.languages.includes(language))
       throw optionError(
@@ -252,22 +252,22 @@ export class Runtime implements AsyncDisposable {
 type ScopeOptions = Pick<Resolved<typeof EXECUTE_RULES>, "language" | "limits" | "tenant" | "signal">;
 
 /**
- * One execution of a runtime's journal. Its methods reject with `execution_unknown` where the journal holds none of this
- * id.
+ * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does
+ * not hold the id.
  */
 export interface ExecutionHandle {
   readonly id: ExecutionId;
   /** The records of the journal, the header first. */
   readonly records: () => Promise<readonly JournalRecord[]>;
   /**
-   * Runs the program once more in a fresh guest, with the events that the journal holds, and says whether it did the
-   * same. No handler runs. Rejects with `option_invalid` for a conversation, with `journal_invalid` or
-   * `journal_version` for records that cannot be read, and with `runtime_closed`.
+   * Runs the program again in a fresh guest, with the events of the journal, and compares its turns with the journal.
+   * No handler runs. Rejects with `option_invalid` for a conversation, with `journal_invalid` or `journal_version` for
+   * records that cannot be read, and with `runtime_closed`.
    */
   readonly replay: () => Promise<Replayed>;
 }
 
-/** A listener that fails, now or later, must not end a program. */
+/** Calls a listener. Its errors and rejections are ignored, so that it cannot end a program. */
 function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
   try {
     const result: unknown = listener?.(event);

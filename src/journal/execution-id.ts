@@ -1,5 +1,5 @@
 /**
- * Id of an execution or of a conversation: text without a form of its own, by which the journal holds its records and
- * reports, events, calls and handlers name it.
+ * Id of an execution or a conversation: opaque text. It is the key of the journal's records, and the name used in
+ * reports, events and calls.
  */
 export type ExecutionId = string;

@@ -2,16 +2,16 @@ import type { Head, Journal } from "./journal.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 /**
- * The writing end of one execution's journal. Records leave in the order they were given; those given while an
- * append is under way leave together in the next one. Once an append has failed, every later one fails alike:
- * this driver no longer owns the execution, or the store is gone.
+ * Appends to one execution's journal. Records are written in the order they were given. Records given during an append
+ * are written together in the next one. After an append has failed, every later one fails with the same error: this
+ * driver no longer owns the execution, or the store is unavailable.
  */
 export class ExecutionLog {
   readonly execution: string;
   readonly #journal: Journal;
   #head: Head;
   #batch: JournalRecord[] = [];
-  #underWay: Promise<void> = Promise.resolve();
+  #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
   private constructor(journal: Journal, execution: string, head: Head) {
@@ -24,27 +24,27 @@ export class ExecutionLog {
     return new ExecutionLog(journal, header.execution, await journal.create(header));
   }
 
-  /** Resolves when these records, and all before them, are in the journal. */
+  /** Resolves once these records and all earlier ones are in the journal. */
   append(...records: readonly JournalRecord[]): Promise<void> {
     for (const record of records) this.#batch.push(record);
-    this.#next ??= this.#afterUnderWay();
+    this.#next ??= this.#writeNext();
     return this.#next;
   }
 
-  /** These records leave with the next ones that are appended: together with an outcome at the latest. */
+  /** Writes these records together with the next append, which is at the latest that of the outcome. */
   defer(...records: readonly JournalRecord[]): void {
     for (const record of records) this.#batch.push(record);
   }
 
-  #afterUnderWay(): Promise<void> {
-    const next = this.#underWay.then(() => {
+  #writeNext(): Promise<void> {
+    const next = this.#current.then(() => {
       const batch = this.#batch;
       this.#batch = [];
       this.#next = undefined;
-      this.#underWay = this.#write(batch);
-      return this.#underWay;
+      this.#current = this.#write(batch);
+      return this.#current;
     });
-    // A caller that needs the record awaits it. A failure that no caller awaits must not end the process.
+    // Not every caller awaits the append. A rejection that is not awaited must not end the process.
     next.catch(() => {});
     return next;
   }

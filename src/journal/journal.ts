@@ -1,7 +1,7 @@
 import type { ExecutionId } from "./execution-id.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
-/** Number of records appended so far: the place where the next one goes. */
+/** Number of records appended so far, which is the index of the next one. */
 export type Head = number;
 
 export interface ExecutionSummary {
@@ -13,17 +13,16 @@ export interface ExecutionSummary {
 }
 
 /**
- * A store of executions. Each is a list of records that only grows, and only at its end, by
- * a driver that knows where that is: appending is a compare-and-swap on the head, which alone keeps two drivers of one
- * execution apart.
+ * A store of executions. Each is an append-only list of records. Appending is a compare-and-swap on the head: it is the
+ * only mechanism that prevents two drivers from appending to the same execution.
  */
 export interface Journal {
-  /** Begins an execution with its header. Rejects with `execution_exists` where its id is taken. */
+  /** Creates an execution with its header as the first record. Rejects with `execution_exists` if the id is taken. */
   create(header: Header): Promise<Head>;
-  /** Appends records together or not at all, and returns the new head. Rejects with `head_moved` where `expected` is not the head. */
+  /** Appends all records or none, and returns the new head. Rejects with `head_moved` if `expected` is not the head. */
   append(execution: ExecutionId, expected: Head, records: readonly JournalRecord[]): Promise<Head>;
   /** All records of an execution. Rejects with `execution_unknown`. */
   read(execution: ExecutionId): Promise<readonly JournalRecord[]>;
-  /** Executions, the latest first. */
+  /** All executions, the latest first. */
   list(): AsyncIterable<ExecutionSummary>;
 }

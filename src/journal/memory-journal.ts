@@ -4,7 +4,7 @@ import type { ExecutionSummary, Head, Journal } from "./journal.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 const MEMORY_JOURNAL_RULES = {
-  /** Text of ended executions kept, in UTF-16 code units; the earliest go first. 16 Mi by default. */
+  /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 16 Mi by default. */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 16 * 1024 * 1024 }),
 };
 
@@ -17,7 +17,7 @@ interface Entry {
   ended: boolean;
 }
 
-/** A journal in this process's memory. Running executions are kept whole; ended ones as long as there is room. */
+/** A journal in this process's memory. Running executions are always kept; ended ones within `keepLength`. */
 export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
   const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
   const entries = new Map<string, Entry>();
@@ -28,12 +28,12 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     if (!entry)
       throw new PortcullisError(
         "execution_unknown",
-        `The journal holds no execution ${JSON.stringify(execution)}. The memory journal forgets ended executions when it is full.`,
+        `The journal holds no execution ${JSON.stringify(execution)}. The memory journal deletes ended executions beyond its keepLength.`,
       );
     return entry;
   };
 
-  const forget = () => {
+  const deleteOldest = () => {
     for (const [execution, entry] of entries) {
       if (endedLength <= keepLength) return;
       if (!entry.ended) continue;
@@ -72,7 +72,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       if (ends) entry.ended = true;
       if (entry.ended) {
         endedLength += ends ? entry.length : length;
-        forget();
+        deleteOldest();
       }
       return entry.records.length;
     },

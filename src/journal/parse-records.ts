@@ -19,7 +19,7 @@ const headerBase = {
   parent: z.strictObject({ execution: text, call: text }).exactOptional(),
 };
 
-/** The records by their type, and headers by their kind: exactly the fields of `record.ts`, which the compiler holds them to. */
+/** Schemas of records by type, and of headers by kind. The compiler checks that they match the types of `record.ts`. */
 export const RECORD_SCHEMAS = {
   "header (program)": z.strictObject({
     ...headerBase,
@@ -100,9 +100,9 @@ export const RECORD_SCHEMAS = {
 };
 
 /**
- * Reads one execution's records from plain data that may come from anywhere, such as a file: a header first, then
- * records of known types with exactly their fields. Throws `journal_invalid` with the number of the first record, from
- * 0, that does not fit, and `journal_version` where the format is another one.
+ * Validates one execution's records from an untrusted source such as a file: a header first, then records of known
+ * types with exactly their fields. Throws `journal_invalid` with the index of the first invalid record, from 0, and
+ * `journal_version` for another format.
  */
 export function parseRecords(values: unknown): readonly [Header, ...JournalRecord[]] {
   if (!Array.isArray(values) || values.length === 0)
@@ -128,7 +128,7 @@ function parseRecord(value: unknown, index: number): JournalRecord {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = issue && issue.path.length > 0 ? ` (${issue.path.map(String).join(".")})` : "";
-  throw invalid(`record ${index}, ${name}${path}: ${issue?.message ?? "it does not fit"}`);
+  throw invalid(`record ${index}, ${name}${path}: ${issue?.message ?? "it is invalid"}`);
 }
 
 function invalid(why: string): PortcullisError {

@@ -6,7 +6,7 @@ import type { ExecutionId } from "./execution-id.ts";
  */
 export const JOURNAL_FORMAT = 1;
 
-/** What the headers of programs and of conversations share. */
+/** Common fields of the headers of programs and conversations. */
 interface HeaderBase {
   readonly type: "header";
   readonly format: typeof JOURNAL_FORMAT;
@@ -17,9 +17,9 @@ interface HeaderBase {
   /** The tools behind the gate. */
   readonly tools: readonly ToolDigest[];
   readonly limits: Readonly<Record<string, number>>;
-  /** Versions that behaviour depends on: `portcullis`, `node`, `v8`, `protocol`; of a conversation the provider's `sdk` too. */
+  /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The call that started this execution, where one did. */
+  /** The call that started this execution, if one did. */
   readonly parent?: ParentRef;
 }
 
@@ -32,22 +32,22 @@ export interface ParentRef {
 /** A tool as it was defined when the execution began. */
 export interface ToolDigest {
   readonly name: string;
-  /** SHA-256 in hex of the name and of both JSON Schemas. Policies and handlers are not part of it. */
+  /** SHA-256 in hex of the name and both JSON Schemas. Policies and handlers are not included. */
   readonly digest: string;
 }
 
-/** The first record of a program's execution. With the turns it holds everything that a replay needs. */
+/** The first record of a program's execution. A replay needs only this record and the turns. */
 export interface ProgramHeader extends HeaderBase {
   readonly kind: "program";
   readonly language: string;
   readonly sandbox: string;
-  /** Source that the guest was given, after preparation. */
+  /** Prepared source, as sent to the guest. */
   readonly program: string;
-  /** Source as it was handed in. */
+  /** Original source. */
   readonly source: string;
 }
 
-/** The first record of a model's conversation. Its calls are decided at the gate like a program's. */
+/** The first record of a model's conversation. The gate decides its calls in the same way as a program's. */
 export interface ConversationHeader extends HeaderBase {
   readonly kind: "conversation";
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
@@ -57,7 +57,7 @@ export interface ConversationHeader extends HeaderBase {
 
 export type Header = ProgramHeader | ConversationHeader;
 
-/** A driver takes the execution. Appending it is the fence: the driver before it can append no more. */
+/** A driver takes over the execution. This record moves the head, so the previous driver can no longer append. */
 export interface ClaimRecord {
   readonly type: "claim";
   readonly driver: string;
@@ -65,8 +65,8 @@ export interface ClaimRecord {
 }
 
 /**
- * One turn of the guest: the event it was handed and the commands it handed back, as the text that crossed the
- * bridge. It is appended before any of those commands is carried out.
+ * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. It is
+ * appended before any of the commands is carried out.
  */
 export interface TurnRecord {
   readonly type: "turn";
@@ -74,18 +74,18 @@ export interface TurnRecord {
   readonly commands: readonly string[];
 }
 
-/** One turn of a model, or the answers to its calls. It is appended before anything of it is carried out. */
+/** One turn of a model, or the answers to its calls. It is appended before any of its calls is carried out. */
 export interface MessageRecord {
   readonly type: "message";
   readonly from: "model" | "host";
-  /** JSON text, without what only the provider can read. */
+  /** JSON text, without the provider's `opaque` state. */
   readonly message: string;
-  /** The provider's sealed state after this turn: JSON text that goes back to the provider and is shown to no one else. */
+  /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
   readonly opaque?: string;
   readonly at: number;
 }
 
-/** A request to a provider failed and is repeated. */
+/** A request to a provider failed and is retried. */
 export interface RetryRecord {
   readonly type: "retry";
   /** Number of the attempt that failed, from 1. */
@@ -102,11 +102,11 @@ export interface CallRecord {
   readonly call: string;
   readonly tool: string;
   readonly caller: string;
-  /** `held`: waits for an approval. `dropped`: the execution ended, or the caller gave up, before the call was decided. */
+  /** `held`: waits for an approval. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
   readonly decision: "allowed" | "held" | "refused" | "dropped";
   /** Code of a refusal. */
   readonly code?: string;
-  /** SHA-256 in hex of the input's JSON text, where the call got that far. */
+  /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
   readonly inputDigest?: string;
   readonly at: number;
 }
@@ -116,15 +116,15 @@ export interface DecisionRecord {
   readonly type: "decision";
   readonly call: string;
   readonly allow: boolean;
-  /** Who decided. */
+  /** Name of the approver. */
   readonly by?: string;
   readonly note?: string;
-  /** The call was already done, and this JSON text was its result. */
+  /** JSON text of the result, if the call had already been done. */
   readonly done?: string;
   readonly at: number;
 }
 
-/** The result of a call that a client answers instead of a handler. Either `value` or `error` is there. */
+/** The result of a call that a client answers instead of a handler. Exactly one of `value` and `error` is present. */
 export interface ResultRecord {
   readonly type: "result";
   readonly call: string;
@@ -134,7 +134,7 @@ export interface ResultRecord {
   readonly at: number;
 }
 
-/** A handler has ended. The turn that delivers its result follows, unless the execution ends before. */
+/** A handler has ended. The turn that delivers its result follows, unless the execution ends first. */
 export interface AnsweredRecord {
   readonly type: "answered";
   readonly call: string;
@@ -143,12 +143,12 @@ export interface AnsweredRecord {
   readonly code?: string;
   /** Milliseconds from the call to its answer. */
   readonly ms: number;
-  /** UTF-8 bytes of the result's JSON text; 0 of a failure. */
+  /** UTF-8 bytes of the result's JSON text; 0 for a failure. */
   readonly bytes: number;
   readonly at: number;
 }
 
-/** The guest broke the protocol. Nothing it sent with it reached a handler. */
+/** The guest broke the protocol. No handler received any frame sent with the violation. */
 export interface ViolationRecord {
   readonly type: "violation";
   readonly detail: string;
@@ -163,21 +163,21 @@ export interface RestartRecord {
 }
 
 /**
- * A connection of the program to a host outside the sandbox, or an attempt at one, once it has ended. Its contents are
- * not recorded, so an execution with such a record cannot be replayed.
+ * A connection, or an attempted one, of the program to a host outside the sandbox, after its end. Its contents are not
+ * recorded, so an execution with such a record cannot be replayed.
  */
 export interface EgressRecord {
   readonly type: "egress";
-  /** As the program named it; empty where it named no valid host. */
+  /** Host name as given by the program; empty if it was invalid. */
   readonly host: string;
   readonly port: number;
-  /** The address that was connected to; empty where no connection was made. */
+  /** Address of the connection; empty if none was made. */
   readonly address: string;
   readonly bytesUp: number;
   readonly bytesDown: number;
   readonly ms: number;
   readonly outcome: "done" | "refused" | "failed" | "cut";
-  /** Why it was not `done`. */
+  /** The reason if the outcome is not `done`. */
   readonly detail: string;
   readonly at: number;
 }
@@ -185,12 +185,12 @@ export interface EgressRecord {
 /** The last record. */
 export interface OutcomeRecord {
   readonly type: "outcome";
-  /** JSON text of the ending, without a completed program's value: that is in the last turn. */
+  /** JSON text of the ending. A completed program's value is in the last turn instead. */
   readonly outcome: string;
   readonly at: number;
 }
 
-/** What a journal holds, in order. Records are plain JSON; JSON inside them stays text. */
+/** One record of a journal. Records are plain JSON; JSON inside them stays text. */
 export type JournalRecord =
   | Header
   | ClaimRecord

@@ -1,7 +1,7 @@
 import type { JournalRecord } from "../journal/record.ts";
 import { pastTurns } from "./history.ts";
 
-/** A call as a program made it. */
+/** A call as the program made it. */
 export interface MadeCall {
   readonly tool: string;
   /** JSON text. */
@@ -9,13 +9,13 @@ export interface MadeCall {
 }
 
 /**
- * The calls of a journalled execution, in layers: those of one layer needed no answer but those of the layers before.
- * A program that awaits call after call has as many layers as calls, whether it had to wait or not.
+ * The calls of a journalled execution, in layers. The calls of a layer can depend only on answers to earlier layers.
+ * A program that awaits each call before the next has one layer per call, even where the calls were independent.
  */
 export function callsOf(records: readonly JournalRecord[]): readonly (readonly MadeCall[])[] {
   const layers: MadeCall[][] = [];
   const layerOf = new Map<number, number>();
-  // A timer's turn belongs to no answer: what it calls comes after all that has been answered so far.
+  // A timer's turn has no answer of its own: its calls are placed after all answers so far.
   let latest = 0;
   for (const { event, commands } of pastTurns(records)) {
     if (event.kind === "answer") latest = Math.max(latest, (layerOf.get(event.id) ?? 0) + 1);

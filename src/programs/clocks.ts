@@ -1,8 +1,8 @@
-/** How often the clocks of a running program are looked at. */
+/** Interval at which the clocks of a running program are checked. */
 const TICK_MS = 10;
 /**
- * A program that has used no processor time for so long does not wait for a core, but stands still, and the clock
- * counts. Longer than a core is kept from a process that wants one, and than a container's figure is old.
+ * A program that has used no processor time for this long is treated as blocked, not as waiting for a core, and its
+ * time counts. The value exceeds both the time a runnable process waits for a core and the age of a container's figure.
  */
 const STALLED_MS = 600;
 
@@ -12,17 +12,17 @@ export interface ClockLimits {
 }
 
 export interface ClockAlarm {
-  /** `replays`: that its turns were replayed has taken as long as the program may run. */
+  /** `replays`: replaying the program's turns took longer than `runningMs`. */
   readonly limit: keyof ClockLimits | "replays";
   readonly allowed: number;
   readonly seen: number;
 }
 
 /**
- * The clocks of one execution, all the host's: how long the program has the turn now, how long it has had it in
- * all, how long its turns were replayed, and how long it is since the start. A program has the turn from the moment an
- * event is handed to it until it hands the turn back, as the host sees it; waiting for tools, timers and approvals does
- * not count, nor does waiting for a core, where the system tells the processor time that the guest has used.
+ * The clocks of one execution, all kept by the host: running time, time spent replaying turns, and wall time since the
+ * start. The program runs from the moment the host sends it an event until the host receives the end of that turn.
+ * Waiting for tools, timers and approvals does not count. Waiting for a core does not count either, where the system
+ * reports the processor time of the guest.
  */
 export class Clocks {
   readonly #limits: ClockLimits;
@@ -33,7 +33,7 @@ export class Clocks {
   #startedAt: number | undefined;
   #ticker: NodeJS.Timeout | undefined;
 
-  /** `processorMs` tells what `ResourceUsage` says of the guest that has the turn. */
+  /** `processorMs` returns the `processorMs` of the current guest's `ResourceUsage`. */
   constructor(limits: ClockLimits, onAlarm: (alarm: ClockAlarm) => void, processorMs: () => number | undefined) {
     this.#limits = limits;
     this.#onAlarm = onAlarm;
@@ -48,7 +48,7 @@ export class Clocks {
     return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
   }
 
-  /** The program has a guest, another one than before if it had one. */
+  /** The program has a new guest: its first one, or a replacement. */
   begin(): void {
     this.#startedAt ??= performance.now();
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
@@ -56,12 +56,12 @@ export class Clocks {
     this.#replaying.beginReadings();
   }
 
-  /** The program has the turn. */
+  /** The program starts to run. */
   run(): void {
     this.#running.begin();
   }
 
-  /** The program's turns are replayed. */
+  /** The replay of the program's turns starts. */
   replay(): void {
     this.#replaying.begin();
   }
@@ -89,13 +89,13 @@ export class Clocks {
   }
 }
 
-/** Time with the turn, less what is known to have been spent waiting for a core. */
+/** Time in turns, minus the time known to have been spent waiting for a core. */
 class TurnTime {
   #endedTurnsMs = 0;
   #since: number | undefined;
   #endedUnseen = false;
   #waitedMs = 0;
-  /** Time by the clock when processor time was last read and had grown, and what was read. */
+  /** Clock time at the last reading that was taken into account, and the processor time read then. */
   #measuredMs = 0;
   #processorMs: number | undefined;
   #isStalled = false;
@@ -115,12 +115,12 @@ class TurnTime {
     this.#endedUnseen = true;
   }
 
-  /** What was read before is of another guest. */
+  /** Discards the last reading: it belongs to the guest before. */
   beginReadings(): void {
     this.#processorMs = undefined;
   }
 
-  /** Looks at the processor time, and returns what counts, in milliseconds. What was not used since the last look counts as soon as it is known not to have been spent waiting for a core. */
+  /** Reads the processor time and returns the time that counts, in milliseconds. Time without processor use counts only once the program is known to be stalled. */
   measure(readProcessorMs: () => number | undefined): number {
     if (this.#since !== undefined || this.#endedUnseen) this.#look(readProcessorMs());
     this.#endedUnseen = false;

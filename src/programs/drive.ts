@@ -22,9 +22,9 @@ import type { SourceMap } from "./source-map.ts";
 import { type TimerBatch, Timers } from "./timers.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 
-/** Time a program has to print its last words when it is stopped while it waits, in milliseconds. */
-const LAST_WORDS_MS = 100;
-/** What a command takes in memory beside its text, in bytes. */
+/** Time for final output when a program is stopped while it waits, in milliseconds. */
+const FINAL_OUTPUT_MS = 100;
+/** Memory of a command beyond its text, in bytes. */
 const COMMAND_BYTES = 256;
 
 export interface DriveOptions {
@@ -34,7 +34,7 @@ export interface DriveOptions {
   readonly log: TrackedLog;
   readonly session: GateSession;
   readonly tools: ToolSet;
-  /** Text of the `start` frame, for a program that starts at this time. */
+  /** Text of the `start` frame; `now` is the program's start time in milliseconds since 1970. */
   readonly start: (now: number) => string;
   readonly map: SourceMap;
   readonly signal: AbortSignal;
@@ -44,9 +44,9 @@ export interface DriveOptions {
 export interface Driven {
   readonly ending: Ending;
   readonly logs: Logs;
-  /** What the reader of the result should know, in sentences. */
+  /** Sentences for the reader of the result. */
   readonly notes: readonly string[];
-  /** What the guest says of the value. */
+  /** The guest's notes on the value. */
   readonly remarks: readonly string[];
   readonly turns: number;
   readonly restarts: number;
@@ -59,12 +59,12 @@ export interface Driven {
   readonly connections: ConnectionTotals;
 }
 
-/** Drives one program from its start to its ending: hands it events, journals its turns, carries out its commands. Rejects only where the journal does, or the sandbox has no guest to give. */
+/** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
 export function drive(options: DriveOptions): Promise<Driven> {
   return new Driver(options).run();
 }
 
-/** What is open and what was done is in the log's state; here is only what a fresh driver would not need. */
+/** Open calls and past turns are in the log's state. The fields here are those that a new driver would not need. */
 class Driver {
   readonly #options: DriveOptions;
   readonly #state: ExecutionState;
@@ -76,7 +76,7 @@ class Driver {
   readonly #notes: string[] = [];
   readonly #remarks: string[] = [];
   readonly #decided = Promise.withResolvers<Ending>();
-  /** The ending that is due once the program has had its last words. */
+  /** The ending that takes effect after the program's final output. */
   #stopping: Ending | undefined;
   #ending: Ending | undefined;
 
@@ -106,7 +106,7 @@ class Driver {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const driving = this.#driveGuests();
-    // Once the ending is decided, what waiting for a guest comes to does not matter.
+    // After the ending is decided, a failure to open a guest has no effect.
     driving.catch(() => {});
     try {
       await Promise.race([this.#decided.promise, driving]);
@@ -125,7 +125,7 @@ class Driver {
     return { ending, ...words, turns, restarts, ...times, peakMemoryBytes, connections };
   }
 
-  /** The loop: a guest, its turns, and where it dies the next guest. */
+  /** Opens a guest and takes its turns; opens the next one if it dies. */
   async #driveGuests(): Promise<void> {
     while (await this.#guests.open()) {
       if (this.#state.turns === 0 && this.#events.isEmpty) this.#start();
@@ -154,13 +154,13 @@ class Driver {
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
   }
 
-  /** A program has settled. While its value is read in slices, nothing of it goes on, and its time does not count. */
+  /** The program has settled. While its value is read in slices, no event is sent and its time does not count. */
   #pause(): void {
     this.#events.close();
     this.#clocks.wait();
   }
 
-  /** The commands of a guest are kept until the end. What stands in events is counted where tools are called. */
+  /** Counts the commands, which are kept in memory until the end. Events are counted at the gate, with the results they carry. */
   #holdCommands(turns: readonly TurnRecord[]): boolean {
     let bytes = 0;
     for (const { commands } of turns) for (const text of commands) bytes += memoryOf(text) + COMMAND_BYTES;
@@ -201,7 +201,7 @@ class Driver {
 
   #call({ id, tool, body }: GuestFrame & { readonly kind: "call" }): void {
     const { session, limits } = this.#options;
-    // An honest guest asks once more than it may, to have that refused, and then refuses by itself.
+    // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
       return this.#decide({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
     session.call({ callId: String(id), tool, caller: "programmatic", inputText: body }).then(
@@ -218,7 +218,7 @@ class Driver {
     const printed = this.#logs.take(frame);
     if (printed.type === "text") return this.#options.onOutput(printed.text);
     if (printed.type === "malformed")
-      return this.#breakBridge("The guest sent an output frame whose body is no JSON string.");
+      return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
     const allowed = this.#options.limits.logBytes;
     this.#decide({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
   }
@@ -226,10 +226,19 @@ class Driver {
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
     if (this.#stopping) return;
     const { limits, map, session, tools } = this.#options;
-    const left = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [call.tool]));
+    const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [call.tool]));
     const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const { overdraft, lines, share } = session;
-    const settling = settle(frame, { limits, map, tools, calls, overdraft, left, lines: [...lines], lane: share.lane });
+    const settling = settle(frame, {
+      limits,
+      map,
+      tools,
+      calls,
+      overdraft,
+      openCalls,
+      lines: [...lines],
+      lane: share.lane,
+    });
     this.#closeCalls();
     const settlement = await settling;
     if (this.#ending !== undefined) return;
@@ -247,19 +256,19 @@ class Driver {
     this.#decide({ type: "crashed", code: "bridge_broken", detail });
   }
 
-  /** Stops the program. One that waits may print last words; one that runs is cut off. */
+  /** Stops the program. A waiting program may still print; a running one is ended at once. */
   #stop(ending: Ending): void {
     if (this.#ending !== undefined || this.#stopping) return;
     if (this.#state.turns === 0 || !this.#events.isEmpty) return this.#decide(ending);
     this.#stopping = ending;
     this.#guests.endReplacing();
-    // Only output is heard from here on.
+    // From here on only output commands are carried out.
     this.#closeCalls();
     this.#push(stopEvent(this.#now()));
-    setTimeout(() => this.#decide(ending), LAST_WORDS_MS);
+    setTimeout(() => this.#decide(ending), FINAL_OUTPUT_MS);
   }
 
-  /** The first ending counts: where the program is having its last words, the one that is due. */
+  /** The first ending counts. During final output that is the ending the stop was for. */
   #decide(latest: Ending): void {
     if (this.#ending !== undefined) return;
     const ending = this.#stopping ?? latest;
@@ -273,7 +282,7 @@ class Driver {
     this.#decided.resolve(ending);
   }
 
-  /** Nothing that the program has begun goes on from here. */
+  /** Cancels the program's timers and open calls. */
   #closeCalls(): void {
     this.#timers.clearAll();
     this.#options.session.close();
@@ -288,7 +297,7 @@ class Driver {
     if (this.#ending === undefined) this.#events.push(event);
   }
 
-  /** The guest's clock, which never runs backwards: the time that the next event carries. */
+  /** The guest's clock, as the next event carries it. It never runs backwards. */
   #now(): number {
     return Math.max(this.#state.now, this.#events.now, Date.now());
   }

@@ -4,7 +4,7 @@ import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import type { Divergence } from "./replay-turns.ts";
 
-/** How an execution ends with its guest; undefined where another guest can take it up. */
+/** The ending of an execution whose guest has ended; undefined if another guest can continue it. */
 export function endingOfGuest(
   end: LinkEnd,
   { memoryBytes, totalBytes }: Limits,
@@ -25,23 +25,23 @@ export function endingOfGuest(
   }
   if (unreplayable !== undefined)
     return engineDied(
-      `${detailOf(end)}; it was not run again, because it had used what a replay would not find as it was (${unreplayable})`,
+      `${detailOf(end)}; it was not replayed, because the program had used state that a replay cannot reproduce (${unreplayable})`,
     );
   return mayReplay ? undefined : engineDied(detailOf(end));
 }
 
-/** No guest was given to the program within a limit of waiting; `turns` says whether anything of it was done. */
+/** The ending of an execution that got no guest within the `limit`. `turns` is the number of turns it had already done. */
 export function endingUnopened(turns: number, limit: "queueMs" | "queue", allowed: number): Ending {
   return turns === 0
     ? { type: "stopped", limit, allowed, seen: allowed }
-    : engineDied(`its engine died, and waiting for another one reached a limit (${limit}, ${allowed})`);
+    : engineDied(`the engine died, and the wait for another one reached a limit (${limit}, ${allowed})`);
 }
 
 export function endingDiverged({ turn, recorded, replayed }: Divergence): Ending {
   return {
     type: "crashed",
     code: "replay_diverged",
-    detail: `Run again after its engine died, at turn ${turn} the program did ${replayed.slice(0, 200)}, recorded is ${recorded.slice(0, 200)}.`,
+    detail: `The engine died, and the replay differs from the journal at turn ${turn}: the program did ${replayed.slice(0, 200)}, the journal has ${recorded.slice(0, 200)}.`,
   };
 }
 
@@ -51,11 +51,11 @@ export const NEVER_SETTLES: Ending = {
     name: "ProgramError",
     code: "never_settles",
     message:
-      "The program waits for something that cannot happen: no call and no timer is open. Look for something awaited that nothing completes.",
+      "The program awaits a promise that can never settle: no call and no timer is open. Look for an await of a promise that no code resolves.",
   },
 };
 
-/** What the operator is told of a guest's end. */
+/** The reason of a guest's end, for the operator. */
 export function detailOf(end: LinkEnd): string {
   if ("detail" in end) return end.detail;
   return end.type === "killed" ? end.reason : end.type;

@@ -1,12 +1,12 @@
 import type { GuestEvent } from "./guest-event.ts";
 
-/** Text of events that is sent before others get the host's thread, in characters. */
+/** Length of event text sent before the host's thread is yielded, in characters. */
 const FLUSH_LENGTH = 4 * 1024 * 1024;
 
-/** Events whose turns have not ended, in their order. They are sent while the queue is open. */
+/** Events whose turns have not ended, in order. They are sent only while the queue is open. */
 export class EventQueue {
   readonly #send: (events: readonly GuestEvent[]) => void;
-  /** Sent or not. */
+  /** All queued events, sent and unsent. */
   readonly #events: GuestEvent[] = [];
   #unsent: GuestEvent[] = [];
   #isOpen = false;
@@ -19,19 +19,19 @@ export class EventQueue {
     return this.#events.length === 0;
   }
 
-  /** The time that the latest event carries, in milliseconds since 1970; 0 where there is none. */
+  /** Time of the latest event, in milliseconds since 1970; 0 if the queue is empty. */
   get now(): number {
     return this.#events.at(-1)?.head.now ?? 0;
   }
 
-  /** Opens the queue for a guest that has been sent none of its events. */
+  /** Opens the queue for a new guest and sends it all queued events. */
   open(): void {
     this.#unsent = [...this.#events];
     this.#isOpen = true;
     this.#flush();
   }
 
-  /** Nothing more is sent until the queue is opened for another guest. */
+  /** Stops sending until the queue is opened for another guest. */
   close(): void {
     this.#isOpen = false;
   }
@@ -41,10 +41,10 @@ export class EventQueue {
     if (this.#unsent.push(event) === 1 && this.#isOpen) queueMicrotask(() => this.#flush());
   }
 
-  /** Takes out the event whose turn has ended: the first one. */
+  /** Removes and returns the first event, whose turn has ended. */
   shift(): GuestEvent {
     const event = this.#events.shift();
-    if (!event) throw new Error("A turn has ended that no event began.");
+    if (!event) throw new Error("A turn ended, but no event is queued.");
     return event;
   }
 

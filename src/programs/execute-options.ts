@@ -2,7 +2,7 @@ import type { Language } from "../../bridge/frames.ts";
 import { abortSignal, option, type OptionsOf, text, withDefault } from "../options/options.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 
-/** Which languages there are, the sandbox says. */
+/** The sandbox checks whether it supports the language. */
 export const LANGUAGE = option<Language>("the name of a language", (value) => typeof value === "string");
 export const TENANT = text({ maxLength: 256, expected: "a name of 1 to 256 characters" });
 

@@ -13,14 +13,14 @@ import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
 
-/** What happens in an execution. */
+/** An event of an execution. */
 export type ExecutionEvent =
   | { readonly type: "execution_started"; readonly execution: ExecutionId }
   | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
   | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
-/** One run of one program, ended. */
+/** One ended execution of one program. */
 export interface Execution extends Driven {
   readonly execution: ExecutionId;
   readonly calls: readonly CallLine[];
@@ -28,7 +28,7 @@ export interface Execution extends Driven {
   readonly resultBytes: number;
 }
 
-/** Nothing was started. */
+/** For a program that was refused before its start. */
 const NOT_DRIVEN: Omit<Driven, "ending"> = {
   logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
   notes: [],
@@ -43,8 +43,8 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
 };
 
 /**
- * Runs a program from its source to its ending. Whatever the program does ends it in one of the ways of `Ending`;
- * this rejects only where the journal refuses to be written, or the sandbox has no guest to give.
+ * Runs a program from its source to its ending. Anything the program does results in an `Ending`. Rejects only if the
+ * journal cannot be written, or if the sandbox cannot open a guest.
  */
 export async function execute(scope: Scope, source: string): Promise<Execution> {
   const execution = randomUUID();
@@ -107,7 +107,7 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   try {
     driven = await driving;
   } catch (error) {
-    // The journal is not to keep it as one that still runs.
+    // Without an outcome the journal would show this execution as running.
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
     await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
     throw error;
@@ -130,7 +130,7 @@ function startFrame(now: number, { calls, logBytes, frameBytes }: Limits, body: 
   });
 }
 
-/** The ending without what only the host needs. */
+/** The ending without the host's own fields. */
 function outcomeOf(ending: Ending): Outcome {
   return ending.type === "completed" ? { type: "completed", value: ending.value } : ending;
 }

@@ -9,33 +9,33 @@ import type {
 } from "../journal/record.ts";
 import { readTurn } from "./history.ts";
 
-/** A call that the program waits for. */
+/** A call whose answer has not been delivered to the program. */
 export interface OpenCall {
   readonly id: number;
   readonly tool: string;
   /** JSON text. */
   readonly inputText: string;
-  /** The gate's last word about it, where it has said one. */
+  /** The gate's latest decision, if it has decided. */
   decided?: CallRecord;
-  /** A person's decision, where it was asked for and given. */
+  /** The approver's decision, if one was needed and given. */
   decision?: DecisionRecord;
-  /** A client's result. */
+  /** The client's result, for a call without a handler here. */
   result?: ResultRecord;
-  /** Its handler has ended, and its answer has not been delivered. */
+  /** Set once the handler has ended. */
   answered?: AnsweredRecord;
 }
 
-/** Whether the call has an answer, which the program may not have been handed yet. */
+/** Whether the call has an answer, delivered or not. */
 export function isAnswered({ decided, answered }: OpenCall): boolean {
   return answered !== undefined || decided?.decision === "refused";
 }
 
-/** What of an event changes the state. */
+/** The part of an event that changes the state. */
 export type EventHead =
   | { readonly kind: "start" | "stop"; readonly now: number }
   | { readonly kind: "answer" | "fire"; readonly now: number; readonly id: number };
 
-/** Of the connections that a program has made to hosts outside its sandbox, refused ones included. */
+/** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
 export interface ConnectionTotals {
   readonly count: number;
   readonly bytesUp: number;
@@ -46,36 +46,36 @@ export const NO_CONNECTIONS: ConnectionTotals = { count: 0, bytesUp: 0, bytesDow
 
 export interface OpenTimer {
   readonly id: number;
-  /** Milliseconds it waits, from `setAt`. */
+  /** Delay in milliseconds from `setAt`. */
   readonly ms: number;
   /** The guest's clock when it was set, in milliseconds since 1970. */
   readonly setAt: number;
 }
 
 /**
- * What an execution is, as its journal says. The driver keeps it up to date turn by turn; a driver that takes the
- * execution over, a viewer and an export get the same from the records.
+ * The state of an execution, derived from its journal. The driver updates it with each record. A driver that takes over
+ * the execution, a viewer and an export derive the same state from the records.
  */
 export interface ExecutionState {
   header: Header | undefined;
-  /** Records seen. */
+  /** Number of records applied. */
   records: number;
   turns: number;
-  /** Turns since the last claim or restart: none means that the last driver got no further. */
+  /** Turns since the last claim or restart; 0 means no progress since then. */
   turnsSinceStart: number;
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now: number;
   readonly calls: Map<number, OpenCall>;
   readonly timers: Map<number, OpenTimer>;
-  /** What the program has used that a replay would not find again. */
+  /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: UnreplayableCause | undefined;
   connections: ConnectionTotals;
   restarts: number;
   /** The latest claim's driver. */
   driver: string | undefined;
-  /** Whether the program was told to finish. */
+  /** Whether the program was sent a `stop` event. */
   stopped: boolean;
-  /** The program's own last frame. */
+  /** The program's `settled` frame. */
   settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
   /** JSON text of the ending. */
   outcome: string | undefined;
@@ -100,14 +100,14 @@ export function initialState(): ExecutionState {
   };
 }
 
-/** The state that the records lead to. Throws `journal_invalid` for a turn that cannot be read. */
+/** The state after all these records. Throws `journal_invalid` for a turn that cannot be read. */
 export function foldExecution(records: readonly JournalRecord[]): ExecutionState {
   const state = initialState();
   for (const record of records) applyRecord(state, record);
   return state;
 }
 
-/** Takes one record in. Throws `journal_invalid` for a turn that cannot be read. */
+/** Applies one record. Throws `journal_invalid` for a turn that cannot be read. */
 export function applyRecord(state: ExecutionState, record: JournalRecord): void {
   switch (record.type) {
     case "turn": {
@@ -150,7 +150,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
   state.records += 1;
 }
 
-/** Takes in a turn whose frames are parsed already: what its event closes, then what its commands open. */
+/** Applies a turn whose frames are already parsed: first its event, then its commands. */
 export function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
   state.records += 1;
   state.turns += 1;
@@ -188,7 +188,7 @@ function applyCommand(state: ExecutionState, command: GuestFrame): void {
   }
 }
 
-/** A call that is answered, or that belongs to a conversation, is not open here: what is said of it changes nothing. */
+/** Does nothing without an open call: the call was already delivered, or it belongs to a conversation. */
 function applyToCall(
   call: OpenCall | undefined,
   record: CallRecord | DecisionRecord | ResultRecord | AnsweredRecord,

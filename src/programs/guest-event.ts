@@ -6,7 +6,7 @@ import type { EventHead } from "./execution-state.ts";
 /** An event for the guest. */
 export interface GuestEvent {
   readonly head: EventHead;
-  /** The frame. */
+  /** Text of the frame. */
   readonly text: string;
 }
 
@@ -26,7 +26,7 @@ export function stopEvent(now: number): GuestEvent {
   return { head, text: frameText(head) };
 }
 
-/** What an event closes on the guest's side. */
+/** The calls or the timer that an event closes in the guest. */
 export function closesOf({ head }: GuestEvent): Closes {
   if ("id" in head) return head.id;
   return head.kind === "stop" ? "calls" : undefined;

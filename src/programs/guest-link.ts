@@ -5,29 +5,29 @@ import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbo
 import { closesOf, type GuestEvent } from "./guest-event.ts";
 import type { Limits } from "./limits.ts";
 
-/** Why no more turns come. */
+/** Why the guest sends no more turns. */
 export type LinkEnd =
   | Exit
   | { readonly type: "violation"; readonly detail: string }
-  /** It sent more text than may be moved in all. */
+  /** It sent more text than `totalBytes` allows. */
   | { readonly type: "too_long"; readonly length: number };
 
 export interface LinkOptions extends OpenOptions {
   readonly limits: SandboxLimits & Pick<Limits, "totalBytes">;
-  /** Where the guest's frames are read; one of its own by default. */
+  /** Lane that reads the guest's frames; a new one by default. */
   readonly lane?: Lane;
 }
 
-/** Frames that are read before it is asked whether others should get the host's thread. */
+/** Frames read between two checks whether the lane must yield the host's thread. */
 const FRAMES_READ = 16;
 
-/** A guest, spoken to in events and heard in turns. */
+/** The connection to a guest: sends events and reads turns. */
 export class GuestLink implements AsyncDisposable {
   readonly guest: Guest;
   readonly #reader: TurnReader;
   readonly #lane: Lane;
   readonly #mostBytes: number;
-  /** Of all frames so far, in memory. */
+  /** Memory of all frames read so far. */
   #readBytes = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
 
@@ -53,7 +53,7 @@ export class GuestLink implements AsyncDisposable {
     this.guest.send(events.map(({ text }) => text));
   }
 
-  /** The next turns, all that ended together; or why there are no more. */
+  /** The next turns that arrived together, or why there are no more. */
   async nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
     for (;;) {
       const { done, value: frames } = await this.#frames.next();
@@ -87,10 +87,10 @@ export class GuestLink implements AsyncDisposable {
     return turns;
   }
 
-  /** Gives the guest back. One that has events left is ended: it may be doing anything with them. */
+  /** Releases the guest to its sandbox, or kills it if it still has events: it may still be running code for them. */
   release(): void {
     if (this.outstanding === 0) this.guest.release();
-    else this.guest.kill("it settled with other events under way");
+    else this.guest.kill("it settled while other events were outstanding");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -98,7 +98,7 @@ export class GuestLink implements AsyncDisposable {
   }
 }
 
-/** Whether turns came, and not the end. */
+/** Whether the guest sent turns rather than ended. */
 export function areTurns(heard: readonly GuestTurn[] | LinkEnd): heard is readonly GuestTurn[] {
   return Array.isArray(heard);
 }

@@ -11,8 +11,9 @@ import type { Ending } from "./outcome.ts";
 import { replayTurns } from "./replay-turns.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 
-/** Most replays in a row in which the execution gets no turn further, and most replays of one execution. */
+/** Maximum number of consecutive replays without a new turn. */
 const REPLAYS_WITHOUT_PROGRESS = 3;
+/** Maximum number of replays of one execution. */
 const REPLAYS = 20;
 
 export interface SupervisorOptions {
@@ -22,20 +23,20 @@ export interface SupervisorOptions {
   readonly log: TrackedLog;
   readonly clocks: Clocks;
   readonly lane: Lane;
-  /** The execution cannot go on. */
+  /** Called when the execution cannot continue. */
   readonly onEnding: (ending: Ending) => void;
 }
 
-/** Keeps an execution supplied with a guest: one as a rule, and another that replays the turns so far where it dies. */
+/** Provides an execution with a guest. If the guest dies, opens another one and replays the turns so far in it. */
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   /** Kept for a replay. */
   readonly #turns: TurnRecord[] = [];
   readonly #over = new AbortController();
   #link: GuestLink | undefined;
-  /** How the guest before has ended. */
+  /** How the previous guest ended. */
   #end: LinkEnd | undefined;
-  /** Deaths since the execution got a turn further. */
+  /** Guest deaths since the last new turn. */
   #deaths = 0;
   #mayReplace = true;
   #queuedMs = 0;
@@ -60,8 +61,8 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 
   /**
-   * Brings a guest to where the last turn ended. Resolves with false once the execution is over. Rejects where the
-   * journal does, and where the sandbox has no guest to give to a program of which nothing was done.
+   * Opens a guest and brings it to the state after the last turn. Resolves with false once the execution is over.
+   * Rejects if the journal does, or if the sandbox cannot open a guest before the first turn.
    */
   async open(): Promise<boolean> {
     while (!this.#over.signal.aborted) {
@@ -77,7 +78,7 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#link?.send(events);
   }
 
-  /** The next turns that ended together; undefined where the guest has ended. */
+  /** The next turns that arrived together; undefined if the guest has ended. */
   async nextTurns(): Promise<readonly GuestTurn[] | undefined> {
     if (!this.#link) return undefined;
     const heard = await this.#link.nextTurns();
@@ -96,18 +97,18 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#turns.push(...turns);
   }
 
-  /** The program is to end: where its guest dies, no other one takes it up. */
+  /** Opens no further guest if this one dies: the program is being stopped. */
   endReplacing(): void {
     this.#mayReplace = false;
   }
 
-  /** Replaying has taken as long as the program may run. */
+  /** Ends a replay that took longer than `runningMs`. */
   endReplays(): void {
     this.#mayReplace = false;
-    this.#link?.guest.kill("replaying what it had done took longer than it may run (runningMs)");
+    this.#link?.guest.kill("replaying its turns took longer than the program may run (runningMs)");
   }
 
-  /** The execution is over. A guest that has settled goes back to its sandbox, any other is killed. */
+  /** Ends the execution. A guest that has settled is released to its sandbox, any other is killed. */
   end(ending: Ending): void {
     this.#over.abort(OVER);
     const hasSettled =
@@ -121,7 +122,7 @@ export class GuestSupervisor implements AsyncDisposable {
     await this.#link?.[Symbol.asyncDispose]();
   }
 
-  /** Whether another guest takes the execution up. Says how the execution ends where none does. */
+  /** Whether another guest may continue the execution. If not, calls `onEnding`. */
   async #isReplaced(end: LinkEnd): Promise<boolean> {
     const { limits, log, onEnding } = this.#options;
     const { state } = log;
@@ -149,7 +150,7 @@ export class GuestSupervisor implements AsyncDisposable {
     } catch (error) {
       if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed));
       if (turns === 0) throw error;
-      // What was done cannot be undone, and has to be reported.
+      // After the first turn the program may have had effects: this must become a reported ending, not a rejection.
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
     } finally {
       clearTimeout(late);
@@ -165,7 +166,7 @@ export class GuestSupervisor implements AsyncDisposable {
     return turns === 0 ? undefined : this.#replay(link);
   }
 
-  /** Brings a fresh guest to where the last one was. All replays of a program may take as long as it may run. */
+  /** Brings a new guest to the state of the last one. All replays of a program together may take `runningMs`. */
   async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
     const { clocks, onEnding } = this.#options;
     clocks.replay();
@@ -177,7 +178,7 @@ export class GuestSupervisor implements AsyncDisposable {
     return { type: "released" };
   }
 
-  /** The sandbox says so; a guest cannot. */
+  /** Connections are reported by the sandbox, so a guest cannot forge or hide them. */
   #noteConnection(connection: Connection): void {
     void this.#options.log.append({ type: "egress", ...connection, at: Date.now() });
   }
@@ -187,5 +188,5 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 }
 
-/** Made once, because an error takes longer to make than a short program to run. */
+/** Created once: creating an error takes longer than a short program. */
 const OVER = new Error("The execution has ended.");

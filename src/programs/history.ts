@@ -3,15 +3,15 @@ import { MalformedFrame, parseGuestFrame, parseHostFrame } from "../../bridge/pa
 import { PortcullisError } from "../errors.ts";
 import type { JournalRecord, TurnRecord } from "../journal/record.ts";
 
-/** One turn of an execution's past, its frames parsed. */
+/** A journalled turn with its frames parsed. */
 export interface PastTurn {
   readonly event: HostFrame;
   readonly commands: readonly GuestFrame[];
 }
 
 /**
- * Reads a journalled turn. A journal may come from a file, so its frames are parsed as strictly as those of a bridge.
- * Throws `journal_invalid` for a turn that neither side of a bridge would have sent.
+ * Reads a journalled turn. A journal may come from a file, so its frames are parsed as strictly as those of the bridge.
+ * Throws `journal_invalid` for a malformed frame.
  */
 export function readTurn({ event, commands }: TurnRecord): PastTurn {
   return {
@@ -20,12 +20,12 @@ export function readTurn({ event, commands }: TurnRecord): PastTurn {
   };
 }
 
-/** Reads a journalled event. Throws `journal_invalid` for a text that no host would have sent. */
+/** Reads a journalled event. Throws `journal_invalid` for a malformed frame. */
 export function readEvent(text: string): HostFrame {
   return accepted(parseHostFrame(text), "an event");
 }
 
-/** The turns of an execution in their order. */
+/** The turns of an execution, in order. */
 export function pastTurns(records: readonly JournalRecord[]): PastTurn[] {
   return records.flatMap((record) => (record.type === "turn" ? [readTurn(record)] : []));
 }

@@ -1,27 +1,27 @@
 import { readPlainData } from "../values/plain-data.ts";
 
-/** What a program printed, bounded. */
+/** The printed output of a program, within its bound. */
 export interface Logs {
-  /** As it was printed, with a line that says how many were left out where some were. */
+  /** The output, with a line that gives the number of omitted lines at each gap. */
   readonly text: string;
-  /** Lines printed, those left out included. */
+  /** Lines printed, omitted ones included. */
   readonly lines: number;
   /** UTF-8 bytes of `text`. */
   readonly bytes: number;
-  /** Lines left out. */
+  /** Lines omitted. */
   readonly dropped: number;
 }
 
-/** What an output frame comes to: text; more than an honest guest prints; or no JSON string. */
+/** An output frame as read. `overflow`: more than an honest guest sends. `malformed`: the body is not a JSON string. */
 export type Printed =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "overflow" }
   | { readonly type: "malformed" };
 
-/** Most characters of JSON that stand for one byte of a text. */
+/** Maximum number of JSON characters per byte of text. */
 const ESCAPE_LENGTH = 6;
 
-/** Collects what a guest prints. The guest keeps to `logBytes` at the start and at the end; a guest that does not is found out here. */
+/** Collects a guest's output. An honest guest sends at most `logBytes` from the start and `logBytes` from the end; more is detected here. */
 export class LogCollector {
   readonly #allowedBytes: number;
   readonly #parts: string[] = [];
@@ -29,22 +29,22 @@ export class LogCollector {
   #lines = 0;
   #dropped = 0;
 
-  /** `logBytes` twice, and something for the words that a shortened line ends with. */
+  /** The bound is twice `logBytes`, plus room for the marks of shortened lines. */
   constructor(logBytes: number) {
     this.#allowedBytes = logBytes * 2 + 1024;
   }
 
-  /** Bytes of UTF-8 that were sent. */
+  /** UTF-8 bytes received. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether more was sent than an honest guest sends. */
+  /** Whether the guest sent more than an honest one does. */
   get overflowed(): boolean {
     return this.#bytes > this.#allowedBytes;
   }
 
-  /** Takes in what a guest printed. */
+  /** Adds the output of one frame. */
   take({ body, dropped }: { readonly body: string; readonly dropped: number }): Printed {
     if (!body.startsWith('"')) return { type: "malformed" };
     if (this.refuse(body.length)) return { type: "overflow" };
@@ -54,17 +54,17 @@ export class LogCollector {
     return this.overflowed ? { type: "overflow" } : { type: "text", text: read.value };
   }
 
-  /** Whether a text whose JSON has so many characters must be more than an honest guest sends; it is counted then, and need not be read. */
+  /** Whether a text whose JSON has this length must exceed the bound. If so it is counted here and need not be parsed. */
   refuse(jsonLength: number): boolean {
-    const least = Math.ceil((jsonLength - 2) / ESCAPE_LENGTH);
-    if (this.#bytes + least <= this.#allowedBytes) return false;
-    this.#bytes += least;
+    const minBytes = Math.ceil((jsonLength - 2) / ESCAPE_LENGTH);
+    if (this.#bytes + minBytes <= this.#allowedBytes) return false;
+    this.#bytes += minBytes;
     return true;
   }
 
   add(text: string, dropped: number): void {
     const mark = dropped > 0 ? `… ${dropped} ${dropped === 1 ? "line" : "lines"} left out …\n` : "";
-    // An honest guest sends no empty text, which would cost nothing.
+    // An honest guest sends no empty text. It counts as one byte, so that a guest cannot send it without end.
     this.#bytes += Buffer.byteLength(mark) + Buffer.byteLength(text) || 1;
     if (!Number.isSafeInteger(this.#lines + dropped)) this.#bytes = Number.MAX_SAFE_INTEGER;
     if (this.overflowed) return;

@@ -1,15 +1,15 @@
 import type { Limits } from "./limits.ts";
 
-/** What went wrong in a program, in the program's own terms. */
+/** The error that ended a program, described in terms of its source. */
 export interface Fault {
-  /** Class of the error that was thrown. */
+  /** Class name of the thrown error. */
   readonly name: string;
   readonly message: string;
-  /** Stable word for faults that this package knows: a refusal's or failure's code, `syntax`, `calls_not_awaited` … */
+  /** Stable code of a fault that this package defines: a refusal's or failure's code, `syntax`, `calls_not_awaited` … */
   readonly code?: string;
   /** The tool whose call was refused or failed. */
   readonly tool?: string;
-  /** Position in the source as it was handed in, both counted from 1. */
+  /** Position in the original source, both counted from 1. */
   readonly line?: number;
   readonly column?: number;
   /** That line of the source. */
@@ -17,40 +17,40 @@ export interface Fault {
 }
 
 /**
- * `replay_diverged`: an engine died, and in another one the program did not do what is recorded. An honest program does
- * so where it acts on how full memory was when there was none left, or, in a container, on how deep the stack was when it
- * overflowed: V8 does not keep those the same.
+ * `replay_diverged`: the engine died, and the replay in another one differed from the journal. An honest program can
+ * cause this if it acts on the point at which memory ran out or, in a container, on the stack depth at an overflow: V8
+ * does not reproduce those.
  */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 /**
- * What can stop a program: a limit of its own, `heldBytes`, which all executions of a runtime share, or `queue`, the
- * number of programs that may wait for an engine.
+ * The limit that stopped a program: one of its own `Limits`; `heldBytes`, which all executions of a runtime share; or
+ * `queue`, the number of programs that may wait for an engine.
  */
 export type StoppedBy = keyof Limits | "heldBytes" | "queue";
 
-/** How an execution ended. Exactly one, always. */
+/** How an execution ended. Every execution has exactly one. */
 export type Outcome =
   /**
-   * `value` is undefined where the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report;
-   * in an event only its beginning.
+   * `value` is undefined if the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report,
+   * and only its beginning in an event.
    */
   | { readonly type: "completed"; readonly value: unknown }
   /** The program threw, or could not be run at all. */
   | { readonly type: "failed"; readonly fault: Fault }
-  /** A limit was reached. `seen` is at least what was reached. */
+  /** A limit was reached. `seen` is a lower bound of the amount that exceeded it. */
   | { readonly type: "stopped"; readonly limit: StoppedBy; readonly allowed: number; readonly seen: number }
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
   | { readonly type: "cancelled" };
 
-/** A completed outcome, with what the host needs to report the value. */
+/** A completed outcome with the fields the host needs to report the value. */
 export interface Completed extends Extract<Outcome, { type: "completed" }> {
-  /** How many entries the lists and records have that stand in `value` with their first ones only. */
+  /** Full number of entries of each list and record that is cut in `value`. */
   readonly counts?: ReadonlyMap<object, number>;
-  /** The whole value as the JSON text that crossed the bridge. */
+  /** The whole value, as the JSON text that crossed the bridge. */
   readonly text: string | undefined;
 }
 
-/** An outcome inside the host. */
+/** An outcome as the host represents it. */
 export type Ending = Completed | Exclude<Outcome, { type: "completed" }>;

@@ -5,8 +5,8 @@ import type { GuestEvent } from "./guest-event.ts";
 import { areTurns, type GuestLink, type LinkEnd } from "./guest-link.ts";
 
 /**
- * The place where a guest did something else than is recorded. Of an honest program in JavaScript that is where it acts on
- * how much memory there was or, in a container, how deep the stack was, when it caught an error that says that there is no more.
+ * The first difference between a replay and the journal. An honest JavaScript program can cause one only if it catches
+ * an out-of-memory error or, in a container, a stack overflow, and acts on where that happened.
  */
 export interface Divergence {
   /** Index of the turn, from 0. */
@@ -18,14 +18,14 @@ export interface Divergence {
 export type Replayed =
   | { readonly type: "identical" }
   | { readonly type: "diverged"; readonly divergence: Divergence }
-  /** The program used what is not the same when it runs again, so it was not run. */
+  /** The program used state that a replay cannot reproduce, so it was not run. */
   | { readonly type: "unreplayable"; readonly cause: UnreplayableCause }
-  /** The guest ended before it had done all. */
+  /** The guest ended before the replay was complete. */
   | { readonly type: "ended"; readonly end: LinkEnd };
 
 /**
- * Hands recorded events to a guest and compares what it does with what is recorded, byte for byte. The guest
- * must stand where the first of these turns began, which is turn `from` of the execution.
+ * Sends recorded events to a guest and compares its commands with the recorded ones, byte for byte. `recorded` starts
+ * at turn `from` of the execution, and the guest must already be in the state before that turn.
  */
 export async function replayTurns(link: GuestLink, recorded: readonly TurnRecord[], from = 0): Promise<Replayed> {
   link.send(recorded.map(({ event }) => eventOf(event)));
@@ -36,7 +36,7 @@ export async function replayTurns(link: GuestLink, recorded: readonly TurnRecord
       const divergence = compare(from + index, recorded[index]?.commands ?? [], turn.texts);
       if (divergence) return { type: "diverged", divergence };
       index += 1;
-      // A guest that has settled is silent: whatever else is recorded it will not do.
+      // A settled guest sends nothing more, so any further recorded turn is a divergence.
       const next = recorded[index];
       if (turn.settled && next)
         return {
@@ -48,7 +48,7 @@ export async function replayTurns(link: GuestLink, recorded: readonly TurnRecord
   return { type: "identical" };
 }
 
-/** A journalled event, to be handed to a guest once more. Throws `journal_invalid` for a text that is no event. */
+/** A journalled event, to be sent to a guest again. Throws `journal_invalid` for a malformed frame. */
 export function eventOf(text: string): GuestEvent {
   return { head: readEvent(text), text };
 }

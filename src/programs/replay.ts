@@ -8,14 +8,14 @@ import { fieldsOf } from "../options/options.ts";
 import { DEFAULT_LIMITS, resolveLimits } from "./limits.ts";
 import { type Replayed, replayTurns } from "./replay-turns.ts";
 
-/** Where limits of a journal stand, for an error. */
+/** How errors name the limits of a header. */
 const LIMITS_OF_HEADER = fieldsOf("header.limits");
 
 /**
- * Runs a journalled execution once more in a fresh guest, with the events that it was given, and says whether it
- * did the same, byte for byte; or that this cannot be said, where the program marked itself. No handler runs: what
- * tools answered is in the journal. `from` is the number of turns to replay first, before the rest is handed over, as
- * if the execution had been taken up there. It may take as long as the program was allowed to run. Rejects with
+ * Runs a journalled execution again in a fresh guest, with the recorded events, and compares its turns byte for byte.
+ * Resolves with `unreplayable` if the program used state that a replay cannot reproduce. No handler runs: the answers of
+ * tools are in the journal. `from` splits the replay in two: its first `from` turns are replayed before the others are
+ * sent, as if a driver had taken the execution over there. The replay may take `runningMs`. Rejects with
  * `journal_invalid` or `journal_version` for records that cannot be read, and with the signal's reason.
  */
 export async function replay(
@@ -24,13 +24,13 @@ export async function replay(
   signal: AbortSignal,
   from = 0,
 ): Promise<Replayed> {
-  // Loaded when it is needed: the parser's library takes as long to load as a program to run.
+  // Loaded on demand: loading the schema library takes as long as running a program.
   const { parseRecords } = await import("../journal/parse-records.ts");
   const [header, ...others] = parseRecords(records);
   if (header.kind === "conversation")
     throw new PortcullisError(
       "option_invalid",
-      "replay(records): this is a model's conversation, not a program; its transcript is replayed by replayTranscript.",
+      "replay(records): this is a model's conversation, not a program. Use replayTranscript to replay its transcript.",
     );
   const { unreplayable, settled } = foldExecution([header, ...others]);
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
@@ -41,7 +41,7 @@ export async function replay(
     { language: header.language as Language, limits, tenant: header.tenant },
     signal,
   );
-  const onAbort = () => link.guest.kill("the replay was given up");
+  const onAbort = () => link.guest.kill("the replay was cancelled");
   const deadline = setTimeout(() => link.guest.kill("the replay took too long"), limits.runningMs);
   signal.addEventListener("abort", onAbort, { once: true });
   try {

@@ -8,8 +8,8 @@ import type { ExecutionEvent } from "./execute.ts";
 import type { Limits } from "./limits.ts";
 
 /**
- * Everything that an execution or a conversation depends on: where its programs run, what they may reach, what bounds and
- * what cancels them. A runtime makes one for each, and an agent that is a tool narrows the scope of its caller.
+ * The dependencies of an execution or a conversation: its sandbox, its gate, its journal, its limits and the signal that
+ * cancels it. A runtime makes one for each. An agent that is a tool narrows the scope of its caller.
  */
 export interface Scope extends WorkScope {
   readonly sandbox: Sandbox;
@@ -19,6 +19,6 @@ export interface Scope extends WorkScope {
   readonly limits: Limits;
   readonly signal: AbortSignal;
   readonly onEvent: (event: ExecutionEvent) => void;
-  /** The call that began the work, where a call did. */
+  /** The call that started this execution or conversation, if a call did. */
   readonly above?: ParentCall | undefined;
 }

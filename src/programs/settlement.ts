@@ -9,17 +9,17 @@ import { faultAt, onlyMention, type SourceMap } from "./source-map.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
 
-/** What is known when a program settles. */
+/** The state of the execution when its program settles. */
 export interface Circumstances {
   readonly limits: Limits;
   readonly map: SourceMap;
   readonly tools: ToolSet;
-  /** Calls that the program made, those included that the gate was not asked for because it ended with them. */
+  /** Number of calls the program made, including those of its last turn, which never reach the gate. */
   readonly calls: number;
-  /** The limit that was last in a call's way, if any was. */
+  /** The last limit that refused a call, if one did. */
   readonly overdraft: Overdraft | undefined;
   /** Names of the tools whose calls have no answer yet. */
-  readonly left: readonly string[];
+  readonly openCalls: readonly string[];
   /** Calls that have ended. */
   readonly lines: readonly CallLine[];
   readonly lane: Lane;
@@ -27,13 +27,13 @@ export interface Circumstances {
 
 export interface Settlement {
   readonly ending: Ending;
-  /** For the reader of the result, in sentences. */
+  /** Sentences for the reader of the result. */
   readonly notes: readonly string[];
-  /** What the guest says of the value. A program that has taken its guest over says in them what it likes. */
+  /** The guest's notes on the value. A program that has taken over its guest controls their text. */
   readonly remarks: readonly string[];
 }
 
-/** What a guest's last frame means for the execution. */
+/** Derives an execution's ending and notes from the guest's `settled` frame. */
 export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
@@ -46,24 +46,24 @@ export async function settle(
       ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read"),
     };
   }
-  const { left, limits, tools, lines, lane } = circumstances;
+  const { openCalls, limits, tools, lines, lane } = circumstances;
   const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes, lane);
   if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
-  const writing = left.filter((name) => changes(tools, name));
+  const writing = openCalls.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
   return {
     notes: [
       ...notDone(
         lines.filter(({ tool, outcome, started }) => started && outcome.type !== "value" && changes(tools, tool)),
       ),
-      ...(left.length === 0 ? [] : [endedWithProgram(left.map((name) => knownName(tools, name)))]),
+      ...(openCalls.length === 0 ? [] : [endedWithProgram(openCalls.map((name) => knownName(tools, name)))]),
     ],
     remarks,
     ending: { type: "completed", ...returned, text: body },
   };
 }
 
-/** A value that goes to the model whole is read whole. Of a larger one there will only be a stub. */
+/** A value within `outputBytes` is read whole. Of a larger one only the beginning is read, for a stub. */
 async function readValue(
   text: string,
   outputBytes: number,
@@ -76,7 +76,7 @@ async function readValue(
 
 export const NOT_JSON = Symbol("not JSON");
 
-/** A value from a guest, or NOT_JSON where the text is none, or none that should be handed on. */
+/** Parses a value from a guest. Returns NOT_JSON for text that is not JSON or that `readPlainData` refuses. */
 export function parseValue(text: string): unknown {
   const read = readPlainData(text);
   return read.ok ? read.value : NOT_JSON;
@@ -98,38 +98,38 @@ function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumsta
   return { type: "failed", fault: faultAt(map.source, words, position) };
 }
 
-/** Whether a call of this name would have changed something. Of what a program may not call it learns nothing by this either. */
+/** Whether a call of this tool may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
 function changes(tools: ToolSet, name: string): boolean {
   const tool = tools.get(name);
   return tool !== undefined && isVisible(tool, ["programmatic"]) && tool.effect !== "read";
 }
 
-/** The name of a tool that programs may call. Any other is the program's own text, which has no place in a sentence of ours. */
+/** The name of a tool that programs may call. Any other name is text chosen by the program and is not quoted in a note. */
 function knownName(tools: ToolSet, name: string): string {
   const tool = tools.get(name);
   return tool && isVisible(tool, ["programmatic"]) ? name : "an unknown tool";
 }
 
-/** What V8 throws where it has no memory for an array buffer, and Python where it has none for anything, instead of ending the engine. */
+/** Allocation failures that do not end the engine: of an array buffer in V8, of anything in Python. */
 const OUT_OF_MEMORY =
   /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
 
-/** The program may have changed something, and neither it nor the host knows. */
+/** The fault for open calls that may have had an effect the program did not learn of. */
 function notAwaited(writing: readonly string[]): Fault {
   const one = writing.length === 1;
   return {
     name: "ProgramError",
     code: "calls_not_awaited",
-    message: `The program ended while ${callsOf(writing)} ${one ? "was" : "were"} still open. ${one ? "It changes" : "They change"} something, and whether that was done is not known: await every call.`,
+    message: `The program ended while ${callsOf(writing)} ${one ? "was" : "were"} still open. ${one ? "It has" : "They have"} side effects that may or may not have happened: await every call.`,
   };
 }
 
-/** Kinds of failed calls that are told. */
-const FAILURES_TOLD = 5;
+/** Maximum number of kinds of failed calls listed in notes. */
+const FAILURES_SHOWN = 5;
 
 /**
- * Whether a program that completed has caught the failure of a call, or never awaited that, it alone knows: what may
- * have changed something and failed is told in both cases.
+ * Notes on failed calls with effects in a program that completed. The host cannot tell whether the program caught the
+ * error or did not await the call, so these calls are listed in both cases.
  */
 function notDone(failed: readonly CallLine[]): string[] {
   const counts = new Map<string, number>();
@@ -137,12 +137,14 @@ function notDone(failed: readonly CallLine[]): string[] {
     const kind = `${tool} (${outcomeText(outcome)})`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
-  const told = [...counts].slice(0, FAILURES_TOLD);
-  const notes = told.map(
+  const shown = [...counts].slice(0, FAILURES_SHOWN);
+  const notes = shown.map(
     ([kind, count]) =>
-      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed, and the program completed all the same: it did not await ${count === 1 ? "that" : "them"}, or caught the error.`,
+      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed, but the program completed: it did not await ${count === 1 ? "the call" : "the calls"}, or it caught the error.`,
   );
-  return counts.size > told.length ? [...notes, `So did calls of ${counts.size - told.length} other kinds.`] : notes;
+  return counts.size > shown.length
+    ? [...notes, `Calls of ${counts.size - shown.length} other kinds failed too.`]
+    : notes;
 }
 
 function endedWithProgram(left: readonly string[]): string {
@@ -160,10 +162,10 @@ function broken(what: string): Ending {
   return { type: "crashed", code: "bridge_broken", detail: `The guest settled with ${what}.` };
 }
 
-/** No guest's account of a fault is longer: its texts together have fewer than 10,000 characters, of which none takes more than six in JSON. */
+/** Maximum length of a fault's JSON: an honest guest's texts have fewer than 10,000 characters together, each at most six in JSON. */
 const FAULT_LENGTH = 64 * 1024;
 
-/** A guest's account of a fault, as far as it has the right form. */
+/** Parses a fault sent by a guest. Optional fields of the wrong type are dropped; undefined if name or message is invalid. */
 function parseFault(body = ""): FaultBody | undefined {
   if (body.length > FAULT_LENGTH) return undefined;
   const value = parseValue(body);

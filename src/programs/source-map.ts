@@ -1,24 +1,24 @@
 import type { Fault } from "./outcome.ts";
 
-/** A place in a text, both counted from 1. */
+/** A position in a text. Line and column count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** Leads from a place in a prepared program to the same place in the source that was handed in. */
+/** Maps positions in a prepared program to positions in the original source. */
 export interface SourceMap {
   readonly source: string;
   readonly toSource: (position: Position) => Position;
 }
 
-/** What ends a line for JavaScript. */
+/** Line terminators of JavaScript. */
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/;
 
 /** Longest excerpt, in characters. */
 const EXCERPT_LENGTH = 160;
 
-/** Where a tool is named in a source, if it is named just once: the place of a failed call whose stack does not lead there. */
+/** The only mention of a tool in a source; undefined if there is none or more than one. Locates a failed call whose stack has no position. */
 export function onlyMention(source: string, tool: string | undefined): Position | undefined {
   const index = tool === undefined ? -1 : source.indexOf(`tools.${tool}`);
   if (index < 0 || source.includes(`tools.${tool}`, index + 1)) return undefined;
@@ -26,7 +26,7 @@ export function onlyMention(source: string, tool: string | undefined): Position 
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-/** A fault with its place in the source, and that line of it. A place that is not in the source is left out. */
+/** Adds the position and its line of source to a fault. A position outside the source is omitted. */
 export function faultAt(source: string, fault: Fault, position: Position | undefined): Fault {
   if (!position) return fault;
   const text = source.split(LINE_BREAK, position.line)[position.line - 1];

@@ -3,12 +3,12 @@ export class Timers {
   readonly #armed = new Map<number, NodeJS.Timeout>();
   readonly #onDue: (id: number) => void;
 
-  /** `onDue` is called once for each timer that is due and was not cleared. */
+  /** `onDue` is called once for each timer that fires. */
   constructor(onDue: (id: number) => void) {
     this.#onDue = onDue;
   }
 
-  /** Timers that the guest set at one time, in one turn. */
+  /** A batch for the timers that the guest set in one turn. */
   batch(): TimerBatch {
     return new TimerBatch(this);
   }
@@ -35,15 +35,15 @@ export class Timers {
 }
 
 /**
- * The host arms a turn's timers one after the other, which may take longer than the first of them waits. So none fires
- * before all are armed, and they fire in the order of their times.
+ * The timers of one turn. Arming them all may take longer than the shortest delay. So none fires before all are armed,
+ * and they fire in order of their delays.
  */
 export class TimerBatch {
   readonly #timers: Timers;
-  /** Once all are armed, the next one last. */
+  /** Sorted when all are armed: the next timer to fire is the last entry. */
   readonly #waiting: { readonly id: number; readonly ms: number }[] = [];
   #areArmed = false;
-  /** The longest wait of those that were due before that. */
+  /** The longest delay among the timers that were due before all were armed. */
   #overdueMs = -1;
 
   constructor(timers: Timers) {
@@ -55,7 +55,7 @@ export class TimerBatch {
     this.#timers.arm(id, ms, () => this.#fireUpTo(ms));
   }
 
-  /** No more timers are to come. */
+  /** Ends the batch, and fires the timers that are already due. */
   end(): void {
     this.#waiting.sort((one, other) => other.ms - one.ms || other.id - one.id);
     this.#areArmed = true;

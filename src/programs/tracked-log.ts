@@ -7,8 +7,8 @@ import { applyRecord, applyTurn, type ExecutionState, initialState } from "./exe
 import type { GuestEvent } from "./guest-event.ts";
 
 /**
- * The writing end of an execution's journal, with the state that its records lead to. A record changes the state when
- * it is handed over, so the state is ahead of the journal by what is being written.
+ * Appends to an execution's journal and keeps the state derived from its records. A record changes the state when it is
+ * passed in, so the state is ahead of the journal by the records being written.
  */
 export class TrackedLog implements GateLog {
   readonly state: ExecutionState = initialState();
@@ -29,7 +29,7 @@ export class TrackedLog implements GateLog {
     return this.#log.append(record);
   }
 
-  /** The record leaves with the next one that is appended. */
+  /** Writes the record together with the next one that is appended. */
   defer(record: AnsweredRecord): void {
     applyRecord(this.state, record);
     this.#log.defer(record);

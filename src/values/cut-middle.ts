@@ -1,35 +1,35 @@
 /**
- * A text of at most so many bytes and a line: where it has more, its middle is left out. `beforeTail` stands before what
- * follows, for texts whose lines begin in one way.
+ * Cuts the middle out of a text with more than `allowedBytes` bytes of UTF-8, and puts a line with the number of omitted
+ * bytes there. `beforeTail` is put before the rest, for texts whose lines all have the same prefix.
  */
 export function cutMiddle(text: string, allowedBytes: number, beforeTail = ""): string {
   if (text.length <= allowedBytes && Buffer.byteLength(text) <= allowedBytes) return text;
   const half = Math.floor(allowedBytes / 2);
-  // No character takes less than a byte, so that what is beyond so many units cannot be shown.
+  // Each UTF-16 unit takes at least one byte, so `half` units are enough for `half` bytes.
   const head = headOf(Buffer.from(text.slice(0, half)), half);
   const tail = tailOf(Buffer.from(text.slice(-half)), half);
-  // Half of what begins a line would be a line of its own.
+  // A head that ends within a line's prefix would leave a line with half a prefix.
   const before = beforeTail !== "" && head.endsWith("\n ") ? head.slice(0, -2) : head;
-  const left = Buffer.byteLength(text) - Buffer.byteLength(before) - Buffer.byteLength(tail);
-  return `${before}\n… ${left} bytes left out …\n${beforeTail}${tail}`;
+  const omitted = Buffer.byteLength(text) - Buffer.byteLength(before) - Buffer.byteLength(tail);
+  return `${before}\n… ${omitted} bytes left out …\n${beforeTail}${tail}`;
 }
 
-/** Whether a byte of UTF-8 goes on with a character. */
-const goesOn = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+/** Whether a byte of UTF-8 continues a character. */
+const continues = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
 function headOf(bytes: Buffer, length: number): string {
   let end = Math.min(length, bytes.length);
-  while (end > 0 && goesOn(bytes[end])) end -= 1;
+  while (end > 0 && continues(bytes[end])) end -= 1;
   return withoutHalves(bytes.toString("utf8", 0, end));
 }
 
 function tailOf(bytes: Buffer, length: number): string {
   let start = Math.max(0, bytes.length - length);
-  while (goesOn(bytes[start])) start += 1;
+  while (continues(bytes[start])) start += 1;
   return withoutHalves(bytes.toString("utf8", start));
 }
 
-/** Cutting between the halves of a surrogate pair leaves a character at the edge that stands for nothing. */
+/** Removes the replacement characters at the edges, which come from cutting a surrogate pair in half. */
 function withoutHalves(text: string): string {
   const from = text.startsWith("\ufffd") ? 1 : 0;
   return text.slice(from, text.endsWith("\ufffd") ? -1 : undefined);

@@ -2,31 +2,31 @@ import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
 import { Lane } from "./slice-scheduler.ts";
 
-/** A budget of bytes that something more would pass. */
+/** A budget of bytes that a request would exceed. */
 export interface HeldOverdraft {
-  /** `totalBytes` bounds one execution, `heldBytes` all of a runtime. */
+  /** `totalBytes` bounds one execution, `heldBytes` all executions of a runtime. */
   readonly limit: "totalBytes" | "heldBytes";
   /** What this execution may hold now. */
   readonly allowed: number;
   readonly seen: number;
 }
 
-/** A quarter of what this process can have: of the heap, or of the machine's memory, or of its control group's. */
+/** A quarter of the memory available to this process: the smallest of heap limit, machine memory and control group limit. */
 export function defaultHeldBytes(): number {
   const constrained = process.constrainedMemory();
   const memory = Math.min(totalmem(), constrained > 0 ? constrained : Number.POSITIVE_INFINITY);
   return Math.floor(Math.min(memory, getHeapStatistics().heap_size_limit) / 4);
 }
 
-/** Bytes that a text takes in memory, two for each UTF-16 unit where it has any that is not ASCII. */
+/** Bytes of a text in memory: one per character if it is all ASCII, else two per UTF-16 unit. */
 export function memoryOf(text: string, utf8Bytes = Buffer.byteLength(text)): number {
   return utf8Bytes === text.length ? utf8Bytes : text.length * 2;
 }
 
-/** What an execution may hold however little its calls may move, in bytes: an input takes more than its text. */
-const LEAST_BYTES = 8 * 1024 * 1024;
+/** Minimum allowance of an execution, in bytes, however small its limits: a parsed input takes more memory than its text. */
+const MIN_BYTES = 8 * 1024 * 1024;
 
-/** What all executions of a runtime together hold in memory, and may. */
+/** The memory that all executions of a runtime hold together, and its bound. */
 export class HeldBytes {
   readonly allowed: number;
   #held = 0;
@@ -44,7 +44,7 @@ export class HeldBytes {
     return this.allowed - this.#held;
   }
 
-  /** Counts bytes, whatever was left, or gives them back where they are negative. */
+  /** Adds bytes without checking the bound; negative ones are given back. */
   count(bytes: number): void {
     this.#held += bytes;
   }
@@ -55,9 +55,9 @@ export class HeldBytes {
 }
 
 /**
- * One execution's part in what all share: its lane on the host's thread, and the bytes that it holds. It may hold as
- * much as is left free for others, and no more: so one alone gets half of the budget, many get equal parts, and there
- * is always something left for the next.
+ * One execution's share of the host: its lane on the thread, and the bytes it holds. An execution may hold at most as
+ * many bytes as remain free. So a single one gets half of the budget, several get equal parts, and some of the budget is
+ * always free for the next one.
  */
 export class Share {
   readonly lane: Lane;
@@ -69,14 +69,14 @@ export class Share {
   constructor(runtime: HeldBytes, tenant: string, allowedBytes: number) {
     this.lane = new Lane(tenant);
     this.#runtime = runtime;
-    this.#allowed = Math.max(allowedBytes, LEAST_BYTES);
+    this.#allowed = Math.max(allowedBytes, MIN_BYTES);
   }
 
   get held(): number {
     return this.#held;
   }
 
-  /** Holds bytes, until they are given back or the execution ends; or says which limit is in the way. */
+  /** Holds bytes until they are given back or the execution ends. Returns the exceeded limit if there is no room. */
   hold(bytes: number): HeldOverdraft | undefined {
     const seen = this.#held + bytes;
     const { free } = this.#runtime;
@@ -86,7 +86,7 @@ export class Share {
     return undefined;
   }
 
-  /** Counts bytes that are held whatever was left. */
+  /** Adds bytes that are already held, without checking the bound. */
   count(bytes: number): void {
     if (this.#ended) return;
     this.#held += bytes;
@@ -97,7 +97,7 @@ export class Share {
     this.count(-bytes);
   }
 
-  /** Gives everything back. What comes after is not counted. */
+  /** Gives everything back. Later bytes are not counted. */
   end(): void {
     this.giveBack(this.#held);
     this.#ended = true;

@@ -1,25 +1,21 @@
-/** Levels of nesting that a value from a guest may have. */
+/** Maximum nesting depth of a value from a guest. */
 export const PLAIN_DEPTH = 100;
 
 export type PlainData =
   | { readonly ok: true; readonly value: unknown }
-  /** Why it should not be handed on. */
+  /** Why the value is refused. */
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Reads JSON that an attacker may have written. How deep it is and how many values it holds is found out before it
- * is parsed, because both make parsing cost many times what the text's length would; a field called `__proto__`
- * becomes a prototype when the fields are copied, and is found afterwards, when its name can be told. So is a number
- * beyond all that JavaScript has: it is read as infinite, which fits most schemas and is no JSON.
+ * Reads untrusted JSON. Depth and number of values are measured before parsing, because they make parsing cost far more
+ * than the text's length suggests. Two checks follow after parsing, when escapes are decoded. A field named `__proto__`
+ * is refused, because it becomes a prototype when fields are copied. A number too large for JavaScript is refused,
+ * because it parses as Infinity, which most schemas accept and JSON cannot express.
  */
-export function readPlainData(
-  text: string,
-  mostValues = Number.POSITIVE_INFINITY,
-  measured = measure(text),
-): PlainData {
+export function readPlainData(text: string, maxValues = Number.POSITIVE_INFINITY, measured = measure(text)): PlainData {
   const { depth, values } = measured;
   if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
-  if (values > mostValues) return { ok: false, reason: `it holds more than ${mostValues} values` };
+  if (values > maxValues) return { ok: false, reason: `it holds more than ${maxValues} values` };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -41,13 +37,13 @@ const CLOSE_RECORD = 125;
 export const isOpening = (unit: number): boolean => unit === OPEN_LIST || unit === OPEN_RECORD;
 export const isClosing = (unit: number): boolean => unit === CLOSE_LIST || unit === CLOSE_RECORD;
 
-/** What is known of a text before it is parsed. */
+/** Measurements of a JSON text, taken before it is parsed. */
 export interface Measured {
   readonly depth: number;
   readonly values: number;
 }
 
-/** Levels of nesting, and an upper bound of the values, of a text that may be JSON. */
+/** Nesting depth, and an upper bound of the number of values, of a text that may be JSON. */
 export function measure(text: string): Measured {
   let level = 0;
   let depth = 0;
@@ -65,7 +61,7 @@ export function measure(text: string): Measured {
   return { depth, values };
 }
 
-/** Index of the quotation mark that closes the string opened at `start`; the text's length where none does. */
+/** Index of the quotation mark that closes the string opened at `start`; the text's length if there is none. */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = end;

@@ -1,30 +1,30 @@
 import { type HeldOverdraft, memoryOf, type Share } from "./held-bytes.ts";
 import type { SlicedWork } from "./slice-scheduler.ts";
 
-/** Levels of nesting that are weighed; what is deeper is left to the serialiser. */
+/** Maximum depth that is weighed. Deeper values weigh nothing; the serialiser handles them. */
 const DEPTH = 1000;
-/** JSON that is made in one go, in bytes by weight. Longer texts are made in parts of this size. */
+/** Maximum weight of a value that is serialised at once, in bytes. Larger values are serialised in parts of this size. */
 const PART_BYTES = 64 * 1024;
-/** Weight of a list's first rows, in bytes, after which the others are weighed before any more are made text. */
-const LOOK_BYTES = 4 * 1024 * 1024;
-/** What a value with a `toJSON` is taken to weigh, which only asking it would tell. */
-const UNASKED_BYTES = 4096;
+/** Weight of a list's serialised rows, in bytes, after which the remaining rows are weighed before more are serialised. */
+const LOOK_AHEAD_BYTES = 4 * 1024 * 1024;
+/** Assumed weight of a value with a `toJSON`; its real weight is unknown until that is called. */
+const TO_JSON_BYTES = 4096;
 const DATE_BYTES = 26;
 
 export type ResultText =
   | { readonly type: "text"; readonly text: string; readonly bytes: number }
-  /** `bytes` is at least what the text would have had. */
+  /** `bytes` is a lower bound of the text's size. */
   | { readonly type: "too_large"; readonly bytes: number }
-  /** There is no room in memory for the text. */
+  /** The memory budget has no room for the text. */
   | { readonly type: "spent"; readonly overdraft: HeldOverdraft }
   | { readonly type: "not_json"; readonly cause: unknown };
 
-/** The last of a tenant's large results. They are made text one after the other: each may take as much memory as a result is allowed. */
-const lastLargeOnes = new Map<string, Promise<unknown>>();
+/** The last large result of each tenant. A tenant's large results are serialised one at a time, because each may take the maximum memory. */
+const lastLargeResults = new Map<string, Promise<unknown>>();
 
 /**
- * JSON text of what a handler returned; nothing returned is `null`. A large one is made in parts, while others get
- * the host's thread in between, and given up as soon as it has more bytes than allowed.
+ * Serialises a handler's result to JSON; undefined becomes `null`. A large result is serialised in parts that yield the
+ * host's thread in between, and abandoned as soon as it exceeds `allowedBytes`.
  */
 export function resultText(value: unknown, allowedBytes: number, share: Share): ResultText | Promise<ResultText> {
   const made = share.lane.run(() => shortText(value, allowedBytes));
@@ -32,7 +32,7 @@ export function resultText(value: unknown, allowedBytes: number, share: Share): 
   return made ?? longText(value, allowedBytes, share);
 }
 
-/** Undefined where the text is to be made in parts. */
+/** Undefined if the value must be serialised in parts. */
 function shortText(value: unknown, allowedBytes: number): ResultText | undefined {
   try {
     if (weigh(value, PART_BYTES) > PART_BYTES) return undefined;
@@ -44,7 +44,7 @@ function shortText(value: unknown, allowedBytes: number): ResultText | undefined
   }
 }
 
-/** Whether a result's text is made in parts. */
+/** Whether a result is serialised in parts. */
 export function isLarge(value: unknown): boolean {
   try {
     return weigh(value, PART_BYTES) > PART_BYTES;
@@ -53,26 +53,26 @@ export function isLarge(value: unknown): boolean {
   }
 }
 
-/** While a large value waits for its turn, it is held for about as much as its text will be. */
+/** While a large value waits to be serialised, about the size of its text is held. */
 async function longText(value: unknown, allowedBytes: number, share: Share): Promise<ResultText> {
-  let least: number;
+  let minBytes: number;
   try {
-    least = await share.lane.work(weighInParts(value, allowedBytes, 0));
+    minBytes = await share.lane.work(weighInParts(value, allowedBytes, 0));
   } catch (cause) {
-    // A field may be a function that throws, or that gives something else each time.
+    // A field may be a getter that throws, or that returns something else each time.
     return { type: "not_json", cause };
   }
-  if (least > allowedBytes) return { type: "too_large", bytes: least };
-  const held = typeof value === "string" ? memoryOf(value) : least;
+  if (minBytes > allowedBytes) return { type: "too_large", bytes: minBytes };
+  const held = typeof value === "string" ? memoryOf(value) : minBytes;
   const overdraft = share.hold(held);
   if (overdraft) return { type: "spent", overdraft };
-  return textAtItsTurn(() => {
+  return afterOtherResults(() => {
     share.giveBack(held);
     return share.lane.work(textInParts(value, allowedBytes, share));
   }, share.lane.tenant);
 }
 
-/** Bytes that a large value's JSON has at least, as far as that is not over `enough`. */
+/** A lower bound of the bytes of a large value's JSON. Stops once it exceeds `enough`. */
 function* weighInParts(value: unknown, enough: number, depth: number): SlicedWork<number> {
   const weight = weigh(value, PART_BYTES, 1);
   if (weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return weight;
@@ -87,17 +87,17 @@ function* weighInParts(value: unknown, enough: number, depth: number): SlicedWor
   return sum;
 }
 
-function textAtItsTurn(make: () => ResultText | Promise<ResultText>, tenant: string): Promise<ResultText> {
-  const made = (lastLargeOnes.get(tenant) ?? Promise.resolve()).then(make);
-  lastLargeOnes.set(tenant, made);
+function afterOtherResults(make: () => ResultText | Promise<ResultText>, tenant: string): Promise<ResultText> {
+  const made = (lastLargeResults.get(tenant) ?? Promise.resolve()).then(make);
+  lastLargeResults.set(tenant, made);
   return made.finally(() => {
-    if (lastLargeOnes.get(tenant) === made) lastLargeOnes.delete(tenant);
+    if (lastLargeResults.get(tenant) === made) lastLargeResults.delete(tenant);
   });
 }
 
-/** While the text is made, what there is of it is held. */
+/** Holds the memory of the text made so far. */
 function* textInParts(value: unknown, allowedBytes: number, share: Share): SlicedWork<ResultText> {
-  // Added up rather than joined: that makes no copy, and the frame it goes into will be one.
+  // Concatenated rather than joined: V8 concatenates without a copy, and the frame makes the only one.
   let text = "";
   let bytes = 0;
   let held = 0;
@@ -107,8 +107,8 @@ function* textInParts(value: unknown, allowedBytes: number, share: Share): Slice
         text += part;
         bytes += Buffer.byteLength(part);
       }
-      const least = bytes + (typeof part === "string" ? 0 : part);
-      if (least > allowedBytes) return { type: "too_large", bytes: least };
+      const minBytes = bytes + (typeof part === "string" ? 0 : part);
+      if (minBytes > allowedBytes) return { type: "too_large", bytes: minBytes };
       const more = memoryOf(text, bytes) - held;
       const overdraft = share.hold(more);
       if (overdraft) return { type: "spent", overdraft };
@@ -124,8 +124,9 @@ function* textInParts(value: unknown, allowedBytes: number, share: Share): Slice
 }
 
 /**
- * The parts of the text that `JSON.stringify` makes of a value, but that a row's own `toJSON` may be told another
- * index. A number says how many bytes will follow at least, for the reader to stop before they are made.
+ * The text that `JSON.stringify` makes of a value, in parts. The only difference: a row's own `toJSON` may be passed
+ * another index. A yielded number is a lower bound of the bytes that follow, so that the reader can stop before they are
+ * made.
  */
 function* partsOf(returned: unknown, name: string, within: Set<object>): Generator<string | number> {
   if (ArrayBuffer.isView(returned)) yield returned.byteLength * 2;
@@ -135,7 +136,7 @@ function* partsOf(returned: unknown, name: string, within: Set<object>): Generat
     yield JSON.stringify(value) ?? "null";
     return;
   }
-  if (within.has(value)) throw new TypeError("The result holds itself.");
+  if (within.has(value)) throw new TypeError("The result contains itself.");
   within.add(value);
   if (Array.isArray(value)) yield* rowsOf(value, within);
   else yield* fieldsOf(value as Record<string, unknown>, within);
@@ -151,7 +152,7 @@ function* rowsOf(rows: readonly unknown[], within: Set<object>): Generator<strin
     const rowWeight = weigh(rows[index], PART_BYTES);
     weight += rowWeight;
     if (weight <= PART_BYTES) continue;
-    if (passed < LOOK_BYTES && passed + weight >= LOOK_BYTES) yield* lookAhead(rows, index);
+    if (passed < LOOK_AHEAD_BYTES && passed + weight >= LOOK_AHEAD_BYTES) yield* lookAhead(rows, index);
     passed += weight;
     if (index > from) yield innerText(rows.slice(from, index), from > 0);
     if (rowWeight > PART_BYTES) {
@@ -168,14 +169,14 @@ function* rowsOf(rows: readonly unknown[], within: Set<object>): Generator<strin
   yield "]";
 }
 
-/** Weighs the rows to come, without making them text: a list that is far too long is not to leave its half behind as garbage. */
+/** Weighs the remaining rows without serialising them, so that a list that is far too large is refused before half of it has become garbage text. */
 function* lookAhead(rows: readonly unknown[], from: number): Generator<number> {
-  let least = 0;
-  for (let index = from, told = PART_BYTES; index < rows.length; index += 1) {
-    least += weigh(rows[index], PART_BYTES, 1) + 1;
-    if (least < told) continue;
-    told += PART_BYTES;
-    yield least;
+  let minBytes = 0;
+  for (let index = from, nextReport = PART_BYTES; index < rows.length; index += 1) {
+    minBytes += weigh(rows[index], PART_BYTES, 1) + 1;
+    if (minBytes < nextReport) continue;
+    nextReport += PART_BYTES;
+    yield minBytes;
   }
 }
 
@@ -209,7 +210,7 @@ function* fieldsOf(record: Readonly<Record<string, unknown>>, within: Set<object
   yield "}";
 }
 
-/** What stands between the brackets of a container's text, and the comma before it where something is. */
+/** A container's text without its brackets, after a comma if `comma` is set and the text is not empty. */
 function innerText(container: object, comma: boolean): string {
   const text = JSON.stringify(container).slice(1, -1);
   return comma && text !== "" ? `,${text}` : text;
@@ -220,16 +221,16 @@ function hasJson(value: unknown): value is { toJSON(name: string): unknown } {
 }
 
 /**
- * About so many bytes of JSON a value would have: at least, but for what has a `toJSON`, each of which counts as
- * `unasked`. It stops counting once that is over `enough`.
+ * Estimates the bytes of a value's JSON. It is a lower bound, except that each value with a `toJSON` counts as
+ * `toJsonBytes`. Stops once the sum exceeds `enough`.
  */
-export function weigh(value: unknown, enough: number, unasked = UNASKED_BYTES): number {
-  return add(0, value, { enough, unasked }, 0);
+export function weigh(value: unknown, enough: number, toJsonBytes = TO_JSON_BYTES): number {
+  return add(0, value, { enough, toJsonBytes }, 0);
 }
 
 interface Scale {
   readonly enough: number;
-  readonly unasked: number;
+  readonly toJsonBytes: number;
 }
 
 function add(bytes: number, value: unknown, scale: Scale, depth: number): number {
@@ -237,7 +238,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   if (typeof value !== "object" || value === null) return bytes + 1;
   if (ArrayBuffer.isView(value)) return bytes + value.byteLength * 2;
   if (value instanceof Date) return bytes + DATE_BYTES;
-  if (hasJson(value)) return bytes + scale.unasked;
+  if (hasJson(value)) return bytes + scale.toJsonBytes;
   if (depth === DEPTH) return bytes;
   if (Array.isArray(value)) {
     let sum = bytes + 2 + Math.max(0, value.length - 1);
@@ -245,7 +246,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
       sum = add(sum, value[index], scale, depth + 1);
     return sum;
   }
-  // A brace for the first field, and a comma for each other, stand before its name; a field of undefined is left out.
+  // Each field has a brace or a comma before its name. JSON omits fields that are undefined.
   let sum = bytes + 1;
   for (const key of Object.keys(value)) {
     const field = (value as Record<string, unknown>)[key];
@@ -256,7 +257,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   return Math.max(sum, bytes + 2);
 }
 
-/** What kind of value a result is, in a word or two, for people: `array of 200`. */
+/** A short description of a result's type, for people: `array of 200`. */
 export function resultType(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return `array of ${value.length}`;

@@ -1,44 +1,44 @@
 /**
- * Time that sliced work may take of one turn of the event loop, with all that it sets off there, in milliseconds. Work
- * that comes later waits for the next turn.
+ * Time for sliced work in one turn of the event loop, including the callbacks it triggers, in milliseconds. Work beyond
+ * that waits for the next turn.
  */
 const TURN_MS = 5;
-/** Time that one piece of work has before the next one gets the thread, in milliseconds. */
+/** Time for one slice of work before the next work gets the thread, in milliseconds. */
 const SLICE_MS = 1;
-/** Short slices of one lane that are done before what they set off: answers that are made together travel together. */
+/** Maximum number of short slices of one lane that run before the callbacks they trigger. Answers made together are then sent together. */
 const SLICES_TOGETHER = 32;
 
-/** What a scheduler knows of the event loop. */
+/** The scheduler's interface to the event loop. */
 export interface LoopClock {
   /** Milliseconds. */
   now(): number;
   /** Calls back in the event loop's next turn. */
   nextTurn(callback: () => void): void;
-  /** Calls back in this turn, once all promises that can go on have gone on. */
+  /** Calls back in this turn, once the microtask queue is empty. */
   settled(callback: () => void): void;
 }
 
 const NODE_CLOCK: LoopClock = {
   now: () => performance.now(),
   nextTurn: (callback) => void setImmediate(callback),
-  // Ticks run before microtasks, but for those that a microtask has set, which wait until no microtask is left.
+  // A tick set by a microtask runs only when no microtask is left; any other tick runs before the microtasks.
   settled: (callback) => queueMicrotask(() => process.nextTick(callback)),
 };
 
-/** Work that gives up the thread wherever it yields. */
+/** Work that can release the thread at each yield. */
 export type SlicedWork<Value> = Generator<undefined, Value>;
 
-/** Does one slice; returns whether the work is done. */
+/** Runs one slice. Returns whether the work is done. */
 type Slice = () => boolean;
 
 /**
- * Shares the host's thread among all work whose length others decide: texts of guests, inputs and results of tools.
- * There is one for the process. In each turn of the event loop it gives such work one budget of time; what is left over
- * waits, and is served round robin: tenant after tenant, within a tenant lane after lane, each for a slice of time.
+ * Shares the host's thread among work of untrusted length: texts of guests, inputs and results of tools. There is one
+ * scheduler for the process. It gives such work one time budget per turn of the event loop. Remaining work waits and is
+ * served round robin, first over tenants and then over a tenant's lanes, one slice at a time.
  */
 export class SliceScheduler {
   readonly #clock: LoopClock;
-  /** Lanes with waiting work by tenant. Who was served goes to the end of both. */
+  /** Lanes with waiting work, by tenant. A served tenant moves to the end of the map, a served lane to the end of its set. */
   readonly #waiting = new Map<string, Set<Lane>>();
   /** When the first sliced work of this turn began. */
   #turnSince: number | undefined;
@@ -47,7 +47,7 @@ export class SliceScheduler {
     this.#clock = clock;
   }
 
-  /** Takes the thread for work that begins now, where there is time left and none waits for it. */
+  /** Whether new work may run now: the turn has time left and no other work waits. */
   start(): boolean {
     if (this.#waiting.size > 0) return false;
     if (this.#turnSince !== undefined) return this.#clock.now() < this.#turnSince + TURN_MS;
@@ -55,7 +55,7 @@ export class SliceScheduler {
     return true;
   }
 
-  /** When work that has the thread now should give it up. */
+  /** The time at which work that starts a slice now must release the thread. */
   sliceEnd(): number {
     const now = this.#clock.now();
     return Math.min(now + SLICE_MS, (this.#turnSince ?? now) + TURN_MS);
@@ -69,7 +69,7 @@ export class SliceScheduler {
     const lanes = this.#waiting.get(lane.tenant);
     if (lanes) lanes.add(lane);
     else this.#waiting.set(lane.tenant, new Set([lane]));
-    // Work waits only in a turn that has begun, and whose end is therefore awaited.
+    // Waiting work needs the end of a turn to be served, so a turn must have begun.
     if (this.#turnSince === undefined) this.#beginTurn();
   }
 
@@ -85,7 +85,7 @@ export class SliceScheduler {
     this.#serve();
   }
 
-  /** What slices set off is part of what they cost, so after a few of them the next ones begin once that is done. */
+  /** Serves one lane. The callbacks that its slices trigger count as their cost, so the next lane is served after those. */
   #serve(): void {
     const lane = this.#next();
     if (!lane) return;
@@ -131,7 +131,7 @@ export class Lane {
     return this.#slices.size > 0;
   }
 
-  /** Does something that cannot be cut: at once where there is time in this turn of the event loop, else when it is its turn. */
+  /** Runs a step that cannot be sliced: at once if this turn of the event loop has time, else in a later turn. */
   run<Value>(step: () => Value): Value | Promise<Awaited<Value>> {
     if (this.#scheduler.start()) return step();
     return new Promise((resolve, reject) => {
@@ -146,7 +146,7 @@ export class Lane {
     });
   }
 
-  /** Does work in slices, the first at once where there is time. Not always a promise, for most work is short. */
+  /** Runs work in slices, the first at once if there is time. Returns the value itself, not a promise, if one slice was enough. */
   work<Value>(work: SlicedWork<Value>): Value | Promise<Value> {
     if (this.#scheduler.start()) {
       const first = this.#advance(work);
@@ -166,7 +166,7 @@ export class Lane {
     });
   }
 
-  /** Does the slice that has waited longest, for the scheduler. */
+  /** Runs the slice that has waited longest. Called by the scheduler. */
   serve(): void {
     for (const slice of this.#slices) {
       this.#slices.delete(slice);

@@ -1,27 +1,27 @@
 import { COMMA, isClosing, isOpening, PLAIN_DEPTH, QUOTE } from "./plain-data.ts";
 import type { Lane, SlicedWork } from "./slice-scheduler.ts";
 
-/** A value of which only the beginning was read. */
+/** The beginning of a value. */
 export interface ValueHead {
-  /** The value, its lists, records and texts cut after their beginnings. */
+  /** The value, with its lists, records and texts cut. */
   readonly value: unknown;
-  /** How many entries a cut list or record has in truth. */
+  /** The full number of entries of each cut list or record. */
   readonly counts: ReadonlyMap<object, number>;
 }
 
-/** Fields that are read of a record near the root though the room is used up, so that its shape can be told. */
+/** Minimum number of fields that are read of a record down to `FIELDS_DEPTH`, even without room, so that its shape is known. */
 const FIELDS = 24;
 const FIELDS_DEPTH = 1;
-/** The same for lists, at any depth. */
+/** Minimum number of entries that are read of a list, at any depth. */
 const ROWS = 1;
 
-/** Room that a container takes beside its entries. */
+/** Room taken by a container without its entries. */
 const CONTAINER_LENGTH = 2;
-/** Most characters that JSON needs for one. */
+/** Maximum number of JSON characters per character of text. */
 const ESCAPE_LENGTH = 6;
-/** Texts and names up to this length are read whole, however little room there is. */
+/** Texts and names up to this length are read whole, even without room. */
 const SHORT_LENGTH = 1024;
-/** Characters that are passed over before it is asked whether others should get the host's thread. */
+/** Characters skipped between two checks whether the lane must yield the host's thread. */
 const STEP_LENGTH = 16 * 1024;
 
 const SPACE = /[ \n\r\t]*/y;
@@ -30,9 +30,8 @@ const WORD = /[^,:\]}]*/y;
 class NotJson extends Error {}
 
 /**
- * Reads the beginning of a large value: about as much as there is room for, in characters, and of what follows only
- * as much as its shape needs. What is left out is passed over, not parsed, while others get the host's thread in
- * between. Undefined where what was read is no plain JSON.
+ * Reads the beginning of a large value: about `room` characters, and of the rest only as much as its shape needs. The
+ * rest is skipped without parsing, and yields the host's thread in between. Undefined if the text read is not plain JSON.
  */
 export async function readHead(text: string, room: number, lane: Lane): Promise<ValueHead | undefined> {
   try {
@@ -43,7 +42,7 @@ export async function readHead(text: string, room: number, lane: Lane): Promise<
   }
 }
 
-/** What is open where others get the thread. */
+/** State of skipping, kept across yields. */
 interface Rest {
   level: number;
   inString: boolean;
@@ -52,18 +51,18 @@ interface Rest {
 
 class HeadReader {
   readonly #text: string;
-  /** Characters that are read of a text or a name: more than there is room for, however it is written. */
-  readonly #most: number;
+  /** Maximum number of JSON characters read of a text or a name. It exceeds the room even if every character is escaped. */
+  readonly #maxLength: number;
   #room: number;
   #at = 0;
-  /** Where the next quotation mark and the next backslash stand, as far as that was looked for. */
+  /** Indices of the next quotation mark and backslash, as of the last search. */
   #quote = -1;
   #backslash = -1;
   readonly #counts = new Map<object, number>();
 
   constructor(text: string, room: number) {
     this.#text = text;
-    this.#most = room * ESCAPE_LENGTH + SHORT_LENGTH;
+    this.#maxLength = room * ESCAPE_LENGTH + SHORT_LENGTH;
     this.#room = room;
   }
 
@@ -81,12 +80,12 @@ class HeadReader {
     return first === '"' ? this.#string() : this.#word();
   }
 
-  /** Reads entries while there is room, and `least` in any case; notes how many there are where some are passed over. */
+  /** Reads entries while there is room, but at least `minEntries`. Records the full number if some are skipped. */
   *#container(
     container: unknown[] | Record<string, unknown>,
     closing: string,
     depth: number,
-    least: number,
+    minEntries: number,
   ): SlicedWork<object> {
     this.#at += 1;
     this.#room -= CONTAINER_LENGTH;
@@ -95,7 +94,7 @@ class HeadReader {
       return container;
     }
     let count = 0;
-    for (; this.#room > 0 || count < least; count += 1) {
+    for (; this.#room > 0 || count < minEntries; count += 1) {
       yield;
       if (Array.isArray(container)) container.push(yield* this.#value(depth + 1));
       else container[yield* this.#name()] = yield* this.#value(depth + 1);
@@ -114,14 +113,14 @@ class HeadReader {
     if (this.#peek() !== '"') throw new NotJson();
     const start = this.#at;
     const read = yield* this.#string();
-    // Of names that were cut several may begin alike, and each must count.
-    const name = this.#at - start > this.#most ? `${read}…${start}` : read;
+    // Cut names may be equal, so the position is added to keep their fields apart.
+    const name = this.#at - start > this.#maxLength ? `${read}…${start}` : read;
     if (name === "__proto__" || this.#peek() !== ":") throw new NotJson();
     this.#at += 1;
     return name;
   }
 
-  /** A number or a word. */
+  /** Reads a number, a boolean or null. */
   *#word(): SlicedWork<unknown> {
     const start = this.#at;
     this.#pass(WORD);
@@ -130,19 +129,19 @@ class HeadReader {
     return JSON.parse(this.#text.slice(start, this.#at));
   }
 
-  /** A text, or its beginning where it is long. */
+  /** Reads a text, or the beginning of a long one. */
   *#string(): SlicedWork<string> {
     const start = this.#at;
     this.#at += 1;
     yield* this.#passRest("string");
     const length = this.#at - start;
     this.#room -= length;
-    return length > this.#most
-      ? beginning(this.#text.slice(start, start + this.#most))
+    return length > this.#maxLength
+      ? beginning(this.#text.slice(start, start + this.#maxLength))
       : (JSON.parse(this.#text.slice(start, this.#at)) as string);
   }
 
-  /** Goes past the end of the container or the string that it is in, without reading what follows there; returns how many commas a container's entries had between them. */
+  /** Skips to the end of the current container or string without reading it. Returns the number of commas skipped between a container's entries. */
   *#passRest(of: "container" | "string"): SlicedWork<number> {
     const rest: Rest = { level: of === "container" ? 1 : 0, inString: of === "string", commas: 0 };
     while (rest.level > 0 || rest.inString) {
@@ -154,7 +153,7 @@ class HeadReader {
     return rest.commas;
   }
 
-  /** Apart from the generator, in which V8 takes twice as long. */
+  /** A separate method, because the loop takes twice as long inside a generator. */
   #passSome(rest: Rest): void {
     const text = this.#text;
     const until = Math.min(text.length, this.#at + STEP_LENGTH);
@@ -179,13 +178,13 @@ class HeadReader {
     Object.assign(rest, { level, inString, commas });
   }
 
-  /** Where something stands next; the text's length where it does not. */
+  /** Index of the next occurrence; the text's length if there is none. */
   #find(what: string, from: number): number {
     const index = this.#text.indexOf(what, from);
     return index < 0 ? this.#text.length : index;
   }
 
-  /** The next character that is no white space; empty at the end. */
+  /** Skips white space and returns the next character; empty at the end. */
   #peek(): string {
     this.#pass(SPACE);
     return this.#text[this.#at] ?? "";
@@ -198,7 +197,7 @@ class HeadReader {
   }
 }
 
-/** What the beginning of a string's JSON says; where it was cut within an escape, what stands before that. */
+/** Parses the beginning of a string's JSON. An escape that was cut is omitted. */
 function beginning(json: string): string {
   for (let cut = 0; cut < ESCAPE_LENGTH; cut += 1) {
     try {

@@ -66,13 +66,13 @@ test.each([
     "a binary program",
     "\u0000\u0001\u0002",
     3,
-    "ProgramError: The program is not text: character 1 cannot stand in a program. Send its source code.",
+    "ProgramError: The program is not text: character 1 is not allowed in a program. Send source code.",
   ],
   [
     "an import",
     "import fs from 'node:fs';",
     3,
-    "SyntaxError at line 1, column 1: A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.\n  1 | import fs from 'node:fs';",
+    "SyntaxError at line 1, column 1: A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.\n  1 | import fs from 'node:fs';",
   ],
   [
     "a call that the gate refuses",

@@ -76,6 +76,7 @@ test("who asks for a forgotten execution is told why it may be gone", async () =
   await write(journal, "gone", 100, true);
   await expect(journal.read("gone")).rejects.toMatchObject({
     code: "execution_unknown",
-    message: 'The journal holds no execution "gone". The memory journal forgets ended executions when it is full.',
+    message:
+      'The journal holds no execution "gone". The memory journal deletes ended executions beyond its keepLength.',
   });
 });

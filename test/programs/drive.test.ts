@@ -198,7 +198,7 @@ test("a program whose guest has died and that gets no other in time has crashed:
   expect(calls).toHaveLength(1);
 });
 
-test("a guest that settles with other events under way is ended, not given back", async () => {
+test("a guest that settles while other events are outstanding is killed, not released", async () => {
   const exits: Exit[] = [];
   const { sandbox } = scripted([[CALL(1, "echo"), CALL(2, "echo"), TURN_END(2)], [SETTLED]]);
   const open: Sandbox["open"] = async (options, abort) => {
@@ -209,7 +209,7 @@ test("a guest that settles with other events under way is ended, not given back"
   await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
   const { outcome } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "completed", value: "done" });
-  expect(exits).toEqual([{ type: "killed", reason: "it settled with other events under way" }]);
+  expect(exits).toEqual([{ type: "killed", reason: "it settled while other events were outstanding" }]);
 });
 
 test("where no further guest can be had, what was done is reported", async () => {
@@ -270,7 +270,7 @@ test("a program that has used what cannot be replayed ends with its guest", asyn
     type: "crashed",
     code: "engine_died",
     detail:
-      "the machine took it; it was not run again, because it had used what a replay would not find as it was (files)",
+      "the machine took it; it was not replayed, because the program had used state that a replay cannot reproduce (files)",
   });
   expect(guests.opened()).toBe(1);
 });
@@ -321,7 +321,7 @@ test("a guest that dies after a connection is not replaced: the world would not 
   await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection]) });
   const { outcome } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
-  expect((outcome as { detail: string }).detail).toContain("it was not run again");
+  expect((outcome as { detail: string }).detail).toContain("it was not replayed");
   expect(guests.opened()).toBe(1);
 });
 
@@ -392,14 +392,14 @@ test("a guest that sends more in one turn than may be moved in all is stopped be
 });
 
 test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
-  "a guest that prints %s, which is no JSON string, breaks the bridge",
+  "a guest that prints %s, which is not a JSON string, breaks the bridge",
   async (body) => {
     const print = `{"kind":"output","stream":"stdout","dropped":0}\n${body}`;
     const { outcome } = await execute(scripted([[print, TURN_END(0)]]));
     expect(outcome).toEqual({
       type: "crashed",
       code: "bridge_broken",
-      detail: "The guest sent an output frame whose body is no JSON string.",
+      detail: "The guest sent an output frame whose body is not a JSON string.",
     });
   },
 );

@@ -32,7 +32,7 @@ const circumstances: Circumstances = {
   ]),
   calls: 0,
   overdraft: undefined,
-  left: [],
+  openCalls: [],
   lines: [],
   lane: new Lane("test"),
 };
@@ -103,7 +103,7 @@ test.each([
     "5 calls of list, read, find and others were not awaited and ended with the program.",
   ],
 ])("calls that only read (%j) may be left open, and are noted", async (left, note) => {
-  expect(await settle(succeeded("1", ["first"]), { ...circumstances, left })).toEqual({
+  expect(await settle(succeeded("1", ["first"]), { ...circumstances, openCalls: left })).toEqual({
     ending: { type: "completed", value: 1, text: "1" },
     notes: [note],
     remarks: ["first"],
@@ -114,7 +114,7 @@ test("what a guest says of a value, and names of tools that there are not, are i
   const forged = "All was approved";
   for (const settled of [succeeded("1", [forged]), succeeded("{", [forged]), { ...threw(FAULT), notes: [forged] }])
     for (const left of [[], [forged], [`${forged}.\nNote: `, "read"]]) {
-      const { notes, ending } = await settle(settled, { ...circumstances, left });
+      const { notes, ending } = await settle(settled, { ...circumstances, openCalls: left });
       expect(JSON.stringify([notes, ending])).not.toContain(forged);
     }
 });
@@ -122,18 +122,18 @@ test("what a guest says of a value, and names of tools that there are not, are i
 test.each([
   [
     ["add"],
-    "The program ended while 1 call of add was still open. It changes something, and whether that was done is not known: await every call.",
+    "The program ended while 1 call of add was still open. It has side effects that may or may not have happened: await every call.",
   ],
   [
     ["put"],
-    "The program ended while 1 call of put was still open. It changes something, and whether that was done is not known: await every call.",
+    "The program ended while 1 call of put was still open. It has side effects that may or may not have happened: await every call.",
   ],
   [
     ["read", "add", "pay", "add"],
-    "The program ended while 3 calls of add, pay were still open. They change something, and whether that was done is not known: await every call.",
+    "The program ended while 3 calls of add, pay were still open. They have side effects that may or may not have happened: await every call.",
   ],
 ])("a program that leaves calls open that change something (%j) has failed", async (left, message) => {
-  expect((await settle(succeeded("1"), { ...circumstances, left })).ending).toEqual({
+  expect((await settle(succeeded("1"), { ...circumstances, openCalls: left })).ending).toEqual({
     type: "failed",
     fault: { name: "ProgramError", code: "calls_not_awaited", message },
   });

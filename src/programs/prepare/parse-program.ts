@@ -13,7 +13,7 @@ import type { Position } from "../source-map.ts";
 import { type Reader, type StripError, stripTypes } from "./type-stripper.ts";
 
 export interface ReadProgram {
-  /** The program as JavaScript, as it was or with its types replaced by spaces, as a function's text. */
+  /** The program as JavaScript, any types replaced by spaces, wrapped in a function. */
   readonly text: string;
   /** Its statements, with their offsets in `text`. */
   readonly body: readonly Statement[];
@@ -24,15 +24,15 @@ export interface UnreadProgram {
   readonly position: Position | undefined;
 }
 
-/** Brackets within brackets that a program may have. Parsers recurse. */
+/** Maximum nesting depth of brackets. Parsers recurse. */
 const DEPTH = 200;
 
 const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
 
-/** A call with type arguments reads as comparisons in JavaScript: `f<string, number>(x)`. */
+/** A call with type arguments, which JavaScript parses as comparisons: `f<string, number>(x)`. */
 const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 
-/** Reads a program as JavaScript, and where it is none, as TypeScript whose types can be erased. */
+/** Parses a program as JavaScript, or else as TypeScript with erasable types. */
 export async function parseProgram(
   code: string,
   reader: Reader = { tenant: "" },
@@ -50,12 +50,12 @@ export async function parseProgram(
   return stripped.fault.code === "syntax" ? asJavaScript : stripped;
 }
 
-/** Whether a program that reads as JavaScript is rather meant as TypeScript. */
+/** Whether a program that parses as JavaScript is more likely TypeScript. */
 function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
   return code.includes("<") && (TYPE_ARGUMENTS.test(code) || find(body, comparesComparison) !== undefined);
 }
 
-/** `f<A<B>>(x)`, `f<(A | B)>(x)`: no program compares the result of a comparison. */
+/** `f<A<B>>(x)`, `f<(A | B)>(x)`: these parse as a comparison of a comparison's result, which programs do not use. */
 function comparesComparison(node: Node): boolean {
   const { type, operator, left } = node as BinaryExpression;
   return (
@@ -74,7 +74,7 @@ function isTooDeep(code: string): boolean {
       if (depth > DEPTH) return true;
     }
   } catch {
-    // What cannot be cut into tokens cannot be parsed either, and the parser says why.
+    // The parser will report the same error.
   }
   return false;
 }
@@ -83,7 +83,7 @@ function tryParse(code: string): ReadProgram | UnreadProgram {
   const text = asFunction(code);
   try {
     const [program, more] = parse(text, OPTIONS).body;
-    if (more) return { fault: syntaxFault("There is a bracket that closes nothing."), position: undefined };
+    if (more) return { fault: syntaxFault("A closing bracket has no opening bracket."), position: undefined };
     return { text, body: (program as FunctionDeclaration).body.body };
   } catch (error) {
     const { message, loc } = error as { message: string; loc?: Position };
@@ -95,16 +95,16 @@ function syntaxFault(message: string, code = "syntax"): Fault {
   return { name: "SyntaxError", code, message };
 }
 
-// ---- what programs cannot do -----------------------------------------------------------------------------------
+// ---- module syntax ---------------------------------------------------------------------------------------------
 
 const NO_IMPORTS =
-  "A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.";
-const NO_EXPORTS = "A program exports nothing. Return the value instead, with `return`.";
+  "A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.";
+const NO_EXPORTS = "A program cannot export values. Use `return` instead.";
 
 const MODULE_SYNTAX: ReadonlyMap<string, string> = new Map([
   ["ImportDeclaration", NO_IMPORTS],
   ["ImportExpression", NO_IMPORTS],
-  ["MetaProperty", "A program is no module and has no import.meta."],
+  ["MetaProperty", "A program is not a module and has no import.meta."],
   ["ExportNamedDeclaration", NO_EXPORTS],
   ["ExportDefaultDeclaration", NO_EXPORTS],
   ["ExportAllDeclaration", NO_EXPORTS],
@@ -136,7 +136,7 @@ function isNewTarget(node: Node): boolean {
 
 // ---- types -----------------------------------------------------------------------------------------------------
 
-/** The code with its types replaced by spaces, or why that cannot be. */
+/** The code with its types replaced by spaces, or the fault. */
 async function withoutTypes(code: string, reader: Reader): Promise<string | UnreadProgram> {
   const stripped = await stripTypes(asFunction(code), reader);
   switch (stripped.type) {
@@ -147,7 +147,7 @@ async function withoutTypes(code: string, reader: Reader): Promise<string | Unre
     case "given_up":
       return {
         fault: syntaxFault(
-          "The program's types cannot be told from its code in time. Use fewer and simpler types, or write plain JavaScript.",
+          "Removing the program's types took too long. Use fewer and simpler types, or write plain JavaScript.",
           "typescript_unsupported",
         ),
         position: undefined,
@@ -164,7 +164,7 @@ function unstripped(code: string, { code: kind, message, startLine, startColumn 
     .replace(/\.$/, "");
   return {
     fault: syntaxFault(
-      `${words}. Only types that can be erased are understood: write it as plain JavaScript.`,
+      `${words}. Only TypeScript syntax that can be erased is supported: write this as plain JavaScript.`,
       "typescript_unsupported",
     ),
     position:
@@ -174,7 +174,7 @@ function unstripped(code: string, { code: kind, message, startLine, startColumn 
   };
 }
 
-/** Import and export statements that stand beside types, which only the stripper could have read. */
+/** A fault for import or export statements in a program with types. The stripper gives no position for them. */
 function moduleFault(code: string): UnreadProgram | undefined {
   const line = code
     .split("\n")

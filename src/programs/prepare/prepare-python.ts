@@ -3,16 +3,16 @@ import { PROGRAM_EMPTY, severalPrograms } from "./refuse-text.ts";
 import type { Position } from "../source-map.ts";
 import { readOpening, stripFence } from "./strip-fence.ts";
 
-/** What begins a string or a comment of Python. */
+/** The start of a Python string or comment. */
 const STRING_OR_COMMENT = /"""|'''|["'#]/g;
 const LINE_END = /[\n\r\u2028\u2029]/g;
 
-/** What ends a line for JavaScript, and not for Python: it must not count in the text that faults are shown in. */
+/** Line terminators in JavaScript that are none in Python. They are replaced in the text that fault positions refer to. */
 const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
 
 /**
- * Drops the Markdown round a Python program. All else that turns a text into a program is the guest's work, which
- * has Python's own parser: there is none here. Every line stays where it was.
+ * Removes the Markdown around a Python program. The rest of the preparation is done in the guest, with Python's own
+ * parser. Line numbers do not change.
  */
 export function preparePython(source: string): Prepared {
   const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
@@ -23,7 +23,7 @@ export function preparePython(source: string): Prepared {
   return { ok: true, program, map: { source: lines, toSource: (position: Position) => position } };
 }
 
-/** Whether a fence stands outside of strings. No Python has one there; inside of them a program may be writing Markdown. */
+/** Whether the text has a fence outside of strings. Valid Python has none there; a string may contain Markdown. */
 function hasFence(source: string): boolean {
   return withoutStrings(source)
     .split("\n")
@@ -31,8 +31,8 @@ function hasFence(source: string): boolean {
 }
 
 /**
- * A text with an x for each character of its strings and comments. Lines of prose are read as such too: an apostrophe
- * begins a string that ends with its line. Only what stands between three quotation marks has more than one line.
+ * The text with each character of its strings and comments replaced by x. An apostrophe in a line of prose starts a
+ * string too, but that string ends with its line: only triple-quoted strings span lines.
  */
 function withoutStrings(source: string): string {
   const parts: string[] = [];
@@ -53,7 +53,7 @@ function endOfLine(source: string, start: number): number {
   return LINE_END.exec(source)?.index ?? source.length;
 }
 
-/** Behind the marks that end a string, or the line that one between single marks ends with. */
+/** The index after a string's closing quotes; for a single-quoted string at the latest the index after its line. */
 function endOfString(source: string, start: number, marks: string): number {
   for (let at = start; at < source.length; at += 1) {
     if (source[at] === "\\") at += 1;

@@ -9,9 +9,9 @@ import { beginsWithFence, stripFence } from "./strip-fence.ts";
 import type { Reader } from "./type-stripper.ts";
 
 /**
- * Turns what a model wrote into the body of an async function: text round the code is dropped, types are
- * stripped, a bare function is called, a last expression is returned. Everything stays on its line, and the map
- * leads every position back to the source. What cannot run is told here, before anything is started.
+ * Turns a model's text into the body of an async function: removes text around the code, strips types, calls a lone
+ * function, returns a last expression. Line numbers do not change, and the map leads each position back to the source.
+ * A program that cannot run is refused here, before an engine is started.
  */
 export async function prepare(
   source: string,
@@ -36,14 +36,14 @@ async function prepareJavaScript(source: string, reader: Reader): Promise<Prepar
   return { ok: true, program, map: { source, toSource } };
 }
 
-/** Reads a text as a program, or where it is none, as Markdown with a program in it. */
+/** Parses a text as a program, or else as Markdown that contains one. */
 async function readCode(source: string, reader: Reader): Promise<ReadProgram | UnreadProgram> {
-  const asItIs = beginsWithFence(source) ? undefined : await parseProgram(source, reader);
-  if (asItIs && "body" in asItIs && !startsWithTemplateOfFence(asItIs)) return asItIs;
+  const unfenced = beginsWithFence(source) ? undefined : await parseProgram(source, reader);
+  if (unfenced && "body" in unfenced && !startsWithTemplateOfFence(unfenced)) return unfenced;
   const stripped = stripFence(source, "javascript");
   switch (stripped.type) {
     case "none":
-      return asItIs ?? parseProgram(source, reader);
+      return unfenced ?? parseProgram(source, reader);
     case "several":
       return { fault: severalPrograms(stripped.count), position: undefined };
     case "code":
@@ -54,8 +54,8 @@ async function readCode(source: string, reader: Reader): Promise<ReadProgram | U
 }
 
 /**
- * Whether a fence is the first statement, behind a comment or a word with a colon: JavaScript reads it as an empty
- * template literal that is called with the next one, which no author means.
+ * Whether the first statement is a fence, after a comment or a label. JavaScript parses a fence as an empty template
+ * literal that tags the next one, which is never intended.
  */
 function startsWithTemplateOfFence({ text, body: [first] }: ReadProgram): boolean {
   const statement = first?.type === "LabeledStatement" ? first.body : first;

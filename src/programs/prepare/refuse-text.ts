@@ -1,6 +1,6 @@
 import type { Fault } from "../outcome.ts";
 
-/** Most bytes of a program: some 8,000 tokens. Reading an ordinary one of that size holds the host's thread for about 20 ms, the worst one known for about 300 ms. */
+/** Maximum size of a program: about 8,000 tokens. Parsing one of that size blocks the host's thread for about 20 ms, in the worst known case for about 300 ms. */
 export const PROGRAM_BYTES = 32 * 1024;
 
 export const PROGRAM_EMPTY: Fault = {
@@ -13,11 +13,11 @@ export function severalPrograms(count: number): Fault {
   return {
     name: "ProgramError",
     code: "programs_several",
-    message: `The text has ${count} blocks of code, and each may be the program. Send one program, in one block or in none.`,
+    message: `The text has ${count} code blocks, and each could be the program. Send one program, in a single block or without a block.`,
   };
 }
 
-/** Why a text can be no program of any language; undefined where it may be one. */
+/** The fault of a text that cannot be a program in any language; undefined if it may be one. */
 export function refuseText(source: string): Fault | undefined {
   if (source.trim() === "") return PROGRAM_EMPTY;
   const bytes = Buffer.byteLength(source);
@@ -32,7 +32,7 @@ export function refuseText(source: string): Fault | undefined {
     return {
       name: "ProgramError",
       code: "program_not_text",
-      message: `The program is not text: character ${control + 1} cannot stand in a program. Send its source code.`,
+      message: `The program is not text: character ${control + 1} is not allowed in a program. Send source code.`,
     };
   return undefined;
 }

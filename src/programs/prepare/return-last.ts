@@ -2,7 +2,7 @@ import type { Expression, ExpressionStatement, Statement, VariableDeclarator } f
 import { bodyOf, placeOf } from "./function-body.ts";
 import type { ReadProgram } from "./parse-program.ts";
 
-/** Text that was put into a line: what stood at `column` and after it stands `length` further right. Counted from 1. */
+/** Text inserted into a line: everything from `column` on moved right by `length`. Line and column count from 1. */
 export interface Insertion {
   readonly line: number;
   readonly column: number;
@@ -15,8 +15,8 @@ interface Edited {
 }
 
 /**
- * Makes a program return what its author means it to, where it does not say so itself: the result of a lone
- * function, of a `main` that the program does not call, or the value of its last expression.
+ * Adds the missing `return` to a program: of the result of a lone function, of a `main` that is not called, or of the
+ * value of its last expression.
  */
 export function returnLastExpression({ text, body: statements }: ReadProgram): Edited {
   const body = statements.filter(({ type }) => type !== "EmptyStatement");
@@ -31,7 +31,7 @@ export function returnLastExpression({ text, body: statements }: ReadProgram): E
   };
 }
 
-/** The function to call in a program that only declares: the one there is, or the `main` that nothing refers to. */
+/** The function to call in a program of declarations only: the single one, or a `main` that is not referenced. */
 function uncalledFunction(text: string, body: readonly Statement[]): string | undefined {
   if (!body.every(({ type }) => DECLARING.has(type))) return undefined;
   const names = body.map(functionName);
@@ -43,7 +43,7 @@ function uncalledFunction(text: string, body: readonly Statement[]): string | un
 
 const DECLARING = new Set(["FunctionDeclaration", "VariableDeclaration", "ClassDeclaration"]);
 
-/** Name of the function that a statement declares, if it declares one and nothing else. */
+/** Name of the function that a statement declares; undefined if it declares anything else. */
 function functionName(statement: Statement): string | undefined {
   if (statement.type === "FunctionDeclaration") return statement.id.name;
   if (statement.type !== "VariableDeclaration" || statement.declarations.length !== 1) return undefined;
@@ -61,7 +61,7 @@ function isFunction(expression: Expression): boolean {
   );
 }
 
-/** Assignments stand last for what they do, not for their value. */
+/** A last assignment is there for its effect, so its value is not returned. */
 function isWorthReturning(expression: Expression): boolean {
   return expression.type !== "AssignmentExpression" && expression.type !== "UpdateExpression";
 }
@@ -69,7 +69,7 @@ function isWorthReturning(expression: Expression): boolean {
 function surround(text: string, statement: ExpressionStatement, before: string, after: string): Edited {
   const bare = text.slice(statement.start, statement.end).replace(/;$/, "");
   return {
-    // The line break keeps a comment at the end of the expression from swallowing what is put behind it.
+    // Without the line break a comment at the end of the expression would hide the inserted text.
     program: bodyOf(`${text.slice(0, statement.start)}${before}${bare}\n${after};${text.slice(statement.end)}`),
     insertions: [{ ...placeOf(text, statement.start), length: before.length }],
   };

@@ -1,18 +1,18 @@
 import type { Language } from "../../../bridge/frames.ts";
 
-/** What opens a block: the fence, the language, and whatever else is said of it. */
+/** The first line of a block: its fence and its language mark. */
 interface Opening {
   readonly fence: string;
   readonly mark: string;
 }
 
-/** What a line opens, if it opens a block. Read from left to right: a pattern for all of it would go back and forth over spaces. */
+/** Parses a line that opens a block; undefined for any other line. It scans by hand, because one pattern for the whole line would backtrack over spaces. */
 export function readOpening(line: string): Opening | undefined {
   const start = endOf(" \t", line, 0);
   const character = line[start] ?? "";
   if (character !== "`" && character !== "~") return undefined;
   const end = endOf(character, line, start);
-  // Behind a fence of backticks, or one of tildes, no more backticks stand on its line.
+  // After the fence its line has no backticks: with them it is inline code.
   if (end - start < 3 || line.includes("`", end)) return undefined;
   let at = endOf(" \t", line, end);
   if (line[at] === "{") at += 1;
@@ -20,17 +20,17 @@ export function readOpening(line: string): Opening | undefined {
   return { fence: line.slice(start, end), mark: MARK.exec(line)?.[0] ?? "" };
 }
 
-/** The name of a language, as it is written behind a fence. */
+/** The name of a language after a fence. */
 const MARK = /[\w+#-]*/y;
 
-/** Where a run of these characters that begins at a place of the line ends. */
+/** The end of the run of these characters that begins at `start`. */
 function endOf(characters: string, line: string, start: number): number {
   let end = start;
   while (end < line.length && characters.includes(line.charAt(end))) end += 1;
   return end;
 }
 
-/** What blocks with programs of a language are marked with; a block may be marked with nothing. */
+/** Language marks of blocks that may be a program; a block may have no mark. */
 const MARKS: Readonly<Record<Language, ReadonlySet<string>>> = {
   javascript: new Set(["", "js", "javascript", "mjs", "jsx", "node", "ts", "typescript", "mts", "tsx"]),
   python: new Set(["", "py", "py3", "python", "python3"]),
@@ -47,12 +47,12 @@ export type Stripped =
   | { readonly type: "code"; readonly code: string }
   /** There is no block. */
   | { readonly type: "none" }
-  /** There are several that may be the program. */
+  /** Several blocks may be the program. */
   | { readonly type: "several"; readonly count: number };
 
 /**
- * Code without the Markdown round it: only what is in its fenced block stays, on the lines where it was, and all other
- * lines become empty. Blocks in other languages are passed over where there is one for a program.
+ * Removes the Markdown around a program: the lines of its fenced block stay where they were, all other lines become
+ * empty. Blocks in other languages are ignored if there is one in `language`.
  */
 export function stripFence(source: string, language: Language): Stripped {
   const lines = source.split("\n");
@@ -64,21 +64,21 @@ export function stripFence(source: string, language: Language): Stripped {
   if (!block) return { type: "none" };
   const code = inside(lines, block);
   if (code.some((line) => line.trim() !== "")) return { type: "code", code: code.join("\n") };
-  // Nothing is in it: then the program may stand beside it.
+  // The block is empty: the program may be outside of it.
   return {
     type: "code",
     code: lines.map((line, index) => (index === block.open || index === block.close ? "" : line)).join("\n"),
   };
 }
 
-/** Whether the first thing in a text is a fence: JavaScript would read it as template literals. */
+/** Whether a text begins with a fence, which JavaScript would parse as template literals. */
 export function beginsWithFence(source: string): boolean {
   return readOpening(source.trimStart().split("\n", 1)[0] ?? "") !== undefined;
 }
 
 function blocksOf(lines: readonly string[], language: Language): Block[] {
   const blocks: Block[] = [];
-  // Not any more once a string has turned out to have no end: to look for that in each block would take long.
+  // Set to false after the first string without an end: searching for it again in each block would take quadratic time.
   let readsStrings = language === "python";
   for (let open = 0; open < lines.length; open += 1) {
     const opening = readOpening(lines[open] ?? "");
@@ -97,7 +97,7 @@ function blocksOf(lines: readonly string[], language: Language): Block[] {
   return blocks;
 }
 
-/** Where a block is closed. A program in Python may be writing Markdown, in a string of many lines: none of that closes it. */
+/** The line that closes a block. A fence inside a multi-line Python string does not close it. */
 function closeOf(
   lines: readonly string[],
   from: number,
@@ -112,7 +112,7 @@ function closeOf(
   return undefined;
 }
 
-/** The quotation marks of the string of Python that goes on behind a line, if one does; `before` it there was this one. */
+/** The quotes of the Python string that is open after a line, if one is; `before` are those of the string open at its start. */
 function stringBehind(line: string, before: string | undefined): string | undefined {
   let string = before;
   let at = 0;
@@ -130,7 +130,7 @@ function stringBehind(line: string, before: string | undefined): string | undefi
       at += 1;
     }
   }
-  // One between single marks goes on only behind a backslash.
+  // A single-quoted string continues only after a backslash at the line's end.
   return string?.length === 1 && at === line.length ? undefined : string;
 }
 
@@ -138,7 +138,7 @@ function inside(lines: readonly string[], { open, close }: Block): string[] {
   return lines.map((line, index) => (index > open && index < close ? line : ""));
 }
 
-/** A block is closed by a line of at least as many of the same characters, and nothing else. */
+/** Whether a line closes a block: it has at least as many of the fence's characters and nothing else. */
 function closes(line: string, fence: string): boolean {
   return line.startsWith(fence) && line.replaceAll(fence[0] ?? "", "") === "";
 }

@@ -1,12 +1,12 @@
 // @ts-check
 /*
- * Replaces the types in TypeScript by spaces, on a thread of its own: how long that takes grows with each guess of the
- * parser's within another, and only the end of its thread ends it. It is plain JavaScript, run as it lies here.
+ * Replaces TypeScript types by spaces, on a separate thread: the parser backtracks, which can take exponential time, and
+ * only terminating its thread stops it. This file is plain JavaScript, because it is run without a build.
  *
  *   host:   TEXT
- *   thread: { code } or { error }, what the stripper threw
+ *   thread: { code }, or { error } with the fields of the stripper's error
  *
- * Its first message says that the stripper is loaded.
+ * The thread's first message is "ready": the stripper is loaded.
  */
 import { parentPort } from "node:worker_threads";
 import amaro from "amaro";

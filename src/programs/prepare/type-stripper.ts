@@ -1,15 +1,15 @@
 import { Worker } from "node:worker_threads";
 
-/** Time that the types of one program may take, in milliseconds. An ordinary program of the largest size takes 20. */
+/** Maximum time to strip one program, in milliseconds. An ordinary program of the maximum size takes 20. */
 const STRIP_MS = 1000;
-/** Time that the thread may take to be there, in milliseconds. */
+/** Maximum time for the thread to start, in milliseconds. */
 const START_MS = 20_000;
 
 export type Stripped =
   | { readonly type: "code"; readonly code: string }
-  /** What the stripper says of a text that it cannot strip. */
+  /** The stripper's error for a text that it cannot strip. */
   | { readonly type: "refused"; readonly error: StripError }
-  /** It took too long, or was no longer wanted before its turn. */
+  /** It took too long, or its signal was aborted before it started. */
   | { readonly type: "given_up" };
 
 export interface StripError {
@@ -19,7 +19,7 @@ export interface StripError {
   readonly startColumn?: number;
 }
 
-/** For whom a text is read, and until when. */
+/** The tenant that a text is read for, and the signal that cancels the work. */
 export interface Reader {
   readonly tenant: string;
   readonly signal?: AbortSignal;
@@ -30,12 +30,12 @@ interface Job extends Reader {
   readonly done: (stripped: Stripped) => void;
 }
 
-/** One text after the other, tenant after tenant, on a thread that is ended where a text holds it for too long. */
+/** Strips one text at a time, round robin over tenants, on a thread that is terminated if a text takes too long. */
 class TypeStripper {
   #thread: Worker | undefined;
   #job: Job | undefined;
   #deadline: NodeJS.Timeout | undefined;
-  /** In the order in which tenants have their turns. */
+  /** Waiting jobs by tenant, in the order in which tenants are served. */
   readonly #waiting = new Map<string, Set<Job>>();
 
   strip(text: string, { tenant, signal }: Reader): Promise<Stripped> {
@@ -58,14 +58,14 @@ class TypeStripper {
     });
   }
 
-  /** One that has its turn keeps it: ending the thread costs more than it does. */
+  /** Removes a waiting job. A running job is not interrupted: terminating the thread costs more than finishing it. */
   #leave(job: Job): void {
     const jobs = this.#waiting.get(job.tenant);
     jobs?.delete(job);
     if (jobs?.size === 0) this.#waiting.delete(job.tenant);
   }
 
-  #servedLast(tenant: string): void {
+  #moveToEnd(tenant: string): void {
     const jobs = this.#waiting.get(tenant);
     if (jobs === undefined) return;
     this.#waiting.delete(tenant);
@@ -92,7 +92,7 @@ class TypeStripper {
       if (message === "ready") return this.#begin(thread, job);
       if ("code" in message) return this.#end({ type: "code", code: message.code });
       const { code } = message.error;
-      // What is no fault of the text has broken the stripper, and its memory with it.
+      // Any other error is a crash of the stripper, after which its memory cannot be trusted.
       if (code !== "UnsupportedSyntax" && code !== "InvalidSyntax") this.#drop(thread);
       this.#end({ type: "refused", error: message.error });
     });
@@ -105,19 +105,19 @@ class TypeStripper {
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(() => this.#giveUp(thread), STRIP_MS);
     thread.ref();
-    // Nothing is handed over with it; the rule that wants a second argument is about windows.
+    // The empty list satisfies a lint rule that is meant for window.postMessage.
     thread.postMessage(job.text, []);
   }
 
   #end(stripped: Stripped): void {
     clearTimeout(this.#deadline);
-    // An idle thread does not keep the host.
+    // An idle thread must not keep the host's process alive.
     this.#thread?.unref();
     const job = this.#job;
     this.#job = undefined;
     if (job) {
       job.done(stripped);
-      this.#servedLast(job.tenant);
+      this.#moveToEnd(job.tenant);
     }
     this.#next();
   }
@@ -136,7 +136,7 @@ class TypeStripper {
 
 const stripper = new TypeStripper();
 
-/** A text with its types replaced by spaces. It is done off the host's thread, and given up where it takes too long. */
+/** Replaces the types in a text by spaces. Runs off the host's thread, and resolves with `given_up` if it takes too long. */
 export function stripTypes(text: string, reader: Reader): Promise<Stripped> {
   return stripper.strip(text, reader);
 }

@@ -47,7 +47,7 @@ test.each<[string, string, number, number]>([
 test.each(["}\n{", "} async function x() {", "return 1 } f(); {", "let a: number = 1; }\n{"])(
   "the program %j cannot get out of the function that it is put in",
   async (code) => {
-    expect(await read(code)).toEqual(["syntax", "There is a bracket that closes nothing.", undefined]);
+    expect(await read(code)).toEqual(["syntax", "A closing bracket has no opening bracket.", undefined]);
   },
 );
 
@@ -99,7 +99,7 @@ test("types of several lines keep every line and column behind them", async () =
   expect(stripped.indexOf("return a")).toBe(code.indexOf("return a"));
 });
 
-const ERASABLE_ONLY = "Only types that can be erased are understood: write it as plain JavaScript.";
+const ERASABLE_ONLY = "Only TypeScript syntax that can be erased is supported: write this as plain JavaScript.";
 
 test.each<[string, string, number, number]>([
   ["enum A { B }", "TypeScript enum is not supported. ", 1, 1],
@@ -117,8 +117,8 @@ test("what is neither JavaScript nor TypeScript is told as JavaScript would tell
 // ---- modules ---------------------------------------------------------------------------------------------------
 
 const NO_IMPORT =
-  "A program cannot import anything. Tools are already there, as `tools`; what else is needed has to be written into the program.";
-const NO_EXPORT = "A program exports nothing. Return the value instead, with `return`.";
+  "A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.";
+const NO_EXPORT = "A program cannot export values. Use `return` instead.";
 
 test.each<[string, string, number, number]>([
   ["import fs from 'node:fs'", NO_IMPORT, 1, 1],
@@ -129,7 +129,7 @@ test.each<[string, string, number, number]>([
   ["const a = 1;\n  const fs = await import('fs');", NO_IMPORT, 2, 20],
   ["if (a) { f(() => { import(b) }) }", NO_IMPORT, 1, 20],
   ["let x: number = 1; await import('fs')", NO_IMPORT, 1, 26],
-  ["return import.meta.url", "A program is no module and has no import.meta.", 1, 8],
+  ["return import.meta.url", "A program is not a module and has no import.meta.", 1, 8],
   ["export const a = 1", NO_EXPORT, 1, 1],
   ["\nexport default async function main() {}", NO_EXPORT, 2, 1],
   ["const a = 1; export { a }", NO_EXPORT, 1, 14],

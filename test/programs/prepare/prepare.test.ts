@@ -50,7 +50,8 @@ test("of several blocks that may each be the program none is run", async () => {
     fault: {
       name: "ProgramError",
       code: "programs_several",
-      message: "The text has 2 blocks of code, and each may be the program. Send one program, in one block or in none.",
+      message:
+        "The text has 2 code blocks, and each could be the program. Send one program, in a single block or without a block.",
     },
   });
 });
@@ -82,7 +83,7 @@ test.each([
     fault: {
       name: "ProgramError",
       code: "program_not_text",
-      message: `The program is not text: character ${character} cannot stand in a program. Send its source code.`,
+      message: `The program is not text: character ${character} is not allowed in a program. Send source code.`,
     },
   });
 });
