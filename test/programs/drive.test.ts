@@ -78,7 +78,7 @@ test("a guest that does something else when it is replayed ends the execution", 
   const second = [[CALL(1, "other"), TURN_END(1)]];
   const { outcome } = await execute(scripted(first, second));
   expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
-  expect((outcome as { detail: string }).detail).toContain("at turn 0 the program did");
+  expect((outcome as { detail: string }).detail).toContain("at turn 0: the program did");
 });
 
 test("deaths that leave progress between them are forgiven, but not for ever", async () => {
@@ -123,7 +123,7 @@ test("replaying a program that dies over and over takes no longer in all than th
   });
   const { outcome } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
-  expect((outcome as { detail: string }).detail).toContain("replaying what it had done took longer");
+  expect((outcome as { detail: string }).detail).toContain("replaying its turns took longer");
   expect(replayedMs).toBeLessThan(1500);
 });
 
