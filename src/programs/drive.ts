@@ -20,7 +20,7 @@ import type { Ending } from "./outcome.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
 import { type TimerBatch, Timers } from "./timers.ts";
-import type { TrackedLog } from "./tracked-log.ts";
+import { COMMANDS_PER_SLICE, type TrackedLog } from "./tracked-log.ts";
 
 /** Time for final output when a program is stopped while it waits, in milliseconds. */
 const FINAL_OUTPUT_MS = 100;
@@ -142,13 +142,18 @@ class Driver {
   /** Journals turns, then carries them out. */
   async #take(ended: readonly GuestTurn[]): Promise<void> {
     const { log, session } = this.#options;
-    const turns = await log.appendTurns(ended.map((turn) => [this.#events.shift(), turn] as const));
+    const { lane } = session.share;
+    const applying = lane.work(log.applyTurns(ended.map((turn) => [this.#events.shift(), turn] as const)));
+    const turns = applying instanceof Promise ? await applying : applying;
+    await log.appendTurns(turns);
     this.#guests.keep(turns);
-    if (this.#ending !== undefined || !this.#holdCommands(turns)) return;
+    const counting = lane.work(bytesOfCommands(turns));
+    const bytes = counting instanceof Promise ? await counting : counting;
+    if (this.#ending !== undefined || !this.#holdCommands(bytes)) return;
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
     if (settled?.kind === "settled") this.#pause();
-    await session.share.lane.work(this.#carryOutAll(ended));
+    await lane.work(this.#carryOutAll(ended));
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
     if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
@@ -160,10 +165,8 @@ class Driver {
     this.#clocks.wait();
   }
 
-  /** Counts the commands, which are kept in memory until the end. Events are counted at the gate, with the results they carry. */
-  #holdCommands(turns: readonly TurnRecord[]): boolean {
-    let bytes = 0;
-    for (const { commands } of turns) for (const text of commands) bytes += memoryOf(text) + COMMAND_BYTES;
+  /** Counts commands, which are kept in memory until the end. Events are counted at the gate, with the results they carry. */
+  #holdCommands(bytes: number): boolean {
     const overdraft = this.#options.session.share.hold(bytes);
     if (overdraft) this.#decide({ type: "stopped", ...overdraft });
     return !overdraft;
@@ -301,4 +304,16 @@ class Driver {
   #now(): number {
     return Math.max(this.#state.now, this.#events.now, Date.now());
   }
+}
+
+/** Memory that the commands of turns take. */
+function* bytesOfCommands(turns: readonly TurnRecord[]): SlicedWork<number> {
+  let bytes = 0;
+  for (const { commands } of turns) {
+    for (const [index, text] of commands.entries()) {
+      bytes += memoryOf(text) + COMMAND_BYTES;
+      if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
+    }
+  }
+  return bytes;
 }

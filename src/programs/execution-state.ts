@@ -151,7 +151,13 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
 }
 
 /** Applies a turn whose frames are already parsed: first its event, then its commands. */
-export function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
+function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
+  beginTurn(state, event);
+  for (const command of commands) applyCommand(state, command);
+}
+
+/** Applies a turn's event. Its commands follow with `applyCommand`. */
+export function beginTurn(state: ExecutionState, event: EventHead): void {
   state.records += 1;
   state.turns += 1;
   state.turnsSinceStart += 1;
@@ -162,10 +168,10 @@ export function applyTurn(state: ExecutionState, event: EventHead, commands: rea
     state.stopped = true;
     state.calls.clear();
   }
-  for (const command of commands) applyCommand(state, command);
 }
 
-function applyCommand(state: ExecutionState, command: GuestFrame): void {
+/** Applies one command of the turn that began last. */
+export function applyCommand(state: ExecutionState, command: GuestFrame): void {
   switch (command.kind) {
     case "call":
       state.calls.set(command.id, { id: command.id, tool: command.tool, inputText: command.body });

@@ -3,8 +3,12 @@ import type { GateLog } from "../gate/session.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
-import { applyRecord, applyTurn, type ExecutionState, initialState } from "./execution-state.ts";
+import { applyCommand, applyRecord, beginTurn, type ExecutionState, initialState } from "./execution-state.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { GuestEvent } from "./guest-event.ts";
+
+/** A turn may have a hundred thousand commands. Between so many of them the host's thread may be yielded. */
+export const COMMANDS_PER_SLICE = 256;
 
 /**
  * Appends to an execution's journal and keeps the state derived from its records. A record changes the state when it is
@@ -35,13 +39,22 @@ export class TrackedLog implements GateLog {
     this.#log.defer(record);
   }
 
-  /** Appends turns, each with the event that began it. Resolves with the records once they are in the journal. */
-  async appendTurns(turns: readonly (readonly [GuestEvent, GuestTurn])[]): Promise<readonly TurnRecord[]> {
-    const records = turns.map(([{ head, text }, { commands, texts }]): TurnRecord => {
-      applyTurn(this.state, head, commands);
-      return { type: "turn", event: text, commands: texts };
-    });
-    await this.#log.append(...records);
+  /** Applies turns, each with the event that began it, to the state. Returns their records, which are still to be appended. */
+  *applyTurns(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<readonly TurnRecord[]> {
+    const records: TurnRecord[] = [];
+    for (const [{ head, text }, { commands, texts }] of turns) {
+      beginTurn(this.state, head);
+      for (const [index, command] of commands.entries()) {
+        applyCommand(this.state, command);
+        if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
+      }
+      records.push({ type: "turn", event: text, commands: texts });
+    }
     return records;
+  }
+
+  /** Appends the records of `applyTurns`. Resolves once they are in the journal. */
+  appendTurns(records: readonly TurnRecord[]): Promise<void> {
+    return this.#log.append(...records);
   }
 }

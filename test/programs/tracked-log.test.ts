@@ -24,10 +24,18 @@ const turnOf = (...commands: readonly GuestFrame[]) => ({
 const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "crm.find", body: `{"id":${id}}` });
 const about = (id: string) => ({ type: "call", call: id, tool: "crm.find", caller: "programmatic", at: AT }) as const;
 
+/** Applies turns in one go and appends them. */
+async function appendTurns(log: TrackedLog, turns: Parameters<TrackedLog["applyTurns"]>[0]): Promise<void> {
+  const applying = log.applyTurns(turns);
+  let step = applying.next();
+  while (!step.done) step = applying.next();
+  await log.appendTurns(step.value);
+}
+
 test("the state of a log is the fold of what its journal holds", async () => {
   const journal = createMemoryJournal();
   const log = await TrackedLog.create(journal, header("one"));
-  await log.appendTurns([[BEGIN, turnOf(call(1), call(2), { kind: "timer", id: 3, ms: 5 })]]);
+  await appendTurns(log, [[BEGIN, turnOf(call(1), call(2), { kind: "timer", id: 3, ms: 5 })]]);
   await log.append({ ...about("1"), decision: "held" });
   await log.append({ type: "decision", call: "1", allow: true, by: "ann", at: AT });
   await log.append({ ...about("2"), decision: "allowed" });
@@ -35,7 +43,7 @@ test("the state of a log is the fold of what its journal holds", async () => {
   await log.append({ type: "restart", detail: "it died", at: AT });
   expect(log.state).toEqual(foldExecution(await journal.read("one")));
   const answer = answerText(AT + 5, 2, true, "1");
-  await log.appendTurns([[{ head: { kind: "answer", now: AT + 5, id: 2 }, text: answer }, turnOf(call(4))]]);
+  await appendTurns(log, [[{ head: { kind: "answer", now: AT + 5, id: 2 }, text: answer }, turnOf(call(4))]]);
   await log.append(outcome);
   expect(log.state).toEqual(foldExecution(await journal.read("one")));
   expect([...log.state.calls.keys()]).toEqual([1, 4]);
@@ -44,7 +52,7 @@ test("the state of a log is the fold of what its journal holds", async () => {
 test("a deferred record is in the state at once, and in the journal before the next one that is appended", async () => {
   const journal = createMemoryJournal();
   const log = await TrackedLog.create(journal, header("one"));
-  await log.appendTurns([[BEGIN, turnOf(call(1))]]);
+  await appendTurns(log, [[BEGIN, turnOf(call(1))]]);
   log.defer({ type: "answered", call: "1", ok: false, code: "handler_failed", ms: 1, bytes: 0, at: AT });
   expect(log.state.calls.get(1)?.answered).toMatchObject({ code: "handler_failed" });
   expect((await journal.read("one")).map(({ type }) => type)).toEqual(["header", "turn"]);
