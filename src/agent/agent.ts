@@ -238,6 +238,7 @@ class AgentLoop {
   }
 
   async end(ending: AgentEnding): Promise<AgentReport> {
+    await this.session.ended;
     await this.#log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
     this.#emit({ type: "conversation_ended", execution: this.#execution, ending });
     const { model, task, programs } = this.#request;

@@ -19,32 +19,35 @@ export class CallQueues {
   }
 
   /** Queues the check whether a call needs approval. */
-  check<Value>(task: () => Promise<Value>): Promise<Value> {
+  check<Value>(task: () => Promise<Value>): Promise<Value | undefined> {
     this.#checks ??= new PQueue({ concurrency: this.#concurrency });
-    return this.#checks.add(task);
+    return this.#unlessDropped(this.#checks.add(task));
   }
 
   /** Queues a request for approval. */
-  approve<Value>(task: () => Promise<Value>): Promise<Value> {
+  approve<Value>(task: () => Promise<Value>): Promise<Value | undefined> {
     this.#approvals ??= new PQueue({ concurrency: this.#concurrency });
-    return this.#approvals.add(task);
+    return this.#unlessDropped(this.#approvals.add(task));
   }
 
   /** Queues a handler. `task` gets a signal that is aborted when the queues close; resolves with undefined if that ended it. */
-  async run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value | undefined> {
-    const { signal } = this.#closing;
-    try {
-      return await this.#handlers.add(() => task(signal));
-    } catch (error) {
-      // The tool's queue rejects with the abort reason, also for a call that already had its answer.
-      if (signal.aborted && error === signal.reason) return undefined;
-      throw error;
-    }
+  run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value | undefined> {
+    return this.#unlessDropped(this.#handlers.add(() => task(this.#closing.signal)));
   }
 
   /** Drops all waiting tasks. */
   close(): void {
-    for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.clear();
     this.#closing.abort();
+    for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.clear();
+  }
+
+  /** A cleared queue rejects its tasks with an `AbortError`, as a tool's queue does, also for a call that has its answer. */
+  async #unlessDropped<Value>(task: Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await task;
+    } catch (error) {
+      if (this.#closing.signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
+      throw error;
+    }
   }
 }

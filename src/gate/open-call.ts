@@ -70,6 +70,11 @@ export class OpenCall {
     return this.#abort.signal;
   }
 
+  /** Whether a handler or an approver works on the call, or has its signal. */
+  get isUnderWay(): boolean {
+    return this.started || this.#abort !== undefined;
+  }
+
   /** Ends the call and aborts the work on it: its answer is no longer needed. */
   end(reason: string): void {
     if (this.#over !== undefined) return;

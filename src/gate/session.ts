@@ -17,6 +17,7 @@ import {
 } from "./open-call.ts";
 import { readInput } from "./read-input.ts";
 import { type Failed, runHandler, type Succeeded } from "./run-handler.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 import * as sentences from "./sentences.ts";
 
 /** What all sessions of a gate share. */
@@ -88,6 +89,7 @@ export class GateSession {
   readonly #open = new Map<string, OpenCall>();
   readonly #givenUp = new Set<string>();
   #closed = false;
+  #ended: Promise<void> = Promise.resolve();
   #overdraft: Overdraft | undefined;
 
   constructor(gate: SharedRules, options: SessionOptions) {
@@ -162,18 +164,35 @@ export class GateSession {
     await call.dropped;
   }
 
+  /** Resolves once every call that was open when the session closed is journalled and listed. */
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
   /** Ends the session: aborts open calls, starts no more, and drops later answers. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     const open = [...this.#open.values()];
     this.#open.clear();
-    for (const call of open) {
-      if (!call.decided) call.dropped = this.#drop(call.identity);
-      this.#abort(call, "The execution has ended.");
-    }
     this.#queues.close();
+    // Work that is under way is aborted at once. Calls that only wait cannot start any more, and there may be thousands.
+    for (const call of open) if (call.isUnderWay) this.#endOpen(call);
+    const ending = this.share.lane.work(this.#endAll(open.filter((call) => !call.isOver)));
+    this.#ended = Promise.resolve(ending);
     if (!this.#options.share) this.share.end();
+  }
+
+  *#endAll(open: readonly OpenCall[]): SlicedWork<void> {
+    for (const call of open) {
+      this.#endOpen(call);
+      yield;
+    }
+  }
+
+  #endOpen(call: OpenCall): void {
+    if (!call.decided) call.dropped = this.#drop(call.identity);
+    this.#abort(call, "The execution has ended.");
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */

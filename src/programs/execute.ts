@@ -109,11 +109,13 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   } catch (error) {
     // Without an outcome the journal would show this execution as running.
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
+    await session.ended;
     await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
     throw error;
   } finally {
     share.end();
   }
+  await session.ended;
   await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
   onEvent({ type: "execution_ended", execution, outcome: outcomeOf(driven.ending) });
   return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
