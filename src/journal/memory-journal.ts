@@ -4,8 +4,8 @@ import type { ExecutionSummary, Head, Journal } from "./journal.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 const MEMORY_JOURNAL_RULES = {
-  /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 16 Mi by default. */
-  keepLength: wholeNumberOrInfinity({ min: 0, default: 16 * 1024 * 1024 }),
+  /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
+  keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };
 
 export type MemoryJournalOptions = OptionsOf<typeof MEMORY_JOURNAL_RULES>;

@@ -7,6 +7,7 @@ import {
   type Statement,
   tokenizer,
 } from "acorn";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
 import type { Fault } from "../outcome.ts";
 import type { Position } from "../source-map.ts";
@@ -27,6 +28,9 @@ export interface UnreadProgram {
 /** Maximum nesting depth of brackets. Parsers recurse. */
 const DEPTH = 200;
 
+/** Characters of a program from which on it is read in two turns of the event loop. */
+const LONG_PROGRAM = 8192;
+
 const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
 
 /** A call with type arguments, which JavaScript parses as comparisons: `f<string, number>(x)`. */
@@ -39,6 +43,8 @@ export async function parseProgram(
 ): Promise<ReadProgram | UnreadProgram> {
   if (isTooDeep(code))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
+  // Each of both steps may hold the host's thread for some 30 ms where a program is long.
+  if (code.length > LONG_PROGRAM) await nextTurn();
   const asJavaScript = tryParse(code);
   if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
   const stripped = await withoutTypes(code, reader);
