@@ -35,13 +35,16 @@ export class CallQueues {
     return this.#unlessDropped(this.#handlers.add(() => task(this.#closing.signal)));
   }
 
-  /** Drops all waiting tasks. */
+  /**
+   * No waiting task starts any more. The queues are paused and not cleared: clearing would reject thousands of waiting
+   * tasks in one turn of the event loop. They are freed with the session.
+   */
   close(): void {
     this.#closing.abort();
-    for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.clear();
+    for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.pause();
   }
 
-  /** A cleared queue rejects its tasks with an `AbortError`, as a tool's queue does, also for a call that has its answer. */
+  /** A tool's queue rejects with an `AbortError` when the session closes, also for a call that has its answer. */
   async #unlessDropped<Value>(task: Promise<Value>): Promise<Value | undefined> {
     try {
       return await task;
