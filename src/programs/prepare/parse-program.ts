@@ -28,7 +28,7 @@ export interface UnreadProgram {
 /** Maximum nesting depth of brackets. Parsers recurse. */
 const DEPTH = 200;
 
-/** Characters of a program from which on it is read in two turns of the event loop. */
+/** Characters of a program from which on each step of reading it has a turn of the event loop. */
 const LONG_PROGRAM = 8192;
 
 const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
@@ -43,9 +43,11 @@ export async function parseProgram(
 ): Promise<ReadProgram | UnreadProgram> {
   if (isTooDeep(code))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
-  // Each of both steps may hold the host's thread for some 30 ms where a program is long.
-  if (code.length > LONG_PROGRAM) await nextTurn();
+  // Each of these steps may hold the host's thread for some 30 ms where a program is long.
+  const isLong = code.length > LONG_PROGRAM;
+  if (isLong) await nextTurn();
   const asJavaScript = tryParse(code);
+  if (isLong) await nextTurn();
   if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
   const stripped = await withoutTypes(code, reader);
   if (typeof stripped === "string") {
