@@ -14,12 +14,9 @@ export interface Cost {
   readonly most: number;
 }
 
-/**
- * Whether other tests, or others on this machine, keep the cores busy: then these, and what they share, are not the host's
- * own. One other busy core is enough where two share their caches, and the average lags behind by a minute.
- */
+/** Whether other tests, or others on this machine, keep the cores busy: then these, and what they share, are not the host's own. */
 export function isLoaded(): boolean {
-  return (loadavg()[0] ?? 0) > availableParallelism() - 0.5;
+  return (loadavg()[0] ?? 0) > availableParallelism();
 }
 
 /** How long an attack has held the host's event loop. */
