@@ -53,6 +53,11 @@ const RUNTIME_RULES = {
    * default a quarter of V8's heap limit or of the available memory, whichever is less. Below 1 MiB no program can start.
    */
   heldBytes: wholeNumber({ min: 1024 * 1024 }),
+  /**
+   * How long another driver must wait before it may take over an execution whose driver has died, in milliseconds; 15
+   * seconds by default. A driver renews its lease three times in that time.
+   */
+  leaseMs: wholeNumber({ min: 100, max: 86_400_000, default: 15_000 }),
   /** Called with each event of an execution. What it throws is ignored. */
   onEvent: LISTENER,
 };
@@ -77,7 +82,7 @@ export type DeriveOptions = OptionsOf<typeof DERIVE_RULES>;
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
-  const { approve, heldBytes, journal = createMemoryJournal(), onEvent, tenant = "default" } = read;
+  const { approve, heldBytes, journal = createMemoryJournal(), leaseMs, onEvent, tenant = "default" } = read;
   const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), approve, new HeldBytes(heldBytes));
   const limits = resolveLimits(DEFAULT_LIMITS, read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = sandboxOf(read.sandbox ?? "isolate");
@@ -86,6 +91,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     ownsSandbox: sandbox !== read.sandbox,
     gate,
     journal,
+    leaseMs,
     limits,
     tenant,
     onEvent,
@@ -100,6 +106,7 @@ interface RuntimeParts {
   readonly ownsSandbox: boolean;
   readonly gate: Gate;
   readonly journal: Journal;
+  readonly leaseMs: number;
   readonly limits: Limits;
   readonly tenant: string;
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
@@ -120,7 +127,7 @@ export class Runtime implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: RuntimeParts) {
-    const { sandbox, gate, journal, limits, tenant, onEvent, parent } = parts;
+    const { sandbox, gate, journal, leaseMs, limits, tenant, onEvent, parent } = parts;
     this.limits = limits;
     this.sandbox = sandbox;
     this.journal = journal;
@@ -130,6 +137,7 @@ export class Runtime implements AsyncDisposable {
       sandbox,
       gate,
       journal,
+      leaseMs,
       limits,
       tenant,
       language: EXECUTE_RULES.language.default,

@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       createMemoryJournal exportLines importLines`,
     types: `
       AnsweredRecord AppendOptions CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
-      Head Header Journal JournalProblem JournalRecord ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
+      Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
       RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {

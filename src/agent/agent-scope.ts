@@ -13,6 +13,7 @@ export class AgentScope implements Scope {
   readonly sandbox: Scope["sandbox"];
   readonly gate: Scope["gate"];
   readonly journal: Scope["journal"];
+  readonly leaseMs: number;
   readonly language: Scope["language"];
   readonly limits: Scope["limits"];
   readonly tenant: string;
@@ -25,6 +26,7 @@ export class AgentScope implements Scope {
     this.sandbox = parts.sandbox;
     this.gate = parts.gate;
     this.journal = parts.journal;
+    this.leaseMs = parts.leaseMs;
     this.language = parts.language;
     this.limits = parts.limits;
     this.tenant = parts.tenant;

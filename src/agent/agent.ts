@@ -136,21 +136,25 @@ class AgentLoop {
   static async begin(scope: AgentScope, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
     const execution = randomUUID();
     const { model, task } = request;
-    const { gate, journal, tenant, limits, above, onEvent } = scope;
-    const log = await ExecutionLog.create(journal, {
-      type: "header",
-      kind: "conversation",
-      format: JOURNAL_FORMAT,
-      execution,
-      tenant,
-      startedAt: Date.now(),
-      model: model.name,
-      task,
-      tools: gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
-      limits,
-      versions: { node: process.versions.node },
-      ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
-    });
+    const { gate, journal, leaseMs, tenant, limits, above, onEvent } = scope;
+    const log = await ExecutionLog.create(
+      journal,
+      {
+        type: "header",
+        kind: "conversation",
+        format: JOURNAL_FORMAT,
+        execution,
+        tenant,
+        startedAt: Date.now(),
+        model: model.name,
+        task,
+        tools: gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+        limits,
+        versions: { node: process.versions.node },
+        ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
+      },
+      { driver: randomUUID(), leaseMs },
+    );
     onEvent({ type: "conversation_started", execution, model: model.name });
     return new AgentLoop(execution, scope, request, conversation, log);
   }
@@ -240,6 +244,7 @@ class AgentLoop {
   async end(ending: AgentEnding): Promise<AgentReport> {
     await this.session.ended;
     await this.#log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+    await this.#log.end(true);
     this.#emit({ type: "conversation_ended", execution: this.#execution, ending });
     const { model, task, programs } = this.#request;
     return {
@@ -268,6 +273,7 @@ class AgentLoop {
     } catch {
       // The journal itself may be the cause of the error.
     }
+    await this.#log.end(true);
   }
 
   #journal(from: "model" | "host", message: unknown): Promise<void> {

@@ -290,7 +290,7 @@ export class GateSession {
       return this.#fail(call, { answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
     const { bytes } = answer;
     const line = this.#lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    this.#answered(line);
+    this.#answered(line, { ok: true, shape });
     this.#report(line);
     return answer;
   }
@@ -299,13 +299,12 @@ export class GateSession {
     if (overdraft) this.#overdraft = overdraft;
     this.#countFailure(answer);
     const line = this.#lineOf(call, { bytes: 0, outcome: { type: "failed", code: answer.code }, started: true });
-    this.#answered(line, answer.code);
+    this.#answered(line, { ok: false, code: answer.code });
     this.#report(line, error);
     return answer;
   }
 
-  #answered({ callId, ms, bytes }: CallLine, code?: string): void {
-    const facts = code === undefined ? { ok: true } : { ok: false, code };
+  #answered({ callId, ms, bytes }: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape">): void {
     this.#options.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
 

@@ -1,27 +1,65 @@
+import { PortcullisError } from "../errors.ts";
 import type { Head, Journal } from "./journal.ts";
-import type { Header, JournalRecord } from "./record.ts";
+import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
+
+/** A record that others than the driver may append to an execution that is driven. */
+export type ForeignRecord = DecisionRecord | ResultRecord;
+
+export interface DriverOptions {
+  /** Id of the driver, unique to one driver of one execution. */
+  readonly driver: string;
+  /** How long another driver must wait before it may take the execution over, in milliseconds. */
+  readonly leaseMs: number;
+}
 
 /**
- * Appends to one execution's journal. Records are written in the order they were given. Records given during an append
- * are written together in the next one. After an append has failed, every later one fails with the same error: this
- * driver no longer owns the execution, or the store is unavailable.
+ * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
+ * given. Records given during an append are written together in the next one. Decisions and results that others have
+ * appended are passed to `onForeign`. After an append has failed, every later one fails with the same error: this driver
+ * no longer owns the execution, or the store is unavailable.
  */
 export class ExecutionLog {
   readonly execution: string;
   readonly #journal: Journal;
+  readonly #driver: DriverOptions;
+  readonly #renewal: NodeJS.Timeout;
+  /** Called with records of others, in their order. */
+  onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
+  /** Called once if another driver has taken the execution over. */
+  onFenced: ((error: unknown) => void) | undefined;
   #head: Head;
   #batch: JournalRecord[] = [];
+  #isSafe = false;
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  private constructor(journal: Journal, execution: string, head: Head) {
+  private constructor(journal: Journal, execution: string, head: Head, driver: DriverOptions) {
     this.#journal = journal;
     this.execution = execution;
     this.#head = head;
+    this.#driver = driver;
+    // Three attempts before the lease ends.
+    this.#renewal = setInterval(() => void this.#renew(), driver.leaseMs / 3);
+    this.#renewal.unref();
   }
 
-  static async create(journal: Journal, header: Header): Promise<ExecutionLog> {
-    return new ExecutionLog(journal, header.execution, await journal.create(header));
+  /** Creates the execution. */
+  static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<ExecutionLog> {
+    const lease = { driver: driver.driver, until: Date.now() + driver.leaseMs };
+    return new ExecutionLog(journal, header.execution, await journal.create(header, lease), driver);
+  }
+
+  /** Takes an execution over at this head, and appends these records after the claim. Rejects with `head_moved` if the head is another one. */
+  static async claim(
+    journal: Journal,
+    execution: string,
+    head: Head,
+    driver: DriverOptions,
+    records: readonly JournalRecord[] = [],
+  ): Promise<ExecutionLog> {
+    const claim = { type: "claim", ...driver, at: Date.now() } as const;
+    const claimed = await journal.append(execution, head, [claim, ...records]);
+    return new ExecutionLog(journal, execution, claimed, driver);
   }
 
   /** Resolves once these records and all earlier ones are in the journal. */
@@ -31,17 +69,42 @@ export class ExecutionLog {
     return this.#next;
   }
 
+  /** Like `append`, for records that must survive a loss of power. */
+  appendSafely(...records: readonly JournalRecord[]): Promise<void> {
+    this.#isSafe = true;
+    return this.append(...records);
+  }
+
   /** Writes these records together with the next append, which is at the latest that of the outcome. */
   defer(...records: readonly JournalRecord[]): void {
     for (const record of records) this.#batch.push(record);
   }
 
+  /** Ends the driving. An execution without an outcome may be taken over at once. */
+  async end(hasOutcome: boolean): Promise<void> {
+    clearInterval(this.#renewal);
+    if (hasOutcome) return;
+    await this.append().catch(() => {});
+    // A driver that took the execution over holds its lease.
+    await this.#journal.renew(this.execution, { driver: this.#driver.driver, until: 0 }).catch(() => {});
+  }
+
+  /** Reads what others have appended. */
+  async catchUp(): Promise<void> {
+    const next = this.#current.then(() => this.#readForeign(undefined));
+    this.#current = next;
+    next.catch(() => {});
+    await next;
+  }
+
   #writeNext(): Promise<void> {
     const next = this.#current.then(() => {
       const batch = this.#batch;
+      const safe = this.#isSafe;
       this.#batch = [];
+      this.#isSafe = false;
       this.#next = undefined;
-      this.#current = this.#write(batch);
+      this.#current = this.#write(batch, safe);
       return this.#current;
     });
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
@@ -49,7 +112,58 @@ export class ExecutionLog {
     return next;
   }
 
-  async #write(records: readonly JournalRecord[]): Promise<void> {
-    this.#head = await this.#journal.append(this.execution, this.#head, records);
+  async #write(records: readonly JournalRecord[], safe: boolean): Promise<void> {
+    for (;;) {
+      try {
+        this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
+        return;
+      } catch (error) {
+        if (!isHeadMoved(error)) throw error;
+        await this.#readForeign(error);
+      }
+    }
   }
+
+  /** Takes over decisions and results. Anything else was appended by another driver: then it rejects with `fence`, or with `head_moved`. */
+  async #readForeign(fence: unknown): Promise<void> {
+    const foreign: ForeignRecord[] = [];
+    for await (const record of this.#journal.read(this.execution, { from: this.#head })) {
+      if (record.type !== "decision" && record.type !== "result") throw this.#fence(fence ?? takenOver(this.execution));
+      foreign.push(record);
+    }
+    // The head moved, and nothing is there: the store contradicts itself.
+    if (foreign.length === 0 && fence !== undefined) throw this.#fence(fence);
+    this.#head += foreign.length;
+    if (foreign.length > 0) this.onForeign?.(foreign);
+  }
+
+  async #renew(): Promise<void> {
+    const { driver, leaseMs } = this.#driver;
+    try {
+      const head = await this.#journal.renew(this.execution, { driver, until: Date.now() + leaseMs });
+      if (head > this.#head) await this.catchUp();
+    } catch (error) {
+      // Another failure of the store shows at the next append.
+      if (isHeadMoved(error)) this.#fence(error);
+    }
+  }
+
+  #fence(error: unknown): unknown {
+    clearInterval(this.#renewal);
+    const { onFenced } = this;
+    this.onFenced = undefined;
+    onFenced?.(error);
+    return error;
+  }
+}
+
+function takenOver(execution: string): PortcullisError {
+  return new PortcullisError(
+    "head_moved",
+    `Another driver has taken execution ${JSON.stringify(execution)} over. It goes on there; this driver has stopped.`,
+  );
+}
+
+function isHeadMoved(error: unknown): boolean {
+  return PortcullisError.is(error) && error.code === "head_moved";
 }

@@ -11,10 +11,14 @@ export interface ExecutionSummary {
   readonly startedAt: number;
   readonly records: Head;
   readonly ended: boolean;
-  /** The driver whose claim is the latest; missing before the first claim. */
-  readonly driver?: string;
-  /** Until when that driver holds the execution, in milliseconds since 1970, unless it renews its lease. */
-  readonly leasedUntil?: number;
+  /** Missing if the execution was created without one and was never claimed. */
+  readonly lease?: Lease;
+}
+
+/** The driver that holds an execution, and until when, in milliseconds since 1970, unless it renews its lease. */
+export interface Lease {
+  readonly driver: string;
+  readonly until: number;
 }
 
 export interface AppendOptions {
@@ -41,8 +45,11 @@ export interface ListOptions {
  */
 export interface Journal {
   /** Creates an execution with its header as the first record. Rejects with `execution_exists` if the id is taken. */
-  create(header: Header): Promise<Head>;
-  /** Appends all records or none, and returns the new head. Rejects with `head_moved` if `expected` is not the head. */
+  create(header: Header, lease?: Lease): Promise<Head>;
+  /**
+   * Appends all records or none, and returns the new head. A `claim` among them gives the lease to its driver. Rejects
+   * with `head_moved` if `expected` is not the head.
+   */
   append(
     execution: ExecutionId,
     expected: Head,
@@ -54,8 +61,8 @@ export interface Journal {
   /** Executions, the latest first. */
   list(options?: ListOptions): AsyncIterable<ExecutionSummary>;
   /**
-   * Extends the lease of a driver that has claimed an execution; with a time in the past, gives it back. Rejects with
-   * `head_moved` if another driver has claimed the execution since, and with `execution_unknown`.
+   * Extends the lease of the driver that holds an execution, or gives it back with a time in the past. Returns the head.
+   * Rejects with `head_moved` if another driver has claimed the execution since, and with `execution_unknown`.
    */
-  renew(execution: ExecutionId, driver: string, until: number): Promise<void>;
+  renew(execution: ExecutionId, lease: Lease): Promise<Head>;
 }

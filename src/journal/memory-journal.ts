@@ -1,6 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../options/options.ts";
-import type { ExecutionSummary, Head, Journal } from "./journal.ts";
+import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
+import { driverChanged, executionExists, headMoved } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 const MEMORY_JOURNAL_RULES = {
@@ -15,8 +16,7 @@ interface Entry {
   readonly records: JournalRecord[];
   length: number;
   ended: boolean;
-  driver?: string;
-  leasedUntil?: number;
+  lease: Lease | undefined;
 }
 
 /** A journal in this process's memory. Running executions are always kept; ended ones within `keepLength`. */
@@ -45,38 +45,27 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 
   return {
-    async create(header): Promise<Head> {
-      if (entries.has(header.execution))
-        throw new PortcullisError(
-          "execution_exists",
-          `The journal already holds an execution ${JSON.stringify(header.execution)}.`,
-        );
+    async create(header, lease): Promise<Head> {
+      if (entries.has(header.execution)) throw executionExists(header.execution);
       entries.set(header.execution, {
         header,
         records: [header],
         length: header.kind === "program" ? header.source.length + header.program.length : header.task.length,
         ended: false,
+        lease,
       });
       return 1;
     },
     async append(execution, expected, records): Promise<Head> {
       const entry = find(execution);
-      if (entry.records.length !== expected) {
-        throw new PortcullisError(
-          "head_moved",
-          `Execution ${JSON.stringify(execution)} has ${entry.records.length} records, not ${expected}: another driver has appended to it.`,
-        );
-      }
+      if (entry.records.length !== expected) throw headMoved(execution, entry.records.length, expected);
       const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
       for (const record of records) entry.records.push(record);
       entry.length += length;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) entry.ended = true;
       const claim = records.findLast(({ type }) => type === "claim");
-      if (claim?.type === "claim") {
-        entry.driver = claim.driver;
-        entry.leasedUntil = claim.at + claim.leaseMs;
-      }
+      if (claim?.type === "claim") entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
       if (entry.ended) {
         endedLength += ends ? entry.length : length;
         deleteOldest();
@@ -87,7 +76,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       yield* find(execution).records.slice(from);
     },
     async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
-      for (const { header, records, ended, driver, leasedUntil } of [...entries.values()].toReversed()) {
+      for (const { header, records, ended, lease } of [...entries.values()].toReversed()) {
         if (open === ended || (tenant !== undefined && tenant !== header.tenant)) continue;
         if (before !== undefined && header.startedAt >= before) continue;
         yield {
@@ -97,19 +86,15 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
           startedAt: header.startedAt,
           records: records.length,
           ended,
-          ...(driver === undefined ? {} : { driver }),
-          ...(leasedUntil === undefined ? {} : { leasedUntil }),
+          ...(lease ? { lease } : {}),
         };
       }
     },
-    async renew(execution, driver, until): Promise<void> {
+    async renew(execution, lease): Promise<Head> {
       const entry = find(execution);
-      if (entry.driver !== driver)
-        throw new PortcullisError(
-          "head_moved",
-          `Execution ${JSON.stringify(execution)} is driven by ${JSON.stringify(entry.driver)} now, no longer by ${JSON.stringify(driver)}.`,
-        );
-      entry.leasedUntil = until;
+      if (entry.lease?.driver !== lease.driver) throw driverChanged(execution, entry.lease?.driver, lease);
+      entry.lease = lease;
+      return entry.records.length;
     },
   };
 }

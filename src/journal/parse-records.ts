@@ -50,7 +50,7 @@ export const RECORD_SCHEMAS = {
     call: text,
     tool: text,
     caller: text,
-    decision: z.enum(["allowed", "held", "refused", "dropped"]),
+    decision: z.enum(["allowed", "held", "client", "refused", "dropped"]),
     code: text.exactOptional(),
     inputDigest: text.exactOptional(),
     at,
@@ -80,6 +80,7 @@ export const RECORD_SCHEMAS = {
     code: text.exactOptional(),
     ms: amount,
     bytes: amount,
+    shape: text.exactOptional(),
     at,
   }),
   violation: z.strictObject({ type: z.literal("violation"), detail: text, at }),
@@ -96,7 +97,13 @@ export const RECORD_SCHEMAS = {
     detail: text,
     at,
   }),
-  outcome: z.strictObject({ type: z.literal("outcome"), outcome: text, at }),
+  outcome: z.strictObject({
+    type: z.literal("outcome"),
+    outcome: text,
+    notes: z.array(text).exactOptional(),
+    usage: z.record(text, amount).exactOptional(),
+    at,
+  }),
 };
 
 /**

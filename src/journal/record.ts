@@ -104,9 +104,9 @@ export interface CallRecord {
   readonly call: string;
   readonly tool: string;
   readonly caller: string;
-  /** `held`: waits for an approval. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
-  readonly decision: "allowed" | "held" | "refused" | "dropped";
-  /** Code of a refusal. */
+  /** `held`: waits for an approval. `client`: waits for a client's result. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
+  readonly decision: "allowed" | "held" | "client" | "refused" | "dropped";
+  /** Code of a refusal; `outcome_unknown` for a call that is held because its driver died while its handler ran. */
   readonly code?: string;
   /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
   readonly inputDigest?: string;
@@ -147,6 +147,8 @@ export interface AnsweredRecord {
   readonly ms: number;
   /** UTF-8 bytes of the result's JSON text; 0 for a failure. */
   readonly bytes: number;
+  /** Kind of the result, like `array of 200`; missing for a failure. */
+  readonly shape?: string;
   readonly at: number;
 }
 
@@ -189,6 +191,10 @@ export interface OutcomeRecord {
   readonly type: "outcome";
   /** JSON text of the ending. A completed program's value is in the last turn instead. */
   readonly outcome: string;
+  /** The runtime's notes on the ending, for the reader of the result. */
+  readonly notes?: readonly string[];
+  /** Times and memory of a program, by their names in a report's `usage`. */
+  readonly usage?: Readonly<Record<string, number>>;
   readonly at: number;
 }
 

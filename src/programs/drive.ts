@@ -146,7 +146,6 @@ class Driver {
     const applying = lane.work(log.applyTurns(ended.map((turn) => [this.#events.shift(), turn] as const)));
     const turns = applying instanceof Promise ? await applying : applying;
     await log.appendTurns(turns);
-    this.#guests.keep(turns);
     const counting = lane.work(bytesOfCommands(turns));
     const bytes = counting instanceof Promise ? await counting : counting;
     if (this.#ending !== undefined || !this.#holdCommands(bytes)) return;

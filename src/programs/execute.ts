@@ -3,7 +3,7 @@ import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { JOURNAL_FORMAT } from "../journal/record.ts";
+import { JOURNAL_FORMAT, type OutcomeRecord } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
 import type { Limits } from "./limits.ts";
@@ -48,7 +48,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
  */
 export async function execute(scope: Scope, source: string): Promise<Execution> {
   const execution = randomUUID();
-  const { sandbox, gate, journal, language, limits, tenant, signal, above, onEvent } = scope;
+  const { sandbox, gate, journal, language, leaseMs, limits, tenant, signal, above, onEvent } = scope;
 
   const prepared = await prepare(source, language, { tenant, signal });
   if (!prepared.ok) {
@@ -60,22 +60,26 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   const startedAt = Date.now();
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
-  const log = await TrackedLog.create(journal, {
-    type: "header",
-    kind: "program",
-    format: JOURNAL_FORMAT,
-    execution,
-    tenant,
-    startedAt,
-    language,
-    sandbox: sandbox.name,
-    program,
-    source,
-    tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
-    limits,
-    versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
-    ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
-  });
+  const log = await TrackedLog.create(
+    journal,
+    {
+      type: "header",
+      kind: "program",
+      format: JOURNAL_FORMAT,
+      execution,
+      tenant,
+      startedAt,
+      language,
+      sandbox: sandbox.name,
+      program,
+      source,
+      tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+      limits,
+      versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
+      ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
+    },
+    { driver: randomUUID(), leaseMs },
+  );
 
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
   const session = gate.open({
@@ -111,12 +115,14 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
     await session.ended;
     await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
+    await log.end(true);
     throw error;
   } finally {
     share.end();
   }
   await session.ended;
-  await log.append({ type: "outcome", outcome: outcomeText(driven.ending), at: Date.now() });
+  await log.append(outcomeRecord(driven));
+  await log.end(true);
   onEvent({ type: "execution_ended", execution, outcome: outcomeOf(driven.ending) });
   return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
 }
@@ -135,6 +141,16 @@ function startFrame(now: number, { calls, logBytes, frameBytes }: Limits, body: 
 /** The ending without the host's own fields. */
 function outcomeOf(ending: Ending): Outcome {
   return ending.type === "completed" ? { type: "completed", value: ending.value } : ending;
+}
+
+function outcomeRecord({ ending, notes, queuedMs, runningMs, wallMs, peakMemoryBytes }: Driven): OutcomeRecord {
+  return {
+    type: "outcome",
+    outcome: outcomeText(ending),
+    ...(notes.length === 0 ? {} : { notes }),
+    usage: { queuedMs, runningMs, wallMs, peakMemoryBytes },
+    at: Date.now(),
+  };
 }
 
 /** The ending without the value, which is in the journal's last turn. */

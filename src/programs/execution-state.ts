@@ -151,7 +151,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
 }
 
 /** Applies a turn whose frames are already parsed: first its event, then its commands. */
-function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
+export function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
   beginTurn(state, event);
   for (const command of commands) applyCommand(state, command);
 }

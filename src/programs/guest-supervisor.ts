@@ -1,5 +1,4 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
-import type { TurnRecord } from "../journal/record.ts";
 import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { Clocks } from "./clocks.ts";
@@ -30,8 +29,6 @@ export interface SupervisorOptions {
 /** Provides an execution with a guest. If the guest dies, opens another one and replays the turns so far in it. */
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
-  /** Kept for a replay. */
-  readonly #turns: TurnRecord[] = [];
   readonly #over = new AbortController();
   #link: GuestLink | undefined;
   /** How the previous guest ended. */
@@ -90,11 +87,6 @@ export class GuestSupervisor implements AsyncDisposable {
     }
     if (this.#link.outstanding === 0) this.#options.clocks.wait();
     return heard;
-  }
-
-  /** Keeps turns for a replay. */
-  keep(turns: readonly TurnRecord[]): void {
-    this.#turns.push(...turns);
   }
 
   /** Opens no further guest if this one dies: the program is being stopped. */
@@ -170,7 +162,7 @@ export class GuestSupervisor implements AsyncDisposable {
   async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
     const { clocks, onEnding } = this.#options;
     clocks.replay();
-    const replayed = await replayTurns(link, this.#turns);
+    const replayed = await replayTurns(link, this.#options.log.turns());
     clocks.wait();
     if (replayed.type === "ended") return replayed.end;
     if (replayed.type !== "diverged") return undefined;

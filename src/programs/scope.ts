@@ -15,6 +15,8 @@ export interface Scope extends WorkScope {
   readonly sandbox: Sandbox;
   readonly gate: Gate;
   readonly journal: Journal;
+  /** How long another driver must wait before it may take an execution of this scope over, in milliseconds. */
+  readonly leaseMs: number;
   readonly language: Language;
   readonly limits: Limits;
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { GateLog } from "../gate/session.ts";
-import { ExecutionLog } from "../journal/execution-log.ts";
+import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
 import { applyCommand, applyRecord, beginTurn, type ExecutionState, initialState } from "./execution-state.ts";
@@ -15,16 +15,50 @@ export const COMMANDS_PER_SLICE = 256;
  * passed in, so the state is ahead of the journal by the records being written.
  */
 export class TrackedLog implements GateLog {
-  readonly state: ExecutionState = initialState();
+  readonly state: ExecutionState;
+  readonly #journal: Journal;
   readonly #log: ExecutionLog;
+  /** Called with decisions and results that others have appended. */
+  onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
 
-  private constructor(log: ExecutionLog, header: Header) {
+  private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
+    this.#journal = journal;
     this.#log = log;
-    applyRecord(this.state, header);
+    this.state = state;
+    log.onForeign = (records) => {
+      for (const record of records) applyRecord(state, record);
+      this.onForeign?.(records);
+    };
   }
 
-  static async create(journal: Journal, header: Header): Promise<TrackedLog> {
-    return new TrackedLog(await ExecutionLog.create(journal, header), header);
+  static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<TrackedLog> {
+    const log = await ExecutionLog.create(journal, header, driver);
+    const state = initialState();
+    applyRecord(state, header);
+    return new TrackedLog(journal, log, state);
+  }
+
+  /**
+   * Takes an execution over in the state of its journal, and appends these records. Rejects with `head_moved` if others
+   * have appended since the state was read.
+   */
+  static async claim(
+    journal: Journal,
+    state: ExecutionState,
+    driver: DriverOptions,
+    records: readonly ForeignRecord[] = [],
+  ): Promise<TrackedLog> {
+    const { header } = state;
+    if (!header) throw new Error("An execution without a header cannot be claimed.");
+    const log = await ExecutionLog.claim(journal, header.execution, state.records, driver, records);
+    applyRecord(state, { type: "claim", ...driver, at: Date.now() });
+    for (const record of records) applyRecord(state, record);
+    return new TrackedLog(journal, log, state);
+  }
+
+  /** Called once if another driver has taken the execution over. */
+  set onFenced(onFenced: (error: unknown) => void) {
+    this.#log.onFenced = onFenced;
   }
 
   /** Resolves once the record is in the journal. */
@@ -56,5 +90,15 @@ export class TrackedLog implements GateLog {
   /** Appends the records of `applyTurns`. Resolves once they are in the journal. */
   appendTurns(records: readonly TurnRecord[]): Promise<void> {
     return this.#log.append(...records);
+  }
+
+  /** The turns of the journal, in order. They are not kept in memory: a program may have had gigabytes of results. */
+  async *turns(): AsyncGenerator<TurnRecord> {
+    for await (const record of this.#journal.read(this.#log.execution)) if (record.type === "turn") yield record;
+  }
+
+  /** Ends the driving. Without an outcome, another driver may take the execution over at once. */
+  end(hasOutcome: boolean): Promise<void> {
+    return this.#log.end(hasOutcome);
   }
 }

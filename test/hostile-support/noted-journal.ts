@@ -10,7 +10,7 @@ export class NotedJournal implements Journal {
   readonly create: Journal["create"] = (header) => this.#journal.create(header);
   readonly read: Journal["read"] = (execution, options) => this.#journal.read(execution, options);
   readonly list: Journal["list"] = (options) => this.#journal.list(options);
-  readonly renew: Journal["renew"] = (execution, driver, until) => this.#journal.renew(execution, driver, until);
+  readonly renew: Journal["renew"] = (execution, lease) => this.#journal.renew(execution, lease);
 
   append: Journal["append"] = (execution, expected, records) => {
     for (const record of records) if (record.type !== "turn") this.kinds.push(kindOf(record));

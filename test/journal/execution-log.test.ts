@@ -11,6 +11,8 @@ interface Append {
   readonly fail: (error: Error) => void;
 }
 
+const DRIVER = { driver: "d1", leaseMs: 15_000 };
+
 /** A log whose appends wait until they are let go; each is handed out as it begins. */
 async function heldLog() {
   const store = createMemoryJournal();
@@ -36,7 +38,7 @@ async function heldLog() {
       });
     return begun.shift() as Append;
   };
-  const log = await ExecutionLog.create(journal, header("one"));
+  const log = await ExecutionLog.create(journal, header("one"), DRIVER);
   return { log, store, nextAppend, begun };
 }
 
@@ -55,7 +57,7 @@ test("a log begins an execution with its header", async () => {
 
 test("an execution that is already there is not begun", async () => {
   const { store } = await heldLog();
-  await expect(ExecutionLog.create(store, header("one"))).rejects.toMatchObject({ code: "execution_exists" });
+  await expect(ExecutionLog.create(store, header("one"), DRIVER)).rejects.toMatchObject({ code: "execution_exists" });
 });
 
 test("records given while an append is under way leave together in the next one, in order", async () => {
@@ -108,7 +110,7 @@ test("once an append has failed, those that wait and all later ones fail alike, 
 
 test("a driver that has lost its execution to another is told so at every append", async () => {
   const store = createMemoryJournal();
-  const log = await ExecutionLog.create(store, header("one"));
+  const log = await ExecutionLog.create(store, header("one"), DRIVER);
   await store.append("one", 1, [turn("another driver's")]);
   for (const record of [a, b]) await expect(log.append(record)).rejects.toMatchObject({ code: "head_moved" });
   expect(await Array.fromAsync(store.read("one"))).toEqual([header("one"), turn("another driver's")]);

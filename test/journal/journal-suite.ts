@@ -163,19 +163,24 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one", { source: large }), ...records]);
   });
 
-  test("the latest claim names the driver and its lease, which only that driver extends", async () => {
+  test("the lease is that of the driver that created or last claimed an execution, and only that driver extends it", async () => {
     const journal = await makeJournal();
-    await journal.create(header("one"));
-    await journal.append("one", 1, [{ type: "claim", driver: "d1", leaseMs: 100, at: 1000 }]);
-    expect(await listed(journal)).toMatchObject([{ driver: "d1", leasedUntil: 1100 }]);
-    await journal.renew("one", "d1", 5000);
-    expect(await listed(journal)).toMatchObject([{ driver: "d1", leasedUntil: 5000, records: 2 }]);
-    await journal.append("one", 2, [{ type: "claim", driver: "d2", leaseMs: 100, at: 6000 }, turn("event")]);
-    await expect(journal.renew("one", "d1", 9000)).rejects.toMatchObject({
+    const leases = async () => (await listed(journal)).map(({ lease }) => lease);
+    await journal.create(header("one"), { driver: "d1", until: 1100 });
+    expect(await leases()).toEqual([{ driver: "d1", until: 1100 }]);
+    expect(await journal.renew("one", { driver: "d1", until: 5000 })).toBe(1);
+    expect(await leases()).toEqual([{ driver: "d1", until: 5000 }]);
+    await journal.append("one", 1, [{ type: "claim", driver: "d2", leaseMs: 100, at: 6000 }, turn("event")]);
+    expect(await leases()).toEqual([{ driver: "d2", until: 6100 }]);
+    await expect(journal.renew("one", { driver: "d1", until: 9000 })).rejects.toMatchObject({
       code: "head_moved",
-      message: 'Execution "one" is driven by "d2" now, no longer by "d1".',
+      message: 'Execution "one" is driven by "d2", not by "d1".',
     });
-    expect(await listed(journal)).toMatchObject([{ driver: "d2", leasedUntil: 6100 }]);
-    await expect(journal.renew("two", "d1", 9000)).rejects.toMatchObject({ code: "execution_unknown" });
+    expect(await leases()).toEqual([{ driver: "d2", until: 6100 }]);
+    expect(await journal.renew("one", { driver: "d2", until: 0 })).toBe(3);
+    expect(await leases()).toEqual([{ driver: "d2", until: 0 }]);
+    await expect(journal.renew("two", { driver: "d1", until: 9000 })).rejects.toMatchObject({
+      code: "execution_unknown",
+    });
   });
 }

@@ -6,6 +6,7 @@ import type { GuestEvent } from "../../src/programs/guest-event.ts";
 import { TrackedLog } from "../../src/programs/tracked-log.ts";
 import { header, outcome } from "../journal/records.ts";
 
+const DRIVER = { driver: "d1", leaseMs: 15_000 };
 const AT = 1_700_000_000_000;
 const start = frameText({
   kind: "start",
@@ -34,7 +35,7 @@ async function appendTurns(log: TrackedLog, turns: Parameters<TrackedLog["applyT
 
 test("the state of a log is the fold of what its journal holds", async () => {
   const journal = createMemoryJournal();
-  const log = await TrackedLog.create(journal, header("one"));
+  const log = await TrackedLog.create(journal, header("one"), DRIVER);
   await appendTurns(log, [[BEGIN, turnOf(call(1), call(2), { kind: "timer", id: 3, ms: 5 })]]);
   await log.append({ ...about("1"), decision: "held" });
   await log.append({ type: "decision", call: "1", allow: true, by: "ann", at: AT });
@@ -51,7 +52,7 @@ test("the state of a log is the fold of what its journal holds", async () => {
 
 test("a deferred record is in the state at once, and in the journal before the next one that is appended", async () => {
   const journal = createMemoryJournal();
-  const log = await TrackedLog.create(journal, header("one"));
+  const log = await TrackedLog.create(journal, header("one"), DRIVER);
   await appendTurns(log, [[BEGIN, turnOf(call(1))]]);
   log.defer({ type: "answered", call: "1", ok: false, code: "handler_failed", ms: 1, bytes: 0, at: AT });
   expect(log.state.calls.get(1)?.answered).toMatchObject({ code: "handler_failed" });

@@ -11,7 +11,8 @@ import {
   wholeNumberOrInfinity,
   withDefault,
 } from "../../options/options.ts";
-import type { AppendOptions, ExecutionSummary, Head, Journal, ListOptions, ReadOptions } from "../journal.ts";
+import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "../journal.ts";
+import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
 import { packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
@@ -109,16 +110,20 @@ class FileJournal implements SqliteJournal {
     this.#statements = prepareStatements(database);
   }
 
-  create(header: Header): Promise<Head> {
+  create(header: Header, lease?: Lease): Promise<Head> {
     const { insertExecution } = this.#statements;
     return this.#write(true, () => {
       const { execution, kind, tenant, startedAt, parent } = header;
-      if (this.#find(execution))
-        throw new PortcullisError(
-          "execution_exists",
-          `The journal already holds an execution ${JSON.stringify(execution)}.`,
-        );
-      const { lastInsertRowid } = insertExecution.run(execution, kind, tenant, parent?.execution ?? null, startedAt);
+      if (this.#find(execution)) throw executionExists(execution);
+      const { lastInsertRowid } = insertExecution.run(
+        execution,
+        kind,
+        tenant,
+        parent?.execution ?? null,
+        startedAt,
+        lease?.driver ?? null,
+        lease?.until ?? null,
+      );
       this.#insert(Number(lastInsertRowid), 0, [header]);
       return 1;
     });
@@ -181,15 +186,12 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  renew(execution: string, driver: string, until: number): Promise<void> {
+  renew(execution: string, lease: Lease): Promise<Head> {
     return this.#write(false, () => {
-      const row = this.#get(execution);
-      if (row.driver !== driver)
-        throw new PortcullisError(
-          "head_moved",
-          `Execution ${JSON.stringify(execution)} is driven by ${JSON.stringify(row.driver)} now, no longer by ${JSON.stringify(driver)}.`,
-        );
-      this.#statements.setLease.run(until, row.number);
+      const { number, head, driver } = this.#get(execution);
+      if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
+      this.#statements.setLease.run(lease.until, number);
+      return head;
     });
   }
 
@@ -336,7 +338,7 @@ function prepareStatements(database: DatabaseSync) {
     rollback: prepare("ROLLBACK"),
     findExecution: prepare("SELECT * FROM executions WHERE id = ?"),
     insertExecution: prepare(
-      "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended) VALUES (?, ?, ?, ?, ?, 1, 0)",
+      "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) VALUES (?, ?, ?, ?, ?, 1, 0, ?, ?)",
     ),
     moveHead: prepare("UPDATE executions SET head = ?, ended = ?, driver = ?, leased_until = ? WHERE number = ?"),
     setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
@@ -366,13 +368,6 @@ function prepareStatements(database: DatabaseSync) {
   };
 }
 
-function headMoved(execution: string, head: Head, expected: Head): PortcullisError {
-  return new PortcullisError(
-    "head_moved",
-    `Execution ${JSON.stringify(execution)} has ${head} records, not ${expected}: another driver has appended to it.`,
-  );
-}
-
 function summaryOf({
   id,
   kind,
@@ -390,7 +385,6 @@ function summaryOf({
     startedAt: started_at,
     records: head,
     ended: ended === 1,
-    ...(driver === null ? {} : { driver }),
-    ...(leased_until === null ? {} : { leasedUntil: leased_until }),
+    ...(driver === null ? {} : { lease: { driver, until: leased_until ?? 0 } }),
   };
 }

@@ -1,0 +1,26 @@
+import { PortcullisError } from "../errors.ts";
+import type { Head, Lease } from "./journal.ts";
+
+/** The errors that every store rejects with. */
+
+export function executionExists(execution: string): PortcullisError {
+  return new PortcullisError(
+    "execution_exists",
+    `The journal already holds an execution ${JSON.stringify(execution)}.`,
+  );
+}
+
+export function headMoved(execution: string, head: Head, expected: Head): PortcullisError {
+  return new PortcullisError(
+    "head_moved",
+    `Execution ${JSON.stringify(execution)} has ${head} records, not ${expected}: another driver has appended to it.`,
+  );
+}
+
+/** `holder` is the driver that holds the execution. */
+export function driverChanged(execution: string, holder: string | undefined, { driver }: Lease): PortcullisError {
+  return new PortcullisError(
+    "head_moved",
+    `Execution ${JSON.stringify(execution)} is driven by ${JSON.stringify(holder ?? null)}, not by ${JSON.stringify(driver)}.`,
+  );
+}

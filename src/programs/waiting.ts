@@ -1,0 +1,72 @@
+import type { ExecutionState, OpenCall } from "./execution-state.ts";
+
+/** A call that waits for a decision. */
+export interface WaitingApproval {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** SHA-256 in hex of the input's JSON text. */
+  readonly inputDigest: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /**
+   * `approval`: the tool requires one. `outcome_unknown`: the call's driver died while its handler ran, so the call may
+   * have taken effect.
+   */
+  readonly why: "approval" | "outcome_unknown";
+}
+
+/** A call that waits for its result from a client. */
+export interface WaitingCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** All that an execution waits for. */
+export interface Waiting {
+  readonly type: "waiting";
+  readonly approvals: readonly WaitingApproval[];
+  readonly calls: readonly WaitingCall[];
+}
+
+/** Whether a call waits for a person or a client. */
+export function isWaiting({ decided, decision, result }: OpenCall): boolean {
+  if (decided?.decision === "held") return decision === undefined;
+  return decided?.decision === "client" && result === undefined;
+}
+
+/** What an open execution waits for; undefined if it can go on by itself. */
+export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: ExecutionState): Waiting | undefined {
+  if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
+    return undefined;
+  const open = [...calls.values()];
+  if (!open.every(isWaiting)) return undefined;
+  return {
+    type: "waiting",
+    approvals: open.flatMap(({ id, tool, inputText, decided }) =>
+      decided?.decision === "held"
+        ? [
+            {
+              callId: String(id),
+              tool,
+              input: parse(inputText),
+              inputDigest: decided.inputDigest ?? "",
+              since: decided.at,
+              why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
+            },
+          ]
+        : [],
+    ),
+    calls: open.flatMap(({ id, tool, inputText, decided }) =>
+      decided?.decision === "client" ? [{ callId: String(id), tool, input: parse(inputText), since: decided.at }] : [],
+    ),
+  };
+}
+
+/** The gate has checked that the input is JSON before it held the call. */
+function parse(text: string): unknown {
+  return JSON.parse(text) as unknown;
+}
