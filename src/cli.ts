@@ -3,6 +3,9 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ask } from "./cli/commands/ask.ts";
 import { bench } from "./cli/commands/bench.ts";
 import { doctor } from "./cli/commands/doctor.ts";
+import { executions } from "./cli/commands/executions.ts";
+import { checkJournal, exportJournal, importJournal, pruneJournal } from "./cli/commands/journal.ts";
+import { show } from "./cli/commands/show.ts";
 import { demo } from "./cli/commands/demo.ts";
 import { EXIT } from "./cli/exit-code.ts";
 import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
@@ -42,6 +45,8 @@ const program = new Command("portcullis")
     "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
   );
 
+const JOURNAL = ["--journal <file>", "file of the journal (default: the variable PORTCULLIS_JOURNAL)"] as const;
+
 program
   .command("run")
   .description("run a program and print the result as a model would read it")
@@ -59,6 +64,7 @@ program
     {},
   )
   .option("--tenant <name>", "tenant that the program runs for")
+  .option(...JOURNAL)
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
     exitCode = await run(file, options);
@@ -74,6 +80,7 @@ program
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
+  .option(...JOURNAL)
   .option("--no-stream", "request each turn as one reply, not as a stream")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
@@ -129,6 +136,60 @@ program
   .option("--json", "print the report as JSON")
   .action(async (tasks: string[], options) => {
     exitCode = await bench(tasks, options);
+  });
+
+program
+  .command("executions")
+  .description("list the executions and conversations of a journal, the latest first")
+  .option(...JOURNAL)
+  .option("--open", "only those without an outcome")
+  .option("--tenant <name>", "only those of one tenant")
+  .option("--json", "print one JSON document a line")
+  .action(async (options) => {
+    exitCode = await executions(options);
+  });
+
+program
+  .command("show")
+  .description("show one execution: its program, calls, decisions and outcome")
+  .argument("<execution>", "id of the execution")
+  .option(...JOURNAL)
+  .option("--json", "print its records, one a line")
+  .action(async (id: string, options) => {
+    exitCode = await show(id, options);
+  });
+
+const journal = program.command("journal").description("export, import, prune or check a journal");
+journal
+  .command("export")
+  .description("print executions as JSON lines, the oldest first")
+  .argument("[execution...]", "ids of executions; all by default")
+  .option(...JOURNAL)
+  .action(async (ids: string[], options) => {
+    exitCode = await exportJournal(ids, options);
+  });
+journal
+  .command("import")
+  .description("add the executions of JSON lines on standard input, and create the journal if it does not exist")
+  .option(...JOURNAL)
+  .action(async (options) => {
+    exitCode = await importJournal(options);
+  });
+journal
+  .command("prune")
+  .description("delete old executions that have ended")
+  .requiredOption("--older-than <age>", "age like 30d, 12h or 5m")
+  .option("--open", "also those without an outcome that no driver holds")
+  .option(...JOURNAL)
+  .action(async (options) => {
+    exitCode = await pruneJournal(options);
+  });
+journal
+  .command("check")
+  .description("read everything, and list what is damaged")
+  .option(...JOURNAL)
+  .action(async (options) => {
+    exitCode = await checkJournal(options);
   });
 
 program

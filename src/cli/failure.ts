@@ -13,7 +13,14 @@ export class Failure extends Error {
 }
 
 /** Codes of errors about this machine, not about the command's options. */
-const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>(["sandbox_unavailable", "model_unavailable"]);
+const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
+  "sandbox_unavailable",
+  "model_unavailable",
+  "journal_locked",
+  "journal_full",
+  "journal_corrupt",
+  "journal_read_only",
+]);
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;

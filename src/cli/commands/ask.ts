@@ -11,6 +11,7 @@ import { type ProgramsOption, PROGRAMS_OPTIONS } from "../../agent/transcript.ts
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
+import { optionalJournal } from "../input/open-journal.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
@@ -24,6 +25,8 @@ export interface AskOptions {
   readonly sandbox: string;
   readonly baseUrl?: string;
   readonly maxTurns?: string;
+  /** File of the journal; in memory by default. */
+  readonly journal?: string;
   readonly stream: boolean;
   readonly json?: boolean;
 }
@@ -39,7 +42,12 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
-  await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
+  using journal = optionalJournal(options.journal);
+  await using runtime = await createRuntime({
+    tools,
+    sandbox: parseSandbox(options.sandbox),
+    ...(journal ? { journal } : {}),
+  });
   const report = await runtime.agent({
     model,
     task,

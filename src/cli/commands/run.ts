@@ -9,6 +9,7 @@ import { exitCodeOf } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { showProgress } from "../terminal/progress.ts";
+import { optionalJournal } from "../input/open-journal.ts";
 import { readProgram } from "../input/read-program.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
@@ -19,6 +20,8 @@ export interface RunOptions {
   readonly language?: string;
   readonly limit: Partial<Limits>;
   readonly tenant?: string;
+  /** File of the journal; in memory by default. */
+  readonly journal?: string;
   readonly json?: boolean;
 }
 
@@ -29,10 +32,12 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   const tools = await loadTools(options.tools);
   const progress = options.json ? undefined : showProgress(process.stderr);
   using cancelling = cancelOnSignal();
+  using journal = optionalJournal(options.journal);
   try {
     await using runtime = await createRuntime({
       tools,
       sandbox,
+      ...(journal ? { journal } : {}),
       limits: options.limit,
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),

@@ -28,3 +28,8 @@ export async function flush(): Promise<Failure | undefined> {
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => void stream.write("", () => resolve()));
 }
+
+/** Writes to standard output, and resolves when it has been passed on: a reader that is slow does not fill the memory. */
+export function write(text: string): Promise<void> {
+  return new Promise((resolve) => void process.stdout.write(text, () => resolve()));
+}

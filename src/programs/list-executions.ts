@@ -1,0 +1,48 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
+import type { Header } from "../journal/record.ts";
+import { applyRecord, initialState } from "./execution-state.ts";
+import { waitingOf } from "./waiting.ts";
+
+/** An execution or a conversation in the journal. */
+export interface ListedExecution {
+  readonly id: ExecutionId;
+  readonly kind: Header["kind"];
+  /** `waiting`: only a decision or a client's result brings it further. `running`: anything else without an outcome. */
+  readonly state: "running" | "waiting" | "ended";
+  readonly tenant: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Number of its records. */
+  readonly records: number;
+  /** Whether a driver holds its lease. One that runs and is not driven was left by a driver that died. */
+  readonly driven: boolean;
+  /** Names of the tools whose calls it waits for. */
+  readonly waitsFor: readonly string[];
+}
+
+/** Lists executions, the latest first. Reads the records of open ones. */
+export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
+  for await (const summary of journal.list(options)) {
+    const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary);
+    const { execution, kind, tenant, startedAt, records, ended, lease } = summary;
+    yield {
+      id: execution,
+      kind,
+      state: ended ? "ended" : waitsFor.length > 0 ? "waiting" : "running",
+      tenant,
+      startedAt,
+      records,
+      driven: !ended && lease !== undefined && lease.until > Date.now(),
+      waitsFor,
+    };
+  }
+}
+
+async function toolsWaitedFor(journal: Journal, { execution, kind }: ExecutionSummary): Promise<readonly string[]> {
+  if (kind === "conversation") return [];
+  const state = initialState();
+  for await (const record of journal.read(execution)) applyRecord(state, record);
+  const waiting = waitingOf(state);
+  return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSqliteJournal } from "../../src/index.ts";
+import { header, outcome, RECORDS } from "../journal/records.ts";
+import { fixtures, portcullis } from "./command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+const path = join(folder, "journal.db");
+const JOURNAL = ["--journal", path];
+let execution: string;
+
+beforeAll(async () => {
+  const run = ["run", "-", "--tools", `${fixtures}tools.ts`, ...JOURNAL, "--json"];
+  const { stdout } = await portcullis(run, "console.log('hi'); return (await tools.echo({ n: 1 })).n;");
+  execution = (JSON.parse(stdout) as { execution: string }).execution;
+  using journal = createSqliteJournal({ path });
+  await journal.create(header("left-open", { startedAt: 5 }));
+  await journal.append("left-open", 1, RECORDS.slice(1, 2));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("executions lists what a run has left in the journal", async () => {
+  const { code, stdout } = await portcullis(["executions", ...JOURNAL]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^left-open +program +running, without a driver +default +1970-01-01T00:00:00.005Z +2$/m);
+  expect(stdout).toMatch(new RegExp(`${execution}  program  ended  `));
+});
+
+test("executions --open --json prints one document a line", async () => {
+  const { stdout } = await portcullis(["executions", "--open", "--json", ...JOURNAL]);
+  expect(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
+    {
+      id: "left-open",
+      kind: "program",
+      state: "running",
+      tenant: "default",
+      startedAt: 5,
+      records: 2,
+      driven: false,
+      waitsFor: [],
+    },
+  ]);
+});
+
+test("show tells the program, its calls and its outcome", async () => {
+  const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
+  expect(stdout).toMatch(/^1 +echo +record of 1 field? +\d+ +7 B$|^1 +echo .* 7 B$/m);
+  expect(stdout).toContain(
+    'outcome: {"type":"completed"}\n1 calls made, 7 B returned by tools, 1 B returned by the program',
+  );
+});
+
+test("what is exported can be imported elsewhere, and gives the same lines again", async () => {
+  const exported = await portcullis(["journal", "export", ...JOURNAL]);
+  const copy = ["--journal", join(folder, "copy.db")];
+  const imported = await portcullis(["journal", "import", ...copy], exported.stdout);
+  expect(imported).toMatchObject({ code: 0, stderr: "2 executions were added.\n" });
+  expect((await portcullis(["journal", "export", ...copy])).stdout).toBe(exported.stdout);
+  expect(await portcullis(["journal", "check", ...copy])).toMatchObject({ code: 0, stderr: "The journal is whole.\n" });
+});
+
+test("prune deletes what is old and has ended", async () => {
+  const old = join(folder, "old.db");
+  {
+    using journal = createSqliteJournal({ path: old });
+    await journal.create(header("ended", { startedAt: 1 }));
+    await journal.append("ended", 1, [outcome]);
+  }
+  const pruned = await portcullis(["journal", "prune", "--older-than", "1d", "--journal", old]);
+  expect(pruned).toMatchObject({ code: 0, stderr: "1 execution was deleted.\n" });
+});
+
+test.each([
+  [["executions"], 2, "No journal is named. Give its file with --journal, or in PORTCULLIS_JOURNAL."],
+  [["executions", "--journal", join(folder, "none.db")], 2, "There is no journal"],
+  [["show", "nothing", ...JOURNAL], 2, 'The journal holds no execution "nothing".'],
+  [
+    ["journal", "prune", "--older-than", "tomorrow", ...JOURNAL],
+    2,
+    "--older-than: expected an age like 30d, 12h or 5m",
+  ],
+  [["executions", "--journal", folder], 2, "is a folder"],
+  [["executions", "--journal", join(folder, "text.db")], 5, "is damaged, or no journal"],
+])("%j is refused with its sentence and exit code %i", async (args, code, message) => {
+  writeFileSync(join(folder, "text.db"), "no database ".repeat(1000));
+  const refused = await portcullis(args);
+  expect(refused).toMatchObject({ code, stdout: "" });
+  expect(refused.stderr).toContain(message);
+});
