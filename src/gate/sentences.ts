@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import { jsonSchemaOf } from "../tools/define-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import { typeText } from "../tools/type-text.ts";
@@ -101,6 +102,23 @@ export function approvalDenied(tool: string, note?: string) {
     "approval_denied",
     tool,
     `The call of ${tool} needs approval, and approval was denied. Continue without it.${quoted}`,
+  );
+}
+
+/** Without an approver. */
+export function approvalUnavailable(tool: string) {
+  return refusal(
+    "approval_denied",
+    tool,
+    `The call of ${tool} needs approval, and approval is not available here. Continue without it.`,
+  );
+}
+
+/** The same for the operator. */
+export function approveMissing(tool: string): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `${tool} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent or call; or define the tool with approval: "never".`,
   );
 }
 

@@ -91,8 +91,9 @@ class Driver {
         if (limit === "replays") this.#guests.endReplays();
         else this.#stop({ type: "stopped", limit, allowed, seen });
       },
-      () => this.#guests.processorMs,
+      { processorMs: () => this.#guests.processorMs, waitsForApproval: () => session.waitsForApproval },
     );
+    session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
     this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding });

@@ -109,11 +109,12 @@ test("the approver is asked about the input as it was sent, and only where the p
     handler: () => null,
   });
   const approve = (request: ApprovalRequest) => asked.push(request) > 0;
-  const { call } = openSession({ tools: [tool], approve });
+  const context = { user: "ann" };
+  const { call } = openSession({ tools: [tool], approve, context });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
   expect(await call({ amount: 11 })).toMatchObject({ ok: true });
   const inputDigest = createHash("sha256").update('{"amount":11}').digest("hex");
-  const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic" };
+  const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic", tenant: "acme", context };
   expect(asked).toEqual([{ ...who, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
 });
 

@@ -8,9 +8,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function start(limits: ClockLimits, processorMs: () => number | undefined = () => undefined) {
+function start(
+  limits: ClockLimits,
+  processorMs: () => number | undefined = () => undefined,
+  waitsForApproval: () => boolean = () => false,
+) {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), processorMs);
+  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), { processorMs, waitsForApproval });
   clocks.begin();
   return { clocks, alarms };
 }
@@ -99,11 +103,10 @@ test("clocks that were stopped raise no alarm, leave no timer, and count no more
 
 test("nothing counts before a program has its guest", () => {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(
-    { runningMs: 50, wallMs: 50 },
-    (alarm) => alarms.push(alarm),
-    () => undefined,
-  );
+  const clocks = new Clocks({ runningMs: 50, wallMs: 50 }, (alarm) => alarms.push(alarm), {
+    processorMs: () => undefined,
+    waitsForApproval: () => false,
+  });
   pass(1000);
   expect([clocks.runningMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
   clocks.begin();
