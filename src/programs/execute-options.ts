@@ -1,6 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Approve } from "../gate/approval.ts";
-import { abortSignal, array, callback, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import { abortSignal, callback, option, type OptionsOf, text, withDefault } from "../options/options.ts";
 import type { ExecutionEvent } from "./execute.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 
@@ -36,7 +36,7 @@ export const EXECUTE_RULES = {
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
   /** The tools that the program may use, by name: `"crm.find"`, or `"crm.*"` for all below. All of the runtime's by default. */
-  tools: array<string>('an array of names of tools, like "crm.find" or "crm.*"'),
+  tools: option<readonly string[]>('an array of names of tools, like "crm.find" or "crm.*"', isListOfText),
   /** The tenant that the program runs for; the runtime's by default. */
   tenant: TENANT,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
@@ -50,3 +50,7 @@ export const EXECUTE_RULES = {
 };
 
 export type ExecuteOptions<Context = unknown> = WithContext<OptionsOf<typeof EXECUTE_RULES>, Context>;
+
+function isListOfText(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
+}
