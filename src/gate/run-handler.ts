@@ -84,7 +84,8 @@ async function validatedText(
   } catch (error) {
     return failed(sentences.outputInvalid(name), error);
   }
-  if (!validated.ok) return failed(sentences.outputInvalid(name), new Error(issuesText(validated.issues)));
+  if (!validated.ok)
+    return failed(sentences.outputInvalid(name), sentences.outputFaults(name, issuesText(validated.issues)));
   return handledText(call, validated.value, await resultText(validated.value, resultBytes, share), resultBytes);
 }
 

@@ -146,6 +146,13 @@ export function outputInvalid(tool: string) {
   );
 }
 
+/** The same for the operator, with the fields. */
+export function outputFaults(tool: string, faults: string): Error {
+  return new Error(
+    `The result of ${tool} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or the schema.`,
+  );
+}
+
 export function resultTooLarge(tool: string, bytes: number, allowed: number) {
   return failure(
     "result_too_large",

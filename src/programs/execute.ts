@@ -38,6 +38,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
   queuedMs: 0,
   runningMs: 0,
   wallMs: 0,
+  approvalMs: 0,
   peakMemoryBytes: 0,
   connections: NO_CONNECTIONS,
 };

@@ -361,7 +361,11 @@ test("the operator is told why an output does not fit", async () => {
     tools: [makeTool({ output: z.number(), handler: () => "1" as unknown as number })],
   });
   await call();
-  expect(events.at(-1)).toMatchObject({ error: new Error("Invalid input: expected number, received string") });
+  expect(events.at(-1)).toMatchObject({
+    error: new Error(
+      "The result of t does not match its declared output: Invalid input: expected number, received string. Mend the handler or the schema.",
+    ),
+  });
 });
 
 test("a program gets what the output schema makes of a result", async () => {

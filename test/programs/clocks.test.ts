@@ -191,3 +191,34 @@ test("all replays together may take as long as the program may run, and are no r
   pass(10);
   expect(alarms).toEqual([{ limit: "replays", allowed: 100, seen: 110 }]);
 });
+
+test("time in which the program waits for nothing but approvals is no wall time", () => {
+  let waits = false;
+  const { clocks, alarms } = start(
+    { runningMs: 100, wallMs: 500 },
+    () => undefined,
+    () => waits,
+  );
+  pass(300);
+  waits = true;
+  pass(100_000);
+  waits = false;
+  expect(alarms).toEqual([]);
+  expect(clocks.approvalMs).toBe(99_990);
+  pass(180);
+  expect(alarms).toEqual([]);
+  pass(20);
+  expect(alarms).toEqual([{ limit: "wallMs", allowed: 500, seen: 510 }]);
+  expect([clocks.approvalMs, clocks.wallMs]).toEqual([99_990, 510]);
+});
+
+test("a program that waits for approvals and has the turn is charged for running all the same", () => {
+  const { clocks, alarms } = start(
+    { runningMs: 100, wallMs: 1e9 },
+    () => undefined,
+    () => true,
+  );
+  clocks.run();
+  pass(110);
+  expect(alarms).toEqual([{ limit: "runningMs", allowed: 100, seen: 110 }]);
+});
