@@ -39,8 +39,7 @@ const personal = defineTool({
   },
 });
 expectTypeOf(personal).toEqualTypeOf<Tool<App>>();
-// @ts-expect-error it needs its context
-const _plain: Tool = personal;
+expectTypeOf(personal).not.toExtend<Tool>();
 
 const runtime = await createRuntime<App>({
   tools: [plain, personal],
