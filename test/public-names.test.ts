@@ -10,9 +10,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromOpenAIAgents
       gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve CallContext
-      Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle
-      ExecutionId JsonSchema Limits Outcome Report Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve CallAnswer CallContext CallOptions Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger Outcome Report Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
       ToolPolicy ToolSet`,
   },
   "portcullis/comparison": {
@@ -26,8 +24,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal exportLines importLines`,
     types: `
-      AnsweredRecord AppendOptions CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
-      Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
+      AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
       RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
@@ -42,7 +39,8 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       replayTranscript`,
     types: `
-      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode Fault Logs Output
+      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode FailureEntry Fault Logs
+      Output
       ProgramsOption RefusalCode Replayed ReplayedTranscript StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage`,
   },

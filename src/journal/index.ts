@@ -5,6 +5,7 @@ export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
   AnsweredRecord,
+  CallHeader,
   CallRecord,
   ClaimRecord,
   ConversationHeader,

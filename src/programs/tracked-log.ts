@@ -1,5 +1,5 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
-import type { GateLog } from "../gate/session.ts";
+import type { GateLog } from "../gate/call-ledger.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
@@ -65,6 +65,12 @@ export class TrackedLog implements GateLog {
   append(record: Exclude<JournalRecord, TurnRecord>): Promise<void> {
     applyRecord(this.state, record);
     return this.#log.append(record);
+  }
+
+  /** Like `append`, for a record that must survive a loss of power. */
+  appendSafely(record: Exclude<JournalRecord, TurnRecord>): Promise<void> {
+    applyRecord(this.state, record);
+    return this.#log.appendSafely(record);
   }
 
   /** Writes the record together with the next one that is appended. */

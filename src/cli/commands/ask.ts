@@ -15,6 +15,7 @@ import { optionalJournal } from "../input/open-journal.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
+import { createOperatorLog } from "../terminal/operator-log.ts";
 import { table } from "../terminal/table.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
@@ -43,9 +44,11 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
   using journal = optionalJournal(options.journal);
+  const operator = createOperatorLog();
   await using runtime = await createRuntime({
     tools,
     sandbox: parseSandbox(options.sandbox),
+    logger: operator,
     ...(journal ? { journal } : {}),
   });
   const report = await runtime.agent({
@@ -56,8 +59,12 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(json ? {} : { onEvent: showConversation() }),
   });
-  if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
-  else conclude(report);
+  if (json)
+    process.stdout.write(`${cleanText(JSON.stringify({ ...documentOf(report), operator: operator.entries }))}\n`);
+  else {
+    conclude(report);
+    operator.print();
+  }
   return report.ending.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report.ending);
 }
 

@@ -46,7 +46,18 @@ function headText(header: Header): string {
     `${kind} ${oneLine(execution)}`,
     `tenant ${oneLine(tenant)}, started ${new Date(startedAt).toISOString()}`,
   ];
-  return [...lines, header.kind === "program" ? programText(header) : taskText(header)].join("\n");
+  return [...lines, workText(header)].join("\n");
+}
+
+function workText(header: Header): string {
+  switch (header.kind) {
+    case "program":
+      return programText(header);
+    case "conversation":
+      return taskText(header);
+    case "call":
+      return `${oneLine(header.tool)} as ${oneLine(header.caller)}:\n\n${insetText(header.input)}`;
+  }
 }
 
 function programText({ language, sandbox, source }: ProgramHeader): string {
