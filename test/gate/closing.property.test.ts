@@ -22,10 +22,6 @@ class Gates {
     const [one] = this.#waiting.splice(at % Math.max(1, this.#waiting.length), 1);
     one?.go();
   }
-
-  get size(): number {
-    return this.#waiting.length;
-  }
 }
 
 const TOOLS = ["plain", "narrow", "checked", "asked", "perhaps"] as const;
@@ -119,11 +115,16 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
   session.close();
   if ([...waiting].some((signal) => !signal.aborted)) unwanted.push("an approver that is not told");
   for (const move of after) await play(move);
-  while (gates.size > 0) {
+  let isOver = false;
+  const over = Promise.all([...answers, session.ended]).finally(() => {
+    isOver = true;
+  });
+  // Calls are ended a slice at a time, and then wait for the journal.
+  while (!isOver) {
     gates.release(0);
     await hops(20);
   }
-  await Promise.all(answers);
+  await over;
   return { records, started, unwanted, wereOpen, open: session.usage.open };
 }
 
