@@ -9,6 +9,7 @@ import type { ExecutionId } from "./journal/execution-id.ts";
 import type { Journal } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import type { JournalRecord } from "./journal/record.ts";
+import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "./loops/loops.ts";
 import {
   callback,
   option,
@@ -148,7 +149,16 @@ export class Runtime implements AsyncDisposable {
    * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async execute(program: string, options: ExecuteOptions = {}): Promise<Report> {
-    const scope = this.#scopeFor("execute", readOptions("execute", options, EXECUTE_RULES));
+    const { approve, onEvent, ...read } = readOptions("execute", options, EXECUTE_RULES);
+    const runtime = this.#scopeFor("execute", read);
+    const { gate } = runtime;
+    const scope = runtime.with({
+      gate: approve === undefined ? gate : gate.beside(gate.tools, approve),
+      onEvent: (event) => {
+        if (isExecutionEvent(event)) emit(onEvent, event);
+        runtime.onEvent(event);
+      },
+    });
     if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
     return reportOf(await this.#untilEnded(execute(scope, program)), scope.limits, this.tools);
   }
@@ -177,6 +187,16 @@ export class Runtime implements AsyncDisposable {
       },
     });
     return this.#untilEnded(runAgent(own, { model, task, programs, maxTurns, maxTokens }));
+  }
+
+  /**
+   * Tools for the loop of another package: `run_program`, as that loop takes a tool. A failed program is a failed call
+   * there, and the loop's signal cancels it. Throws `option_invalid` for an unknown loop or option.
+   */
+  asTool<Loop extends LoopName>(loop: Loop, options: AsToolOptions = {}): LoopTools[Loop] {
+    const { tools } = this;
+    const approves = this.#parts.gate.approve !== undefined;
+    return toolsFor(loop, options, { tools, approves, execute: (program, own) => this.execute(program, own) });
   }
 
   /**

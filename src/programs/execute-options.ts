@@ -1,5 +1,7 @@
 import type { Language } from "../../bridge/frames.ts";
-import { abortSignal, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import type { Approve } from "../gate/approval.ts";
+import { abortSignal, callback, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import type { ExecutionEvent } from "./execute.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 
 /** The sandbox checks whether it supports the language. */
@@ -13,6 +15,10 @@ export const EXECUTE_RULES = {
   limits: LIMITS_OPTION,
   /** The tenant that the program runs for; the runtime's by default. */
   tenant: TENANT,
+  /** Decides about calls that need approval, in place of the runtime's `approve`. */
+  approve: callback<Approve>(),
+  /** Called with each event as it happens. Errors that it throws are ignored. */
+  onEvent: callback<(event: ExecutionEvent) => void>(),
   /** Cancels the execution. */
   signal: abortSignal(),
 };

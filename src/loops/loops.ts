@@ -1,0 +1,55 @@
+import type { Approve } from "../gate/approval.ts";
+import { callback, checkValue, oneOf, type OptionsOf, readOptions } from "../options/options.ts";
+import { type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
+import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
+import { LangChainTool } from "./langchain.ts";
+import { type McpTool, mcpTool } from "./mcp.ts";
+import { type AgentsTool, agentsTool } from "./openai-agents.ts";
+import { type ProgramHost, ProgramTool } from "./program-tool.ts";
+
+const SUBJECT = "asTool";
+
+export const AS_TOOL_RULES = {
+  /**
+   * Decides about calls that need approval, in place of the runtime's `approve`. Where neither is given, an MCP client
+   * that can ask its user is asked to, and any other call that needs approval is denied.
+   */
+  approve: callback<Approve>(),
+};
+
+export type AsToolOptions = OptionsOf<typeof AS_TOOL_RULES>;
+
+/** The tools of each loop, by the name that the model calls them by. */
+export interface LoopTools {
+  /** For `tools` of the AI SDK's `generateText` and `streamText`, and of a Mastra agent. */
+  readonly "ai-sdk": { readonly run_program: AiSdkTool };
+  /** For `tools` of the tool runner of `@anthropic-ai/sdk`. */
+  readonly anthropic: { readonly run_program: AnthropicRunnable };
+  /** For `tools` of an `Agent` of OpenAI Agents. */
+  readonly "openai-agents": { readonly run_program: AgentsTool };
+  /** For `tools` of LangChain's `createAgent`, LangGraph's `ToolNode` and a model's `bindTools`. */
+  readonly langchain: { readonly run_program: LangChainTool };
+  /** For `registerTool` of an MCP server: `server.registerTool(...run_program)`. */
+  readonly mcp: { readonly run_program: McpTool };
+}
+
+export type LoopName = keyof LoopTools;
+
+const LOOPS: { readonly [Loop in LoopName]: (program: ProgramTool) => LoopTools[Loop] } = {
+  "ai-sdk": (program) => ({ run_program: aiSdkTool(program) }),
+  anthropic: (program) => ({ run_program: anthropicRunnable(program) }),
+  "openai-agents": (program) => ({ run_program: agentsTool(program) }),
+  langchain: (program) => ({ run_program: new LangChainTool(program) }),
+  mcp: (program) => ({ run_program: mcpTool(program) }),
+};
+
+/** The tools of one loop. Throws `option_invalid` for an unknown loop or option. */
+export function toolsFor<Loop extends LoopName>(
+  loop: Loop,
+  options: AsToolOptions,
+  host: ProgramHost,
+): LoopTools[Loop] {
+  checkValue(`${SUBJECT}(loop)`, loop, oneOf(Object.keys(LOOPS)));
+  const { approve } = readOptions(SUBJECT, options, AS_TOOL_RULES);
+  return LOOPS[loop](new ProgramTool(host, approve));
+}
