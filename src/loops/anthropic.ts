@@ -11,13 +11,13 @@ export interface AnthropicRunnable {
   readonly run: (input: unknown, context?: AnthropicRunContext) => Promise<string>;
 }
 
-/** The types of the SDK take lists that may be written to. */
-interface InputSchema {
+/** The types of the SDK take lists that may be written to, and, of a type that is no interface, further fields. */
+type InputSchema = {
   type: "object";
   properties: Record<string, unknown>;
   required: string[];
   additionalProperties: boolean;
-}
+};
 
 interface AnthropicRunContext {
   readonly signal?: AbortSignal | null | undefined;

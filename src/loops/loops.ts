@@ -29,7 +29,7 @@ export interface LoopTools {
   readonly "openai-agents": { readonly run_program: AgentsTool };
   /** For `tools` of LangChain's `createAgent`, LangGraph's `ToolNode` and a model's `bindTools`. */
   readonly langchain: { readonly run_program: LangChainTool };
-  /** For `registerTool` of an MCP server: `server.registerTool(...run_program)`. */
+  /** For `registerTool` of an MCP server: its `name`, `config` and `handler`. */
   readonly mcp: { readonly run_program: McpTool };
 }
 

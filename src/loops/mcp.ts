@@ -14,25 +14,24 @@ interface McpToolConfig {
 /** `context` is the second argument that the server gives to a handler. */
 type McpHandler = (input: { readonly code: string }, context: object) => Promise<McpResult>;
 
-type McpRegistration = [name: string, config: McpToolConfig, handler: McpHandler];
-
-/** The arguments of an MCP server's `registerTool`, in their order and by their names. */
-export type McpTool = McpRegistration & {
+/** The arguments of an MCP server's `registerTool`. */
+export interface McpTool {
   readonly name: string;
   readonly config: McpToolConfig;
   readonly handler: McpHandler;
-};
+}
 
 export function mcpTool(program: ProgramTool): McpTool {
   const runs = new McpRuns(program);
   const { name, description, onlyReads } = program;
-  const config: McpToolConfig = {
-    title: "Run a program",
-    description,
-    inputSchema: z.object({ code: z.string().describe(PROGRAM_SCHEMA.properties.code.description) }),
-    annotations: { readOnlyHint: onlyReads },
+  return {
+    name,
+    config: {
+      title: "Run a program",
+      description,
+      inputSchema: z.object({ code: z.string().describe(PROGRAM_SCHEMA.properties.code.description) }),
+      annotations: { readOnlyHint: onlyReads },
+    },
+    handler: (input, context) => runs.handle(input.code, context),
   };
-  const handler: McpHandler = (input, context) => runs.handle(input.code, context);
-  const registration: McpRegistration = [name, config, handler];
-  return Object.assign(registration, { name, config, handler });
 }
