@@ -7,8 +7,14 @@ import type { ProgramTool } from "./program-tool.ts";
 export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: Schema<{ readonly code: string }>;
-  /** Yields how far the program has come, as preliminary results; the last text is the result. Throws if it failed. */
-  readonly execute: (input: { readonly code: string }, options: AiSdkCallOptions) => AsyncGenerator<string, void>;
+  /**
+   * As an iterable it yields how far the program has come, which the AI SDK streams as preliminary results, and last the
+   * text for the model. As a promise, which is how Mastra takes it, it is that text. Both reject if the program failed.
+   */
+  readonly execute: (
+    input: { readonly code: string },
+    options?: AiSdkCallOptions,
+  ) => AsyncIterable<string> & Promise<string>;
 }
 
 interface AiSdkCallOptions {
@@ -19,20 +25,24 @@ export function aiSdkTool(program: ProgramTool): AiSdkTool {
   return {
     description: program.description,
     inputSchema: jsonSchema<{ readonly code: string }>(PROGRAM_SCHEMA),
-    async *execute(input, { abortSignal }) {
-      // A loop that stops reading results cancels the program too.
+    execute(input, { abortSignal } = {}) {
+      // A loop that stops reading the iterable cancels the program too.
       const left = new AbortController();
       const signal = abortSignal ? AbortSignal.any([abortSignal, left.signal]) : left.signal;
       const progress = new Latest<string>();
       const running = program.run(input, { signal, onProgress: ({ text }) => progress.set(text) });
-      // The rejection is for `await running` below; ended here, it would otherwise count as unhandled.
-      running.catch(() => {}).finally(() => progress.end());
-      try {
-        yield* progress;
-        yield await running;
-      } finally {
-        left.abort();
-      }
+      const end = () => progress.end();
+      running.then(end, end);
+      return Object.assign(running, {
+        async *[Symbol.asyncIterator](): AsyncGenerator<string, void> {
+          try {
+            yield* progress;
+            yield await running;
+          } finally {
+            left.abort();
+          }
+        },
+      });
     },
   };
 }

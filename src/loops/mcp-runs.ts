@@ -4,6 +4,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../gate/approval.ts";
 import { cleanJson } from "../output/clean-json.ts";
 import { INSET, insetText } from "../output/foreign-text.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { Latest } from "./latest.ts";
 import { type Elicitation, type McpRequest, readRequest } from "./mcp-request.ts";
@@ -40,13 +41,18 @@ interface Run {
   readonly cancel: AbortController;
 }
 
+/** Programs that wait for a repeated request, by runtime. A server may be made anew, with its tools, for each request. */
+const heldRuns = new WeakMap<ToolSet, Map<string, Run>>();
+
 /** The programs of one MCP tool. One that asks its client's user is held between the requests of that call. */
 export class McpRuns {
   readonly #program: ProgramTool;
-  readonly #held = new Map<string, Run>();
+  readonly #held: Map<string, Run>;
 
   constructor(program: ProgramTool) {
     this.#program = program;
+    this.#held = heldRuns.get(program.tools) ?? new Map<string, Run>();
+    heldRuns.set(program.tools, this.#held);
   }
 
   async handle(code: string, context: object): Promise<McpResult> {
@@ -95,27 +101,24 @@ export class McpRuns {
 
   /** Answers a request: by the program's result, or by the questions to the client's user that it waits for. */
   async #serve(run: Run, request: McpRequest): Promise<McpResult> {
-    const asked = Promise.withResolvers<void>();
-    const cancel = () => run.cancel.abort(request.signal?.reason);
+    const { signal } = request;
+    const cancel = () => run.cancel.abort(signal?.reason);
     run.request = request;
     run.progress = new Latest();
-    run.onQuestion = asked.resolve;
-    if (run.questions.size > 0) asked.resolve();
-    request.signal?.addEventListener("abort", cancel, { once: true });
-    if (request.signal?.aborted) cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) cancel();
     const notified = notifyAll(run.progress, request);
-    const result = await Promise.race([run.result, asked.promise]);
-    // Calls that were made at once are asked about at once.
-    if (!result) await setImmediate();
-    run.progress.end();
-    await notified;
-    request.signal?.removeEventListener("abort", cancel);
-    if (result) {
-      this.#held.delete(run.id);
-      return result;
+    try {
+      const result = await resultOrQuestions(run);
+      signal?.throwIfAborted();
+      if (result) this.#held.delete(run.id);
+      else this.#hold(run);
+      return result ?? inputRequired(run);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      run.progress.end();
+      await notified;
     }
-    this.#hold(run);
-    return inputRequired(run);
   }
 
   #hold(run: Run): void {
@@ -123,6 +126,19 @@ export class McpRuns {
     if (this.#held.size <= HELD_RUNS) return;
     const oldest = this.#held.values().find(({ ended }) => ended);
     if (oldest) this.#held.delete(oldest.id);
+  }
+}
+
+/** Undefined when the program waits for answers to its questions. A question ends with its call. */
+async function resultOrQuestions(run: Run): Promise<McpResult | undefined> {
+  for (;;) {
+    const asked = Promise.withResolvers<void>();
+    run.onQuestion = asked.resolve;
+    if (run.questions.size > 0) asked.resolve();
+    // Calls that were made at once are asked about at once.
+    const waiting = asked.promise.then(() => setImmediate<undefined>());
+    const result = await Promise.race([run.result, waiting]);
+    if (result || run.questions.size > 0) return result;
   }
 }
 

@@ -36,6 +36,8 @@ const NOT_RUN = "The program could not be run. The cause is an error of the host
 export class ProgramTool {
   readonly name = RUN_PROGRAM;
   readonly description: string;
+  /** The tools of the runtime; each runtime has a set of its own. */
+  readonly tools: ToolSet;
   /** Whether each tool that programs may call only reads. */
   readonly onlyReads: boolean;
   /** Whether the host decides about approvals, so that the loop's own means must not. */
@@ -45,6 +47,7 @@ export class ProgramTool {
 
   constructor(host: ProgramHost, approve: Approve | undefined) {
     this.#host = host;
+    this.tools = host.tools;
     this.#approve = approve;
     this.hostApproves = approve !== undefined || host.approves;
     this.description = `${declareRunProgram(host.tools, "javascript").description}\n\n${RESULTS}`;

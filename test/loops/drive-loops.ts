@@ -88,7 +88,7 @@ const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
   return {
     description: declared?.type === "function" ? (declared.description ?? "") : "",
     schema: declared?.type === "function" ? declared.inputSchema : undefined,
-    text: output && "value" in output ? String(output.value) : undefined,
+    text: output?.type === "text" || output?.type === "error-text" ? output.value : undefined,
     failed: output?.type.startsWith("error"),
     // The result is the last thing that the tool yields, so it comes as a preliminary result too.
     progress: progress.slice(0, output?.type === "text" ? -1 : undefined),
