@@ -1,12 +1,13 @@
-import Anthropic from "@anthropic-ai/sdk";
 import { AIMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { Agent, type AgentInputItem, type Model, type ModelResponse, Runner, Usage } from "@openai/agents";
+import { Agent, Runner } from "@openai/agents";
 import { isStepCount, streamText } from "ai";
-import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import type { AsToolOptions, LoopTools, Runtime } from "../../src/index.ts";
+import { aiSdkModel } from "./models/ai-sdk.ts";
+import { anthropicClient } from "./models/anthropic.ts";
+import { agentsModel } from "./models/openai-agents.ts";
 
 /** What a loop's model was told about the tool, and read as the result of its call. */
 export interface Seen {
@@ -31,36 +32,8 @@ export type Drive = (runtime: Runtime, input: unknown, options?: DriveOptions) =
 
 const NAME = "run_program";
 
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
-};
-
 const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const model = new MockLanguageModelV4({
-    doStream: async () => {
-      const isFirst = model.doStreamCalls.length === 1;
-      return {
-        stream: simulateReadableStream({
-          chunks: [
-            { type: "stream-start", warnings: [] },
-            ...(isFirst
-              ? [{ type: "tool-call" as const, toolCallId: "1", toolName: NAME, input: JSON.stringify(input) }]
-              : [
-                  { type: "text-start" as const, id: "t" },
-                  { type: "text-delta" as const, id: "t", delta: "answer" },
-                  { type: "text-end" as const, id: "t" },
-                ]),
-            {
-              type: "finish",
-              usage,
-              finishReason: { unified: isFirst ? ("tool-calls" as const) : ("stop" as const), raw: undefined },
-            },
-          ],
-        }),
-      };
-    },
-  });
+  const model = aiSdkModel(input);
   const tools = runtime.asTool("ai-sdk", asTool);
   const stopWhen = isStepCount(3);
   let error: unknown;
@@ -96,32 +69,8 @@ const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
   };
 };
 
-interface AnthropicBody {
-  readonly tools: readonly { readonly description: string; readonly input_schema: unknown }[];
-  readonly messages: readonly { readonly content: readonly Record<string, unknown>[] }[];
-}
-
 const driveAnthropic: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const asked: AnthropicBody[] = [];
-  const reply = (stop: string, content: object) =>
-    Response.json({
-      id: "m",
-      type: "message",
-      role: "assistant",
-      model: "test",
-      stop_reason: stop,
-      content: [content],
-      usage: { input_tokens: 1, output_tokens: 1 },
-    });
-  const client = new Anthropic({
-    apiKey: "none",
-    fetch: async (_, init) => {
-      asked.push(JSON.parse(init?.body as string) as AnthropicBody);
-      return asked.length === 1
-        ? reply("tool_use", { type: "tool_use", id: "toolu_1", name: NAME, input })
-        : reply("end_turn", { type: "text", text: "answer" });
-    },
-  });
+  const { client, asked } = anthropicClient(input);
   const { run_program } = runtime.asTool("anthropic", asTool);
   const error: unknown = await client.beta.messages
     .toolRunner(
@@ -137,46 +86,15 @@ const driveAnthropic: Drive = async (runtime, input, { signal, asTool } = {}) =>
   return {
     description: asked[0]?.tools[0]?.description ?? "",
     schema: asked[0]?.tools[0]?.input_schema,
-    text: block?.content as string | undefined,
+    text: block?.content,
     failed: block && block.is_error === true,
     progress: [],
     error,
   };
 };
 
-class ScriptedAgentsModel implements Model {
-  readonly requests: Parameters<Model["getResponse"]>[0][] = [];
-  readonly #input: unknown;
-
-  constructor(input: unknown) {
-    this.#input = input;
-  }
-
-  async getResponse(request: Parameters<Model["getResponse"]>[0]): Promise<ModelResponse> {
-    this.requests.push(request);
-    const call = { type: "function_call", callId: "1", name: NAME, status: "completed" } as const;
-    return {
-      usage: new Usage(),
-      output: [
-        this.requests.length === 1
-          ? { ...call, arguments: JSON.stringify(this.#input) }
-          : {
-              type: "message",
-              role: "assistant",
-              status: "completed",
-              content: [{ type: "output_text", text: "answer" }],
-            },
-      ],
-    };
-  }
-
-  getStreamedResponse(): never {
-    throw new Error("not streamed");
-  }
-}
-
 const driveOpenAiAgents: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const model = new ScriptedAgentsModel(input);
+  const model = agentsModel(input);
   const { run_program } = runtime.asTool("openai-agents", asTool);
   const agent = new Agent({ name: "tester", model, tools: [run_program] });
   const error: unknown = await new Runner({ tracingDisabled: true }).run(agent, "task", signal ? { signal } : {}).then(
@@ -184,13 +102,10 @@ const driveOpenAiAgents: Drive = async (runtime, input, { signal, asTool } = {})
     (reason: unknown) => reason,
   );
   const declared = model.requests[0]?.tools[0];
-  const items = model.requests[1]?.input as readonly AgentInputItem[] | undefined;
-  const last = items?.at(-1);
-  const output = last?.type === "function_call_result" ? last.output : undefined;
   return {
     description: declared?.type === "function" ? declared.description : "",
     schema: declared?.type === "function" ? declared.parameters : undefined,
-    text: typeof output === "object" && "text" in output ? output.text : (output as string | undefined),
+    text: model.results[0],
     failed: undefined,
     progress: [],
     error,
