@@ -43,13 +43,15 @@ const LOOPS: { readonly [Loop in LoopName]: (program: ProgramTool) => LoopTools[
   mcp: (program) => ({ run_program: mcpTool(program) }),
 };
 
+export const LOOP_NAMES = Object.keys(LOOPS);
+
 /** The tools of one loop. Throws `option_invalid` for an unknown loop or option. */
 export function toolsFor<Loop extends LoopName>(
   loop: Loop,
   options: AsToolOptions,
   host: ProgramHost,
 ): LoopTools[Loop] {
-  checkValue(`${SUBJECT}(loop)`, loop, oneOf(Object.keys(LOOPS)));
+  checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
   const { approve } = readOptions(SUBJECT, options, AS_TOOL_RULES);
   return LOOPS[loop](new ProgramTool(host, approve));
 }
