@@ -54,7 +54,7 @@ interface ContextV1 {
 const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 const ELICITED = z.looseObject({ action: z.string() });
 
-/** A person answers when they can. How long the program waits is limited by its own time. */
+/** A person answers when they can. A client that does not want to wait cancels its call. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
 export function readRequest(context: object): McpRequest {

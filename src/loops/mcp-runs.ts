@@ -11,8 +11,8 @@ import { type Elicitation, type McpRequest, readRequest } from "./mcp-request.ts
 import { errorResult, type McpResult, textResult } from "./mcp-result.ts";
 import type { Progress, ProgramTool } from "./program-tool.ts";
 
-/** Programs that may wait for a repeated request. When there are more, the oldest that has ended is forgotten. */
-const HELD_RUNS = 100;
+/** How long a program waits for its request to be repeated with answers. Then it is cancelled and forgotten. */
+const HELD_MS = 10 * 60 * 1000;
 
 /** Bytes of an input that a user is shown. */
 const SHOWN_BYTES = 2048;
@@ -37,7 +37,8 @@ interface Run {
   request: McpRequest;
   progress: Latest<Progress>;
   onQuestion: () => void;
-  ended: boolean;
+  /** Runs between two requests. */
+  expiry: NodeJS.Timeout | undefined;
   readonly cancel: AbortController;
 }
 
@@ -88,14 +89,11 @@ export class McpRuns {
       request,
       progress: new Latest(),
       onQuestion: () => {},
-      ended: false,
+      expiry: undefined,
       cancel,
     };
-    const end = () => {
-      run.ended = true;
-    };
     // Between two requests of a call, no request waits for the result.
-    run.result.then(end, end);
+    run.result.catch(() => {});
     return run;
   }
 
@@ -103,6 +101,7 @@ export class McpRuns {
   async #serve(run: Run, request: McpRequest): Promise<McpResult> {
     const { signal } = request;
     const cancel = () => run.cancel.abort(signal?.reason);
+    clearTimeout(run.expiry);
     run.request = request;
     run.progress = new Latest();
     signal?.addEventListener("abort", cancel, { once: true });
@@ -123,9 +122,10 @@ export class McpRuns {
 
   #hold(run: Run): void {
     this.#held.set(run.id, run);
-    if (this.#held.size <= HELD_RUNS) return;
-    const oldest = this.#held.values().find(({ ended }) => ended);
-    if (oldest) this.#held.delete(oldest.id);
+    run.expiry = setTimeout(() => {
+      this.#held.delete(run.id);
+      run.cancel.abort(new Error("The client did not answer."));
+    }, HELD_MS).unref();
   }
 }
 

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createMcpHandler, InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { toolsFor } from "../../src/loops/loops.ts";
 import type { ProgramHost } from "../../src/loops/program-tool.ts";
@@ -179,6 +179,25 @@ test("a request that gives no answer is asked again; one that is cancelled ends 
   expect(await call(code, contextOf(requestState))).toMatchObject({ inputRequests: { "1": {} } });
   const gone = AbortSignal.abort(new Error("the client left"));
   await expect(call(code, contextOf(requestState, {}, gone))).rejects.toThrow("the client left");
+});
+
+test("a program whose client does not come back is cancelled", async () => {
+  const ended = Promise.withResolvers<string>();
+  await using runtime = await createRuntime({
+    tools: [pay],
+    sandbox: createMemorySandbox(),
+    approve: () => false,
+    onEvent: (event) => {
+      if (event.type === "execution_ended") ended.resolve(event.outcome.type);
+    },
+  });
+  const call = loopOf(runtime);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
+  vi.advanceTimersByTime(10 * 60 * 1000);
+  vi.useRealTimers();
+  expect(await ended.promise).toBe("cancelled");
+  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
 });
 
 test("what a user is shown of an input is bounded, and cannot pass for the question", async () => {
