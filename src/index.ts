@@ -1,5 +1,5 @@
 export { createRuntime } from "./runtime.ts";
-export type { DeriveOptions, ExecutionHandle, Runtime, RuntimeOptions } from "./runtime.ts";
+export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptions } from "./runtime.ts";
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
@@ -33,6 +33,8 @@ export { fromOpenAIAgents } from "./sources/from-openai-agents.ts";
 export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 
 export type { ApprovalRequest, Approve } from "./gate/approval.ts";
+export type { CallAnswer } from "./gate/call-tool.ts";
+export type { Logger } from "./gate/failure-log.ts";
 
 export { PortcullisError } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";

@@ -1,17 +1,22 @@
 import { type AgentReport, runAgent } from "./agent/agent.ts";
 import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
 import { AgentScope } from "./agent/agent-scope.ts";
-import { isExecutionEvent } from "./agent/event.ts";
+import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
+import { type CallAnswer, callTool } from "./gate/call-tool.ts";
+import { CONSOLE_LOGGER, FailureLog, type Logger, LOGGER } from "./gate/failure-log.ts";
 import { Gate } from "./gate/gate.ts";
 import type { ExecutionId } from "./journal/execution-id.ts";
 import type { Journal } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import type { JournalRecord } from "./journal/record.ts";
 import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "./loops/loops.ts";
+import type { ProgramHost } from "./loops/program-tool.ts";
 import {
+  abortSignal,
   callback,
+  oneOf,
   option,
   optionsIn,
   type OptionsOf,
@@ -19,10 +24,19 @@ import {
   required,
   type Resolved,
   wholeNumber,
+  words,
 } from "./options/options.ts";
 import { type Report, reportOf } from "./output/report.ts";
 import { execute, type ExecutionEvent } from "./programs/execute.ts";
-import { EXECUTE_RULES, type ExecuteOptions, TENANT } from "./programs/execute-options.ts";
+import {
+  APPROVE,
+  CONTEXT,
+  type ContextArguments,
+  EXECUTE_RULES,
+  type ExecuteOptions,
+  TENANT,
+  type WithContext,
+} from "./programs/execute-options.ts";
 import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
 import { replay } from "./programs/replay.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
@@ -30,6 +44,7 @@ import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
+import { type Caller, CALLERS, type Tool } from "./tools/tool.ts";
 import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
 
@@ -44,7 +59,7 @@ const RUNTIME_RULES = {
   /** Changes to the default limits. */
   limits: LIMITS_OPTION,
   /** Decides calls that need approval. */
-  approve: callback<Approve>(),
+  approve: APPROVE,
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
   /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
@@ -56,9 +71,20 @@ const RUNTIME_RULES = {
   heldBytes: wholeNumber({ min: 1024 * 1024 }),
   /** Called with each event of an execution. What it throws is ignored. */
   onEvent: LISTENER,
+  /**
+   * Told of each handler that failed, with its error: pino, console or any object with `error`. Without it, and without
+   * an `onEvent`, these failures go to `console.error`.
+   */
+  logger: LOGGER,
 };
 
-export type RuntimeOptions = OptionsOf<typeof RUNTIME_RULES>;
+/** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */
+export type RuntimeOptions<Context = unknown> = Omit<OptionsOf<typeof RUNTIME_RULES>, "tools" | "approve"> & {
+  /** The tools that programs and models may call. */
+  readonly tools: readonly Tool<Context>[];
+  /** Decides calls that need approval. */
+  readonly approve?: Approve<Context>;
+};
 
 /** A derived runtime inherits the options that are omitted. */
 const DERIVE_RULES = {
@@ -70,26 +96,50 @@ const DERIVE_RULES = {
   onEvent: LISTENER,
 };
 
-export type DeriveOptions = OptionsOf<typeof DERIVE_RULES>;
+export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULES>, "tools"> & {
+  /** The tools that programs and models may call. */
+  readonly tools: readonly Tool<Context>[];
+};
+
+const CALL_RULES = {
+  /** Name of the tool. */
+  tool: required(words("the name of a tool")),
+  /** What the tool is given: a value that is JSON. */
+  input: required(option<unknown>("a value that is JSON", (value) => jsonTextOf(value) !== undefined)),
+  /** Who makes the call: a model directly, or a program. There is no default. */
+  caller: required(oneOf<Caller>(CALLERS)),
+  /** The tenant of the call; the runtime's by default. */
+  tenant: TENANT,
+  /** The host's own value, like the user of a request. The handler and `approve` get it. */
+  context: CONTEXT,
+  /** Decides about the call if it needs approval, in place of the runtime's `approve`. */
+  approve: APPROVE,
+  /** Cancels the call. */
+  signal: abortSignal(),
+};
+
+export type CallOptions<Context = unknown> = WithContext<OptionsOf<typeof CALL_RULES>, Context>;
 
 /**
  * Creates a runtime: tools behind one gate, a sandbox to run programs in, and a journal. Rejects with a
  * `PortcullisError` if an option is invalid or the sandbox cannot run on this machine. Dispose of it with `await using`.
  */
-export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+export async function createRuntime<Context = unknown>(options: RuntimeOptions<Context>): Promise<Runtime<Context>> {
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
-  const { approve, heldBytes, journal = createMemoryJournal(), onEvent, tenant = "default" } = read;
-  const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), approve, new HeldBytes(heldBytes));
+  const { approve, heldBytes, journal = createMemoryJournal(), onEvent, logger, tenant = "default" } = read;
+  const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), new HeldBytes(heldBytes));
   const limits = resolveLimits(DEFAULT_LIMITS, read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = sandboxOf(read.sandbox ?? "isolate");
-  const runtime = new Runtime({
+  const runtime = new Runtime<Context>({
     sandbox,
     ownsSandbox: sandbox !== read.sandbox,
     gate,
     journal,
     limits,
     tenant,
+    approve,
     onEvent,
+    logger,
     parent: undefined,
   });
   await sandbox.warm?.();
@@ -103,13 +153,25 @@ interface RuntimeParts {
   readonly journal: Journal;
   readonly limits: Limits;
   readonly tenant: string;
+  readonly approve: Approve | undefined;
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
+  readonly logger: Logger | undefined;
   /** The runtime that this one is derived from. */
-  readonly parent: Runtime | undefined;
+  readonly parent: Closing | undefined;
 }
 
-/** Runs programs and conversations. Made by `createRuntime`. */
-export class Runtime implements AsyncDisposable {
+/** What a derived runtime needs of the one that it is derived from. */
+interface Closing {
+  readonly closing: AbortSignal;
+  /** Waits for work of a derived runtime, as for its own. */
+  readonly untilEnded: <Value>(running: Promise<Value>) => Promise<Value>;
+}
+
+/**
+ * Runs programs and conversations. Made by `createRuntime`. `Context` is the type of the `context` that its executions,
+ * conversations and calls are given.
+ */
+export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly limits: Limits;
   readonly sandbox: Sandbox;
   readonly journal: Journal;
@@ -121,7 +183,7 @@ export class Runtime implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: RuntimeParts) {
-    const { sandbox, gate, journal, limits, tenant, onEvent, parent } = parts;
+    const { sandbox, gate, journal, limits, tenant, approve, parent } = parts;
     this.limits = limits;
     this.sandbox = sandbox;
     this.journal = journal;
@@ -133,9 +195,11 @@ export class Runtime implements AsyncDisposable {
       journal,
       limits,
       tenant,
+      context: undefined,
+      approve,
       language: EXECUTE_RULES.language.default,
       signal: this.closing,
-      onEvent: (event) => isExecutionEvent(event) && emit(onEvent, event),
+      onEvent: () => {},
       above: undefined,
     });
   }
@@ -148,19 +212,15 @@ export class Runtime implements AsyncDisposable {
    * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
    * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
-  async execute(program: string, options: ExecuteOptions = {}): Promise<Report> {
-    const { approve, onEvent, ...read } = readOptions("execute", options, EXECUTE_RULES);
-    const runtime = this.#scopeFor("execute", read);
-    const { gate } = runtime;
-    const scope = runtime.with({
-      gate: approve === undefined ? gate : gate.beside(gate.tools, approve),
-      onEvent: (event) => {
-        if (isExecutionEvent(event)) emit(onEvent, event);
-        runtime.onEvent(event);
-      },
+  async execute(program: string, ...given: ContextArguments<ExecuteOptions<Context>, Context>): Promise<Report> {
+    const [options = {}] = given;
+    const read = readOptions("execute", options, EXECUTE_RULES);
+    const { onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
+    return this.#run("execute", read, listener, async (scope) => {
+      if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
+      return reportOf(await execute(scope, program), scope.limits, scope.gate.tools);
     });
-    if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
-    return reportOf(await this.#untilEnded(execute(scope, program)), scope.limits, this.tools);
   }
 
   /**
@@ -168,35 +228,46 @@ export class Runtime implements AsyncDisposable {
    * ending. Rejects with a `PortcullisError` only if an option is invalid, the model cannot be called at all, the
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
-  async agent(options: AgentOptions): Promise<AgentReport> {
-    const { model, task, maxTurns, maxTokens, onEvent, tools, approve, ...read } = readOptions(
-      "agent",
-      options,
-      AGENT_RULES,
-    );
-    const scope = this.#scopeFor("agent", read);
-    const { gate } = scope;
-    const toolSet = tools === undefined ? gate.tools : new ToolSet(tools, "agent({ tools })");
-    const programs = programsFor(read.programs, toolSet);
-    const own = scope.with({
-      // Agents that are tools use the same `approve` as this conversation.
-      gate: tools === undefined && approve === undefined ? gate : gate.beside(toolSet, approve ?? gate.approve),
-      onEvent: (event) => {
-        emit(onEvent, event);
-        scope.onEvent(event);
-      },
+  async agent(options: AgentOptions<Context>): Promise<AgentReport> {
+    const read = readOptions("agent", options, AGENT_RULES);
+    const { model, task, maxTurns, maxTokens, onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
+    return this.#run("agent", read, listener, (scope) => {
+      const programs = programsFor(read.programs, scope.gate.tools);
+      return runAgent(scope, { model, task, programs, maxTurns, maxTokens });
     });
-    return this.#untilEnded(runAgent(own, { model, task, programs, maxTurns, maxTokens }));
+  }
+
+  /**
+   * Makes one call of a tool through the gate, for a host that runs a model's loop itself. The call is checked, limited
+   * and journalled like any other, as an execution of its own. Resolves with the value, or with the code and the sentence
+   * of a refusal or failure. Rejects with a `PortcullisError` only if an option is invalid, the runtime is closed or the
+   * journal cannot be written.
+   */
+  async call(options: CallOptions<Context>): Promise<CallAnswer> {
+    const read = readOptions("call", options, CALL_RULES);
+    const { tool, caller } = read;
+    const inputText = jsonTextOf(read.input) ?? "null";
+    return this.#run("call", read, undefined, (scope) => callTool(scope, { tool, caller, inputText }));
   }
 
   /**
    * Tools for the loop of another package: `run_program`, as that loop takes a tool. A failed program is a failed call
    * there, and the loop's signal cancels it. Throws `option_invalid` for an unknown loop or option.
    */
-  asTool<Loop extends LoopName>(loop: Loop, options: AsToolOptions = {}): LoopTools[Loop] {
+  asTool<Loop extends LoopName>(
+    loop: Loop,
+    ...given: ContextArguments<AsToolOptions<Context>, Context>
+  ): LoopTools[Loop] {
+    const [options = {}] = given;
     const { tools } = this;
-    const approves = this.#parts.gate.approve !== undefined;
-    return toolsFor(loop, options, { tools, approves, execute: (program, own) => this.execute(program, own) });
+    const approves = this.#parts.approve !== undefined;
+    const host: ProgramHost = {
+      tools,
+      approves,
+      execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+    };
+    return toolsFor(loop, options, host);
   }
 
   /**
@@ -204,16 +275,16 @@ export class Runtime implements AsyncDisposable {
    * runtimes shares its `concurrency` between them. The derived runtime closes with this one; dispose of it to close it
    * earlier. Throws a `PortcullisError` if an option is invalid.
    */
-  derive(options: DeriveOptions): Runtime {
+  derive(options: DeriveOptions<Context>): Runtime<Context> {
     const read = readOptions("derive", options, DERIVE_RULES);
     const { journal, onEvent, gate } = this.#parts;
-    return new Runtime({
+    return new Runtime<Context>({
       ...this.#parts,
       journal: read.journal ?? journal,
       onEvent: read.onEvent ?? onEvent,
-      gate: gate.beside(new ToolSet(read.tools, "derive({ tools })"), gate.approve),
+      gate: gate.beside(new ToolSet(read.tools, "derive({ tools })")),
       ownsSandbox: false,
-      parent: this,
+      parent: { closing: this.closing, untilEnded: (running) => this.#untilEnded(running) },
     });
   }
 
@@ -239,21 +310,50 @@ export class Runtime implements AsyncDisposable {
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
 
-  /** The runtime's scope with the options of one execution or conversation. `subject` is the called method, for errors. */
-  #scopeFor(subject: string, { language, tenant, signal, limits }: ScopeOptions): AgentScope {
-    if (!this.sandbox.languages.includes(language))
+  /** Runs the work of one method in the runtime's scope, changed by the method's options. `subject` is the method, for errors. */
+  async #run<Value>(
+    subject: string,
+    options: ScopeOptions,
+    listener: ((event: AgentEvent) => void) | undefined,
+    work: (scope: AgentScope) => Promise<Value>,
+  ): Promise<Value> {
+    const scope = this.#scopeFor(subject, options);
+    const { onEvent, logger = onEvent || listener ? undefined : CONSOLE_LOGGER } = this.#parts;
+    const failures = logger && new FailureLog(logger);
+    const told = scope.with({
+      onEvent: (event) => {
+        listener?.(event);
+        if (!isExecutionEvent(event)) return;
+        emit(onEvent, event);
+        if (event.type === "call_ended") failures?.take(event);
+      },
+    });
+    try {
+      return await this.#untilEnded(work(told));
+    } finally {
+      failures?.end();
+    }
+  }
+
+  #scopeFor(subject: string, { language, tenant, signal, limits, tools, context, approve }: ScopeOptions): AgentScope {
+    if (language !== undefined && !this.sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
         `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
         language,
       );
     const changed = resolveLimits(this.limits, limits, optionsIn(subject, "limits"));
+    const { gate } = this.#parts;
+    const selected = tools && this.tools.select(tools, `${subject}({ tools })`);
     if (this.closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
     return this.#scope.with({
-      language,
+      gate: selected ? gate.beside(selected) : gate,
+      language: language ?? this.#scope.language,
       limits: changed,
       tenant: tenant ?? this.#scope.tenant,
+      context,
+      approve: approve ?? this.#scope.approve,
       signal: signal ? AbortSignal.any([signal, this.closing]) : this.closing,
     });
   }
@@ -262,14 +362,25 @@ export class Runtime implements AsyncDisposable {
     this.#running.add(running);
     try {
       const { parent } = this.#parts;
-      return await (parent ? parent.#untilEnded(running) : running);
+      return await (parent ? parent.untilEnded(running) : running);
     } finally {
       this.#running.delete(running);
     }
   }
 }
 
-type ScopeOptions = Pick<Resolved<typeof EXECUTE_RULES>, "language" | "limits" | "tenant" | "signal">;
+type ScopeOptions = Partial<
+  Pick<Resolved<typeof AGENT_RULES>, "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve">
+>;
+
+/** Undefined for a value that has no JSON text. */
+function jsonTextOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does

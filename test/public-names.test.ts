@@ -10,9 +10,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic createRuntime defineTool fromAiSdk fromAnthropic fromOpenAIAgents
       gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallContext
-      Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle
-      ExecutionId JsonSchema Limits LoopTools Outcome Report Runtime RuntimeOptions Schema Tool ToolOptions ToolPolicies
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext
+      CallOptions Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle
+      ExecutionId JsonSchema Limits Logger LoopTools Outcome Report Runtime RuntimeOptions Schema Tool ToolOptions ToolPolicies
       ToolPolicy ToolSet`,
   },
   "portcullis/comparison": {
@@ -26,7 +26,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal`,
     types: `
-      AnsweredRecord CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
+      AnsweredRecord CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
       Head Header Journal JournalRecord MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader
       RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
   },
@@ -42,7 +42,8 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       replayTranscript`,
     types: `
-      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode Fault Logs Output
+      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode FailureEntry Fault Logs
+      Output
       ProgramsOption RefusalCode Replayed ReplayedTranscript StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage`,
   },

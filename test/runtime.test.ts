@@ -47,7 +47,7 @@ test("a program's calls reach the handlers, and only what it returns comes back"
 
 // ---- options ---------------------------------------------------------------------------------------------------
 
-const OPTIONS = "The options are tools, sandbox, limits, approve, journal, tenant, heldBytes, onEvent.";
+const OPTIONS = "The options are tools, sandbox, limits, approve, journal, tenant, heldBytes, onEvent, logger.";
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],
@@ -68,6 +68,10 @@ test.each<[unknown, string]>([
   [{ tools: [], approve: true }, "createRuntime({ approve }): expected a function, got true."],
   [{ tools: [], onEvent: {} }, "createRuntime({ onEvent }): expected a function, got {}."],
   [
+    { tools: [], logger: { warn: () => {} } },
+    "createRuntime({ logger }): expected a logger with a method error, like pino or console, got {}.",
+  ],
+  [
     { tools: [], journal: {} },
     "createRuntime({ journal }): expected a journal: create, append, read and list, got {}.",
   ],
@@ -85,15 +89,11 @@ test.each<[unknown, string]>([
   expect(await refusal(createRuntime(options as RuntimeOptions))).toEqual({ code: "option_invalid", message });
 });
 
-test("tools that cannot stand beside each other, and one that nobody could approve, make no runtime", async () => {
+test("tools with the same name make no runtime", async () => {
   expect(await refusal(createRuntime({ tools: [echo, echo], sandbox }))).toMatchObject({ code: "tools_conflict" });
-  expect(await refusal(createRuntime({ tools: [makeTool({ approval: "always" })], sandbox }))).toMatchObject({
-    code: "option_invalid",
-    message: expect.stringContaining("approve") as string,
-  });
 });
 
-const EXECUTE_OPTIONS = "The options are language, limits, tenant, signal.";
+const EXECUTE_OPTIONS = "The options are language, limits, tools, tenant, context, approve, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],

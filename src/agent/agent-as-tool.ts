@@ -36,14 +36,17 @@ const AGENT_TOOL_RULES = {
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 600_000 }),
 };
 
-export type AgentToolOptions = OptionsOf<typeof AGENT_TOOL_RULES>;
+export type AgentToolOptions<Context = unknown> = Omit<OptionsOf<typeof AGENT_TOOL_RULES>, "tools"> & {
+  /** The tools of the agent. It has no others. */
+  readonly tools: readonly Tool<Context>[];
+};
 
 /**
  * Makes a tool of a model with tools of its own: the tool takes a task and returns the model's answer. Its usage also
  * counts against the caller's budget, and its calls go through the caller's gate. Throws `option_invalid` for a wrong
  * option and for what the model does not support, `tool_invalid` for an invalid name.
  */
-export function agentAsTool(options: AgentToolOptions): Tool {
+export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context>): Tool<Context> {
   const read = readOptions(SUBJECT, options, AGENT_TOOL_RULES);
   const { name, description, model, allowedCallers, maxTurns, maxTokens, concurrency, timeoutMs } = read;
   const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
@@ -56,7 +59,7 @@ export function agentAsTool(options: AgentToolOptions): Tool {
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
     const { scope } = origin;
     const above = { session: origin, execution: context.execution, callId: context.callId };
-    const gate = scope.gate.beside(tools, scope.gate.approve);
+    const gate = scope.gate.beside(tools);
     const inner = scope.with({ gate, above, signal: context.signal });
     return runAgent(inner, { model, task, programs, maxTurns, maxTokens });
   };
@@ -67,8 +70,6 @@ export function agentAsTool(options: AgentToolOptions): Tool {
     output: jsonSchema<string>({ type: "string" }),
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
-    // The agent itself needs no approval, but a runtime without `approve` must refuse tools that do.
-    approval: tools.all.some(({ approvable }) => approvable) ? () => false : "never",
     concurrency,
     timeoutMs,
     async handler({ task }, context) {

@@ -1,7 +1,7 @@
-import type { Approve } from "../gate/approval.ts";
 import type { Model } from "../models/model.ts";
 import {
   abortSignal,
+  array,
   callback,
   oneOf,
   option,
@@ -11,9 +11,10 @@ import {
   withDefault,
   words,
 } from "../options/options.ts";
-import { LANGUAGE, TENANT } from "../programs/execute-options.ts";
+import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
-import { TOOLS, type ToolSet } from "../tools/tool-set.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS } from "./transcript.ts";
 
@@ -27,8 +28,8 @@ export const AGENT_RULES = {
   model: MODEL,
   /** What the model is asked to do. */
   task: required(words()),
-  /** The tools of the conversation; all tools of the runtime by default. */
-  tools: TOOLS,
+  /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
+  tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Language of local programs; JavaScript by default. */
@@ -43,16 +44,21 @@ export const AGENT_RULES = {
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
-  approve: callback<Approve>(),
+  approve: APPROVE,
   /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent: callback<(event: AgentEvent) => void>(),
   /** Tenant of the conversation; the runtime's by default. */
   tenant: TENANT,
+  /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
+  context: CONTEXT,
   /** Cancels the conversation. */
   signal: abortSignal(),
 };
 
-export type AgentOptions = OptionsOf<typeof AGENT_RULES>;
+export type AgentOptions<Context = unknown> = Omit<WithContext<OptionsOf<typeof AGENT_RULES>, Context>, "tools"> & {
+  /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
+  readonly tools?: readonly (Tool<Context> | string)[];
+};
 
 function isModel(value: unknown): value is Model {
   if (typeof value !== "object" || value === null) return false;

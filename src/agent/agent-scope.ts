@@ -16,6 +16,8 @@ export class AgentScope implements Scope {
   readonly language: Scope["language"];
   readonly limits: Scope["limits"];
   readonly tenant: string;
+  readonly context: unknown;
+  readonly approve: Scope["approve"];
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
   readonly above: Scope["above"];
@@ -28,6 +30,8 @@ export class AgentScope implements Scope {
     this.language = parts.language;
     this.limits = parts.limits;
     this.tenant = parts.tenant;
+    this.context = parts.context;
+    this.approve = parts.approve;
     this.signal = parts.signal;
     this.onEvent = parts.onEvent;
     this.above = parts.above;

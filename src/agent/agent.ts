@@ -89,6 +89,7 @@ class AgentLoop {
   readonly #log: ExecutionLog;
   readonly #answerer: CallAnswerer;
   readonly #turns: TranscriptTurn[] = [];
+  #isAsking = true;
 
   private constructor(
     execution: string,
@@ -103,18 +104,18 @@ class AgentLoop {
     this.#conversation = conversation;
     this.#log = log;
     const { programs, maxTokens } = request;
-    const { gate, limits, tenant, above, onEvent } = scope;
+    const { gate, limits, above, onEvent } = scope;
     this.session = gate.open({
       execution,
-      tenant,
+      scope,
       ...ROLES[programs],
       limits,
       above,
       maxTokens,
-      scope,
       log,
       onEvent,
     });
+    this.session.isOwnerIdle = () => !this.#isAsking;
     this.#answerer = new CallAnswerer({
       session: this.session,
       tools: gate.tools,
@@ -161,7 +162,9 @@ class AgentLoop {
       if (this.#scope.signal.aborted) return { type: "cancelled" };
       // Agents that share the budget may have used the remaining tokens.
       if (this.session.budget.tokensLeft <= 0) return this.#tokensSpent();
+      this.#isAsking = true;
       const reply = await this.#ask();
+      this.#isAsking = false;
       if (reply.type === "aborted") return { type: "cancelled" };
       if (reply.type === "failed")
         return this.#scope.signal.aborted ? { type: "cancelled" } : { type: "provider_failed", failure: reply.failure };

@@ -1,7 +1,7 @@
 import type { Caller } from "../tools/tool.ts";
 
 /** A call that waits for an approval decision. */
-export interface ApprovalRequest {
+export interface ApprovalRequest<Context = unknown> {
   readonly execution: string;
   readonly callId: string;
   readonly tool: string;
@@ -10,6 +10,9 @@ export interface ApprovalRequest {
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
   readonly inputDigest: string;
+  readonly tenant: string;
+  /** The `context` of the execution, conversation or call; undefined where none was given. */
+  readonly context: Context;
   /** Aborted when the decision is no longer needed. */
   readonly signal: AbortSignal;
 }
@@ -23,7 +26,9 @@ export interface ApprovalDecision {
 }
 
 /** Decides about a call. Only `true` and `{ allow: true }` approve. Anything else denies, and so does a rejection. */
-export type Approve = (request: ApprovalRequest) => boolean | ApprovalDecision | Promise<boolean | ApprovalDecision>;
+export type Approve<Context = unknown> = (
+  request: ApprovalRequest<Context>,
+) => boolean | ApprovalDecision | Promise<boolean | ApprovalDecision>;
 
 /** Approval state of a call that needs approval. */
 export type Approval =

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
-import type { Approval } from "./approval.ts";
+import type { Approval, Approve } from "./approval.ts";
+import { ApprovalClock } from "./approval-clock.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
 
@@ -15,6 +16,8 @@ export interface CallRequest {
 
 /** Result of a task whose call ended first. */
 export const OVER = Symbol("over");
+
+const NO_SCOPE: WorkScope = { tenant: "" };
 
 /** A call without its input. */
 export type CallIdentity = Omit<CallRequest, "inputText">;
@@ -34,6 +37,7 @@ export class OpenCall {
   dropped: Promise<unknown> | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
+  #approvalClock: ApprovalClock | undefined;
   #inputText: string;
   #inputDigest: string | undefined;
   #abort: AbortController | undefined;
@@ -51,6 +55,16 @@ export class OpenCall {
   /** JSON text; empty once the call is over, because a queue may keep the call for long. */
   get inputText(): string {
     return this.#inputText;
+  }
+
+  /** The time in which the work that its handler started waited for nothing but approvals. */
+  get approvalClock(): ApprovalClock {
+    return (this.#approvalClock ??= new ApprovalClock());
+  }
+
+  /** Milliseconds of that time, which is no part of the handler's own. */
+  get approvalMs(): number {
+    return this.#approvalClock?.ms ?? 0;
   }
 
   get inputDigest(): string {
@@ -116,24 +130,40 @@ export class OpenCall {
   }
 
   /** The handler's second argument. */
-  contextIn(execution: string, origin?: ParentSession): CallContext {
-    return new HandlerContext(this, execution, origin);
+  contextIn(execution: string, scope: WorkScope = NO_SCOPE, origin?: ParentSession): CallContext {
+    return new HandlerContext(this, execution, scope, origin);
   }
 }
 
-/**
- * The scope of the work that makes a session's calls. The gate does not read it. It passes it to handlers, for a tool
- * that is itself an agent.
- */
+/** Who a session's calls are made for, in the host's terms. A program knows nothing of it. */
 export interface WorkScope {
   readonly tenant: string;
+  /** The host's own value, for handlers and approvers. The gate does not read it. */
+  readonly context?: unknown;
+  /** Decides about calls that need approval. Without it they are denied. */
+  readonly approve?: Approve | undefined;
+}
+
+/** Work that a call has started, with calls of its own. */
+export interface WorkBelow {
+  /** Whether it waits for approvals and for nothing else. */
+  readonly waitsForApproval: boolean;
 }
 
 /** A call's session, for a tool that is itself an agent. */
 export interface ParentSession {
   readonly budget: Budget;
-  readonly scope: WorkScope | undefined;
+  readonly scope: WorkScope;
   readonly note: (line: CallLine) => void;
+  /** Registers work that one of the session's calls has started. Returns the function that ends it. */
+  readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
+}
+
+/** The call that started an execution or a conversation. */
+export interface ParentCall {
+  readonly session: ParentSession;
+  readonly execution: string;
+  readonly callId: string;
 }
 
 /** The session of a handler's call; undefined for a context that no gate has made. */
@@ -146,15 +176,19 @@ class HandlerContext implements CallContext {
   readonly execution: string;
   readonly callId: string;
   readonly caller: Caller;
+  readonly tenant: string;
+  readonly context: unknown;
   readonly #call: OpenCall;
   readonly #origin: ParentSession | undefined;
 
-  constructor(call: OpenCall, execution: string, origin: ParentSession | undefined) {
+  constructor(call: OpenCall, execution: string, { tenant, context }: WorkScope, origin: ParentSession | undefined) {
     this.#call = call;
     this.#origin = origin;
     this.execution = execution;
     this.callId = call.identity.callId;
     this.caller = call.identity.caller;
+    this.tenant = tenant;
+    this.context = context;
   }
 
   static originOf(context: HandlerContext): ParentSession | undefined {

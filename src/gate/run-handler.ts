@@ -35,7 +35,15 @@ export async function runHandler(
 ): Promise<Handled> {
   const { tool, identity } = call;
   call.started = true;
-  const timer = setTimeout(() => call.endHandler(`The call took longer than ${tool.timeoutMs} ms.`), tool.timeoutMs);
+  let countedMs = 0;
+  const onTime = () => {
+    // The time in which an agent waited for approvals alone is no part of the tool's time.
+    const moreMs = call.approvalMs - countedMs;
+    countedMs += moreMs;
+    if (moreMs >= 1) timer = setTimeout(onTime, moreMs);
+    else call.endHandler(`The call took longer than ${tool.timeoutMs} ms.`);
+  };
+  let timer = setTimeout(onTime, tool.timeoutMs);
   let value: unknown;
   try {
     value = await call.orEnded(async () => tool.handler(input, context));
@@ -76,7 +84,8 @@ async function validatedText(
   } catch (error) {
     return failed(sentences.outputInvalid(name), error);
   }
-  if (!validated.ok) return failed(sentences.outputInvalid(name), new Error(issuesText(validated.issues)));
+  if (!validated.ok)
+    return failed(sentences.outputInvalid(name), sentences.outputFaults(name, issuesText(validated.issues)));
   return handledText(call, validated.value, await resultText(validated.value, resultBytes, share), resultBytes);
 }
 

@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import { jsonSchemaOf } from "../tools/define-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import { typeText } from "../tools/type-text.ts";
@@ -104,6 +105,23 @@ export function approvalDenied(tool: string, note?: string) {
   );
 }
 
+/** Without an approver. */
+export function approvalUnavailable(tool: string) {
+  return refusal(
+    "approval_denied",
+    tool,
+    `The call of ${tool} needs approval, and approval is not available here. Continue without it.`,
+  );
+}
+
+/** The same for the operator. */
+export function approveMissing(tool: string): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `${tool} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent or call; or define the tool with approval: "never".`,
+  );
+}
+
 export function handlerFailed(tool: string, callId: string, publicMessage: string | undefined) {
   return failure(
     "handler_failed",
@@ -125,6 +143,13 @@ export function outputInvalid(tool: string) {
     "output_invalid",
     tool,
     `${tool} returned a result that does not match its declared output. The fault is in the tool, not in the input.`,
+  );
+}
+
+/** The same for the operator, with the fields. */
+export function outputFaults(tool: string, faults: string): Error {
+  return new Error(
+    `The result of ${tool} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or the schema.`,
   );
 }
 

@@ -1,10 +1,13 @@
-import type { AnsweredRecord, CallRecord, DecisionRecord } from "../journal/record.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Caller, Tool } from "../tools/tool.ts";
-import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
-import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import type { Answer, Failure, Refusal, Value } from "./answer.ts";
-import { type Approve, askApproval } from "./approval.ts";
-import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import type { HeldBytes, Share } from "../values/held-bytes.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
+import { Admission } from "./admission.ts";
+import type { Answer, Failure, Refusal } from "./answer.ts";
+import { askApproval } from "./approval.ts";
+import type { Budget, GateLimits, Overdraft } from "./budget.ts";
+import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./call-queues.ts";
 import {
@@ -12,18 +15,17 @@ import {
   type CallRequest,
   OpenCall,
   OVER,
+  type ParentCall,
   type ParentSession,
+  type WorkBelow,
   type WorkScope,
 } from "./open-call.ts";
-import { readInput } from "./read-input.ts";
-import { type Failed, runHandler, type Succeeded } from "./run-handler.ts";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
+import { runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
 
 /** What all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
-  readonly approve: Approve | undefined;
   readonly held: HeldBytes;
   /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
   whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
@@ -31,8 +33,8 @@ export interface SharedRules {
 
 export interface SessionOptions {
   readonly execution: string;
-  /** Tenant of the calls; tenants share the host's thread in equal parts. */
-  readonly tenant?: string;
+  /** Who the calls are made for. Tenants share the host's thread in equal parts. */
+  readonly scope: WorkScope;
   /** The execution's share of memory and thread, ended by its owner; by default a share that ends with the session. */
   readonly share?: Share;
   /** Callers that calls of this session may have. */
@@ -47,70 +49,90 @@ export interface SessionOptions {
   readonly above?: ParentCall | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
-  /** Scope for a tool that is itself an agent. */
-  readonly scope?: WorkScope;
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
 }
 
-/** The journal of a session. */
-export interface GateLog {
-  /** Resolves once the record is in the journal. An `allowed` record is awaited before the handler runs. */
-  append(record: CallRecord | DecisionRecord): Promise<void>;
-  /** Journals the record together with the next one that is appended. */
-  defer(record: AnsweredRecord): void;
-}
+/** Interval at which it is looked whether work that a call has started waits for approvals alone. */
+const LOOK_MS = 20;
 
-export interface ParentCall {
-  readonly session: ParentSession;
-  readonly execution: string;
-  readonly callId: string;
-}
-
-/** An event of a call. `error` is for the operator and may hold anything. */
-export type CallEvent =
-  | {
-      readonly type: "call_started";
-      readonly execution: string;
-      readonly callId: string;
-      readonly tool: string;
-      readonly caller: Caller;
-    }
-  | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
-
-/** The calls of one execution or conversation, until it is closed. */
-export class GateSession {
-  readonly lines: CallLine[] = [];
-  readonly #gate: SharedRules;
-  readonly budget: Budget;
-  readonly #options: SessionOptions;
+/**
+ * The calls of one execution or conversation, until it is closed: which are open, and the steps that each of them takes.
+ * `Admission` knows which calls may be made, `CallLedger` what becomes known of them.
+ */
+export class GateSession implements ParentSession, WorkBelow {
   readonly share: Share;
+  /** Whether the owner waits for its calls alone. A program that runs or has set a timer does not, nor does a model that is asked. */
+  isOwnerIdle: () => boolean = () => true;
+  readonly #gate: SharedRules;
+  readonly #options: SessionOptions;
+  readonly #admission: Admission;
+  readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
+  /** Open calls that wait for approval. */
+  readonly #held = new Set<string>();
+  /** Work that calls have started, by the id of the call. A conversation's programs are no calls of tools, and not open here. */
+  readonly #below = new Map<string, WorkBelow>();
   readonly #givenUp = new Set<string>();
+  readonly #endBelow: (() => void) | undefined;
+  /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
+  readonly #inContext = AsyncLocalStorage.snapshot();
   #closed = false;
   #ended: Promise<void> = Promise.resolve();
-  #overdraft: Overdraft | undefined;
 
   constructor(gate: SharedRules, options: SessionOptions) {
+    const { scope, limits, callers, visibleTo = callers, above, maxTokens } = options;
     this.#gate = gate;
     this.#options = options;
-    this.share = options.share ?? gate.held.share(options.tenant ?? "", options.limits.totalBytes);
-    this.budget = new Budget(options.limits, options.above?.session.budget, options.maxTokens);
-    this.#queues = new CallQueues(options.limits.callsAtOnce);
+    this.share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
+    const { tools } = gate;
+    const { share } = this;
+    this.#admission = new Admission({
+      tools,
+      callers,
+      visibleTo,
+      limits,
+      above: above?.session.budget,
+      maxTokens,
+      share,
+    });
+    this.#ledger = new CallLedger(options);
+    this.#queues = new CallQueues(limits.callsAtOnce);
+    this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
 
-  get scope(): WorkScope | undefined {
+  get scope(): WorkScope {
     return this.#options.scope;
   }
 
+  get budget(): Budget {
+    return this.#admission.budget;
+  }
+
+  get lines(): readonly CallLine[] {
+    return this.#ledger.lines;
+  }
+
   get usage(): { readonly calls: number; readonly open: number; readonly resultBytes: number } {
-    return { calls: this.budget.calls, open: this.#open.size, resultBytes: this.budget.resultBytes };
+    const { calls, resultBytes } = this.budget;
+    return { calls, open: this.#open.size, resultBytes };
   }
 
   /** The limit that a call of this session exceeded last. */
   get overdraft(): Overdraft | undefined {
-    return this.#overdraft;
+    return this.#admission.overdraft;
+  }
+
+  /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
+  get waitsForApproval(): boolean {
+    if (this.#closed || this.#held.size + this.#below.size === 0 || !this.isOwnerIdle()) return false;
+    let busy = this.#open.size - this.#held.size;
+    for (const [callId, work] of this.#below) {
+      if (!work.waitsForApproval) return false;
+      if (this.#open.has(callId)) busy -= 1;
+    }
+    return busy === 0;
   }
 
   /**
@@ -118,26 +140,20 @@ export class GateSession {
    * there was one. Rejects only if the journal does.
    */
   async call(request: CallRequest): Promise<Answer | undefined> {
-    const { callers, visibleTo = callers } = this.#options;
-    const tool = this.#gate.tools.get(request.tool);
-    this.budget.arrive();
-    if (!tool || !callers.includes(request.caller) || !isVisible(tool, visibleTo))
-      return this.#refuse(request, this.#toolUnknown(request));
-    if (!tool.allowedCallers.includes(request.caller)) return this.#refuse(request, sentences.callerNotAllowed(tool));
+    const found = this.#admission.toolOf(request);
+    if (!("handler" in found)) return this.#refuse(request, found);
     if (this.#closed || this.#givenUp.has(request.callId)) return this.#drop(request);
+    const refusal = this.#admission.takeInput(request);
+    if (refusal) return this.#refuse(request, refusal);
 
-    const bytes = Buffer.byteLength(request.inputText);
-    const overdraft = this.budget.takeInput(bytes, memoryOf(request.inputText, bytes));
-    if (overdraft) return this.#refuse(request, this.#budgetSpent(tool, overdraft));
-
-    const call = new OpenCall(tool, request);
+    const call = new OpenCall(found, request);
     this.#open.set(request.callId, call);
     try {
-      const answer = await call.orOver(() => (tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call)));
+      const answer = await call.orOver(() => (found.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call)));
       await call.dropped;
       return answer === OVER || this.#closed ? undefined : answer;
     } finally {
-      this.#giveBackInput(call);
+      this.#admission.giveBackInput(call);
     }
   }
 
@@ -145,12 +161,9 @@ export class GateSession {
    * Counts work that is not a call of a tool, like a program that a model hands over. Resolves with the refusal if the
    * limit of calls is exceeded.
    */
-  async countCall(about: Omit<CallRequest, "inputText">): Promise<Answer | undefined> {
-    this.budget.arrive();
-    const overdraft = this.budget.overCalls();
-    if (!overdraft) return undefined;
-    this.#overdraft = overdraft;
-    return this.#refuse({ ...about, inputText: "" }, sentences.budgetSpent(about.tool, overdraft));
+  async countCall(about: CallIdentity): Promise<Answer | undefined> {
+    const refusal = this.#admission.countCall(about.tool);
+    return refusal && this.#refuse(about, refusal);
   }
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
@@ -158,7 +171,7 @@ export class GateSession {
     this.#givenUp.add(callId);
     const call = this.#open.get(callId);
     if (!call) return;
-    this.#open.delete(callId);
+    this.#remove(callId);
     call.dropped = this.#drop(call.identity);
     this.#abort(call, reason);
     await call.dropped;
@@ -176,11 +189,26 @@ export class GateSession {
     const open = [...this.#open.values()];
     this.#open.clear();
     this.#queues.close();
+    this.#endBelow?.();
     // Work that is under way is aborted at once. Calls that only wait cannot start any more, and there may be thousands.
     for (const call of open) if (call.isUnderWay) this.#endOpen(call);
     const ending = this.share.lane.work(this.#endAll(open.filter((call) => !call.isOver)));
     this.#ended = Promise.resolve(ending);
     if (!this.#options.share) this.share.end();
+  }
+
+  note(line: CallLine): void {
+    this.#ledger.note(line);
+  }
+
+  beginBelow(callId: string, work: WorkBelow): () => void {
+    this.#below.set(callId, work);
+    const call = this.#open.get(callId);
+    const looking = call && setInterval(() => call.approvalClock.look(work.waitsForApproval), LOOK_MS);
+    return () => {
+      clearInterval(looking);
+      this.#below.delete(callId);
+    };
   }
 
   *#endAll(open: readonly OpenCall[]): SlicedWork<void> {
@@ -195,13 +223,6 @@ export class GateSession {
     this.#abort(call, "The execution has ended.");
   }
 
-  /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
-  note(line: CallLine): void {
-    this.lines.push(line);
-    const { above } = this.#options;
-    above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
-  }
-
   /**
    * Runs a call that may need approval. Its input is parsed for that check, and parsed again when its approval is
    * requested, so that waiting calls hold only their text. Calls that need no approval do not wait for those that do.
@@ -209,31 +230,46 @@ export class GateSession {
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
     const checked = await this.#queues.check(() =>
       this.#withInput(call, async (input) =>
-        (await needsApproval(call.tool, input)) ? NEEDS_APPROVAL : this.#runAtItsTurn(call, { input }),
+        (await this.#needsApproval(call, input)) ? NEEDS_APPROVAL : this.#runAtItsTurn(call, { input }),
       ),
     );
     if (checked !== NEEDS_APPROVAL) return checked;
-    this.#giveBackInput(call);
+    this.#admission.giveBackInput(call);
 
-    if (call.isOver) return undefined;
+    if (this.#isGone(call)) return undefined;
+    const { identity, inputDigest, tool } = call;
+    if (!this.scope.approve)
+      return this.#refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.approval = { type: "held" };
-    await this.#journal(call.identity, { decision: "held", inputDigest: call.inputDigest });
-    if (call.isOver) return undefined;
+    this.#held.add(identity.callId);
+    await this.#ledger.decided(identity, { decision: "held", inputDigest });
+    if (this.#isGone(call)) return undefined;
     return this.#queues.approve(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
   }
 
+  /** If the predicate throws, the call needs approval. */
+  async #needsApproval({ tool }: OpenCall, input: unknown): Promise<boolean> {
+    try {
+      return await this.#inContext(() => tool.needsApproval(input));
+    } catch {
+      return true;
+    }
+  }
+
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined> {
-    const { inputText, inputDigest, signal } = call;
-    const { execution, log } = this.#options;
-    const request = { execution, ...call.identity, inputDigest, signal };
-    const { type, ...details } = await askApproval(this.#gate.approve, request, inputText);
-    if (call.isOver) return undefined;
-    call.approval = { type, ...details };
-    const allow = type === "approved";
-    await log.append({ type: "decision", call: call.identity.callId, allow, ...details, at: Date.now() });
-    return allow
+    if (this.#isGone(call)) return undefined;
+    const { identity, inputText, inputDigest, signal } = call;
+    const { execution, scope } = this.#options;
+    const { tenant, context, approve } = scope;
+    const request = { execution, ...identity, inputDigest, tenant, context, signal };
+    const approval = await this.#inContext(() => askApproval(approve, request, inputText));
+    if (this.#isGone(call)) return undefined;
+    call.approval = approval;
+    this.#held.delete(identity.callId);
+    await this.#ledger.approved(identity, approval);
+    return approval.type === "approved"
       ? this.#runAtItsTurn(call, { input })
-      : this.#refuse(call, sentences.approvalDenied(call.tool.name, details.note));
+      : this.#refuse(call, sentences.approvalDenied(call.tool.name, approval.note));
   }
 
   /** Runs a call when the concurrency of its execution and its tool allows it. Reads its input then, unless it was read before. */
@@ -247,140 +283,72 @@ export class GateSession {
     call: OpenCall,
     goOn: (input: unknown) => Promise<Value>,
   ): Promise<Value | Answer | undefined> {
-    const reading = this.share.lane.run(() => this.#readInput(call));
+    const reading = this.#admission.readInput(call);
     const read = reading instanceof Promise ? await reading : reading;
-    if (!read || call.isOver) return undefined;
-    if (read.ok === true) return goOn(read.value);
-    if (read.ok === false) return this.#refuse(call, sentences.inputInvalid(call.tool, read.reason));
-    return this.#refuse(call, this.#budgetSpent(call.tool, read.overdraft));
-  }
-
-  #readInput(call: OpenCall) {
-    if (call.isOver) return undefined;
-    return readInput(call.tool.input, call.inputText, (bytes) => {
-      const overdraft = this.share.hold(bytes);
-      if (!overdraft) call.inputBytes = bytes;
-      return overdraft;
-    });
-  }
-
-  #giveBackInput(call: OpenCall): void {
-    this.share.giveBack(call.inputBytes);
-    call.inputBytes = 0;
+    if (!read) return undefined;
+    return read.ok ? goOn(read.value) : this.#refuse(call, read);
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
   async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
-    if (call.isOver) return undefined;
+    if (this.#isGone(call)) return undefined;
     const { identity, tool } = call;
     call.decided = true;
-    await this.#journal(identity, { decision: "allowed", inputDigest: call.inputDigest });
-    if (call.isOver) return undefined;
-    const { execution, limits, onEvent } = this.#options;
-    onEvent({ type: "call_started", execution, callId: identity.callId, tool: tool.name, caller: identity.caller });
-    const context = call.contextIn(execution, this);
-    const handled = await runHandler(call, input, context, limits.resultBytes, this.share);
-    if (!this.#open.delete(identity.callId)) return undefined;
-    return "shape" in handled ? this.#succeed(call, handled) : this.#fail(call, handled);
-  }
-
-  #succeed(call: OpenCall, { answer, shape }: Succeeded): Answer {
-    const overdraft = this.#takeResult(answer);
-    if (overdraft)
-      return this.#fail(call, { answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
-    const { bytes } = answer;
-    const line = this.#lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    this.#answered(line);
-    this.#report(line);
+    await this.#ledger.decided(identity, { decision: "allowed", inputDigest: call.inputDigest });
+    if (this.#isGone(call)) return undefined;
+    this.#ledger.started(identity);
+    const { execution, limits, scope } = this.#options;
+    const context = call.contextIn(execution, scope, this);
+    const handled = await this.#inContext(() => runHandler(call, input, context, limits.resultBytes, this.share));
+    if (!this.#remove(identity.callId)) return undefined;
+    if (!("shape" in handled)) {
+      this.#admission.noteOverdraft(handled.overdraft);
+      return this.#fail(call, handled.answer, handled.error);
+    }
+    const { answer, shape } = handled;
+    const failure = this.#admission.takeResult(tool, answer);
+    if (failure) return this.#fail(call, failure);
+    this.#ledger.succeeded(call, answer, shape);
     return answer;
   }
 
-  #fail(call: OpenCall, { answer, error, overdraft }: Failed): Answer {
-    if (overdraft) this.#overdraft = overdraft;
-    this.#countFailure(answer);
-    const line = this.#lineOf(call, { bytes: 0, outcome: { type: "failed", code: answer.code }, started: true });
-    this.#answered(line, answer.code);
-    this.#report(line, error);
+  #fail(call: OpenCall, answer: Failure, error?: unknown): Answer {
+    this.#admission.takeFailure(answer);
+    this.#ledger.failed(call, answer, error);
     return answer;
   }
 
-  #answered({ callId, ms, bytes }: CallLine, code?: string): void {
-    const facts = code === undefined ? { ok: true } : { ok: false, code };
-    this.#options.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
-  }
-
-  #takeResult({ text, bytes }: Value): Overdraft | undefined {
-    const heldBytes = memoryOf(text, bytes);
-    return this.budget.takeResult(bytes, heldBytes) ?? this.share.hold(heldBytes);
-  }
-
-  #countFailure({ message }: Failure | Refusal): void {
-    const heldBytes = memoryOf(message);
-    this.budget.takeFailure(heldBytes);
-    this.share.count(heldBytes);
-  }
-
-  #toolUnknown({ tool, caller }: CallIdentity) {
-    const known = this.#options.callers.includes(caller);
-    return sentences.toolUnknown(tool, known ? this.#gate.tools.nearestNames(tool, caller) : []);
-  }
-
-  #budgetSpent(tool: Tool, overdraft: Overdraft) {
-    this.#overdraft = overdraft;
-    return sentences.budgetSpent(tool.name, overdraft);
-  }
-
-  /** Refuses a call, open or not, unless it has ended. */
-  async #refuse(refused: CallIdentity | OpenCall, answer: Refusal): Promise<Answer | undefined> {
+  /** Refuses a call, open or not, unless it has ended. `error` is for the operator. */
+  async #refuse(refused: CallIdentity | OpenCall, answer: Refusal, error?: Error): Promise<Answer | undefined> {
     const call = refused instanceof OpenCall ? refused : undefined;
     const identity = refused instanceof OpenCall ? refused.identity : refused;
-    if (call?.isOver) return undefined;
+    if (call && this.#isGone(call)) return undefined;
     if (call) call.decided = true;
-    this.#open.delete(identity.callId);
-    this.#countFailure(answer);
-    await this.#journal(identity, { decision: "refused", code: answer.code });
-    const line = { bytes: 0, outcome: { type: "refused", code: answer.code }, started: false } as const;
-    this.#report(this.#lineOf(call ?? { identity, since: performance.now() }, line));
+    this.#remove(identity.callId);
+    this.#admission.takeFailure(answer);
+    await this.#ledger.decided(identity, { decision: "refused", code: answer.code });
+    this.#ledger.refused(call ?? { identity, since: performance.now() }, answer, error);
     return answer;
+  }
+
+  /** Whether a call needs no answer any more. After the session has closed, calls that only wait are ended a slice at a time. */
+  #isGone(call: OpenCall): boolean {
+    return this.#closed || call.isOver;
+  }
+
+  #remove(callId: string): boolean {
+    this.#held.delete(callId);
+    return this.#open.delete(callId);
   }
 
   async #drop(identity: CallIdentity): Promise<undefined> {
-    await this.#journal(identity, { decision: "dropped" });
-  }
-
-  #journal(
-    { callId, tool, caller }: CallIdentity,
-    facts: Pick<CallRecord, "decision" | "code" | "inputDigest">,
-  ): Promise<void> {
-    return this.#options.log.append({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
+    await this.#ledger.decided(identity, { decision: "dropped" });
   }
 
   #abort(call: OpenCall, reason: string): void {
     call.end(reason);
-    this.#report(this.#lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }));
-  }
-
-  #lineOf(
-    { identity: { callId, tool, caller }, since }: Pick<OpenCall, "identity" | "since">,
-    facts: Pick<CallLine, "bytes" | "outcome" | "started">,
-  ): CallLine {
-    return { callId, tool, caller, ms: performance.now() - since, ...facts };
-  }
-
-  #report(line: CallLine, error?: unknown): void {
-    this.note(line);
-    const { execution, onEvent } = this.#options;
-    onEvent({ type: "call_ended", execution, line, ...(error === undefined ? {} : { error }) });
+    this.#ledger.aborted(call);
   }
 }
 
 const NEEDS_APPROVAL = Symbol("needs approval");
-
-/** If the predicate throws, the call needs approval. */
-async function needsApproval(tool: Tool, input: unknown): Promise<boolean> {
-  try {
-    return await tool.needsApproval(input);
-  } catch {
-    return true;
-  }
-}

@@ -3,6 +3,7 @@ export type { ExecutionSummary, Head, Journal } from "./journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
   AnsweredRecord,
+  CallHeader,
   CallRecord,
   ClaimRecord,
   ConversationHeader,

@@ -52,7 +52,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       entries.set(header.execution, {
         header,
         records: [header],
-        length: header.kind === "program" ? header.source.length + header.program.length : header.task.length,
+        length: textLengthOf(header),
         ended: false,
       });
       return 1;
@@ -91,6 +91,17 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       }
     },
   };
+}
+
+function textLengthOf(header: Header): number {
+  switch (header.kind) {
+    case "program":
+      return header.source.length + header.program.length;
+    case "conversation":
+      return header.task.length;
+    case "call":
+      return header.input.length;
+  }
 }
 
 function lengthOf(record: JournalRecord): number {

@@ -35,6 +35,13 @@ export const RECORD_SCHEMAS = {
     model: text,
     task: text,
   }),
+  "header (call)": z.strictObject({
+    ...headerBase,
+    kind: z.literal("call"),
+    tool: text,
+    caller: text,
+    input: text,
+  }),
   claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), at }),
   turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
   message: z.strictObject({

@@ -55,7 +55,16 @@ export interface ConversationHeader extends HeaderBase {
   readonly task: string;
 }
 
-export type Header = ProgramHeader | ConversationHeader;
+/** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
+export interface CallHeader extends HeaderBase {
+  readonly kind: "call";
+  readonly tool: string;
+  readonly caller: string;
+  /** JSON text; empty if it is longer than `inputBytes`, and the call was refused for it. */
+  readonly input: string;
+}
+
+export type Header = ProgramHeader | ConversationHeader | CallHeader;
 
 /** A driver takes over the execution. This record moves the head, so the previous driver can no longer append. */
 export interface ClaimRecord {
@@ -185,7 +194,7 @@ export interface EgressRecord {
 /** The last record. */
 export interface OutcomeRecord {
   readonly type: "outcome";
-  /** JSON text of the ending. A completed program's value is in the last turn instead. */
+  /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
   readonly outcome: string;
   readonly at: number;
 }

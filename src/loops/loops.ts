@@ -1,5 +1,5 @@
-import type { Approve } from "../gate/approval.ts";
-import { callback, checkValue, oneOf, type OptionsOf, readOptions } from "../options/options.ts";
+import { checkValue, oneOf, type OptionsOf, readOptions } from "../options/options.ts";
+import { APPROVE, CONTEXT, type WithContext } from "../programs/execute-options.ts";
 import { type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
 import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
 import { LangChainTool } from "./langchain.ts";
@@ -10,14 +10,16 @@ import { type ProgramHost, ProgramTool } from "./program-tool.ts";
 const SUBJECT = "asTool";
 
 export const AS_TOOL_RULES = {
+  /** The host's own value for all programs of the tool. Handlers and `approve` get it; a program and a model do not. */
+  context: CONTEXT,
   /**
    * Decides about calls that need approval, in place of the runtime's `approve`. Where neither is given, an MCP client
    * that can ask its user is asked to, and any other call that needs approval is denied.
    */
-  approve: callback<Approve>(),
+  approve: APPROVE,
 };
 
-export type AsToolOptions = OptionsOf<typeof AS_TOOL_RULES>;
+export type AsToolOptions<Context = unknown> = WithContext<OptionsOf<typeof AS_TOOL_RULES>, Context>;
 
 /** The tools of each loop, by the name that the model calls them by. */
 export interface LoopTools {
@@ -46,12 +48,7 @@ const LOOPS: { readonly [Loop in LoopName]: (program: ProgramTool) => LoopTools[
 export const LOOP_NAMES = Object.keys(LOOPS);
 
 /** The tools of one loop. Throws `option_invalid` for an unknown loop or option. */
-export function toolsFor<Loop extends LoopName>(
-  loop: Loop,
-  options: AsToolOptions,
-  host: ProgramHost,
-): LoopTools[Loop] {
+export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, host: ProgramHost): LoopTools[Loop] {
   checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
-  const { approve } = readOptions(SUBJECT, options, AS_TOOL_RULES);
-  return LOOPS[loop](new ProgramTool(host, approve));
+  return LOOPS[loop](new ProgramTool(host, readOptions(SUBJECT, options, AS_TOOL_RULES)));
 }

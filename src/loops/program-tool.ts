@@ -43,13 +43,13 @@ export class ProgramTool {
   /** Whether the host decides about approvals, so that the loop's own means must not. */
   readonly hostApproves: boolean;
   readonly #host: ProgramHost;
-  readonly #approve: Approve | undefined;
+  readonly #own: Pick<ExecuteOptions, "approve" | "context">;
 
-  constructor(host: ProgramHost, approve: Approve | undefined) {
+  constructor(host: ProgramHost, own: Pick<ExecuteOptions, "approve" | "context">) {
     this.#host = host;
     this.tools = host.tools;
-    this.#approve = approve;
-    this.hostApproves = approve !== undefined || host.approves;
+    this.#own = own;
+    this.hostApproves = own.approve !== undefined || host.approves;
     this.description = `${declareRunProgram(host.tools, "javascript").description}\n\n${RESULTS}`;
     this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
   }
@@ -62,12 +62,12 @@ export class ProgramTool {
   async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
     const code = codeOf(input);
     signal?.throwIfAborted();
-    const decide = this.#approve ?? (this.hostApproves ? undefined : approve);
     let calls = 0;
     const report = await this.#host
       .execute(code, {
+        ...(approve && !this.hostApproves ? { approve } : {}),
+        ...this.#own,
         ...(signal ? { signal } : {}),
-        ...(decide ? { approve: decide } : {}),
         onEvent: (event) => {
           if (event.type !== "call_started" || !onProgress) return;
           calls += 1;

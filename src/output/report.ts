@@ -35,8 +35,10 @@ export interface Usage {
   readonly queuedMs: number;
   /** Time the program ran, without waiting for a core where the system reports that. */
   readonly runningMs: number;
-  /** Time the program waited for tools and timers. */
+  /** Time the program waited for tools and timers, without `approvalMs`. */
   readonly waitingMs: number;
+  /** Time the program waited for nothing but approvals. It spends no limit. */
+  readonly approvalMs: number;
   /** Peak memory above that of an idle guest; 0 where it cannot be measured. */
   readonly peakMemoryBytes: number;
   readonly turns: number;
@@ -102,6 +104,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
       queuedMs: execution.queuedMs,
       runningMs: execution.runningMs,
       waitingMs: Math.max(0, execution.wallMs - execution.runningMs),
+      approvalMs: execution.approvalMs,
       peakMemoryBytes: execution.peakMemoryBytes,
       turns: execution.turns,
       restarts: execution.restarts,

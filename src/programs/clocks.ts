@@ -1,3 +1,5 @@
+import { ApprovalClock } from "../gate/approval-clock.ts";
+
 /** Interval at which the clocks of a running program are checked. */
 const TICK_MS = 10;
 /**
@@ -18,26 +20,39 @@ export interface ClockAlarm {
   readonly seen: number;
 }
 
+/** What the clocks look at. */
+export interface ClockReadings {
+  /** The `processorMs` of the current guest's `ResourceUsage`. */
+  readonly processorMs: () => number | undefined;
+  /** Whether the program waits for approvals and for nothing else. */
+  readonly waitsForApproval: () => boolean;
+}
+
 /**
  * The clocks of one execution, all kept by the host: running time, time spent replaying turns, and wall time since the
- * start. The program runs from the moment the host sends it an event until the host receives the end of that turn.
+ * start, without the time in which the program waited for nothing but approvals. The program runs from the moment the host sends it an event until the host receives the end of that turn.
  * Waiting for tools, timers and approvals does not count. Waiting for a core does not count either, where the system
  * reports the processor time of the guest.
  */
 export class Clocks {
   readonly #limits: ClockLimits;
   readonly #onAlarm: (alarm: ClockAlarm) => void;
-  readonly #processorMs: () => number | undefined;
+  readonly #readings: ClockReadings;
+  readonly #approvals = new ApprovalClock();
   readonly #running = new TurnTime();
   readonly #replaying = new TurnTime();
   #startedAt: number | undefined;
   #ticker: NodeJS.Timeout | undefined;
 
-  /** `processorMs` returns the `processorMs` of the current guest's `ResourceUsage`. */
-  constructor(limits: ClockLimits, onAlarm: (alarm: ClockAlarm) => void, processorMs: () => number | undefined) {
+  constructor(limits: ClockLimits, onAlarm: (alarm: ClockAlarm) => void, readings: ClockReadings) {
     this.#limits = limits;
     this.#onAlarm = onAlarm;
-    this.#processorMs = processorMs;
+    this.#readings = readings;
+  }
+
+  /** Whether the program, or a replay of its turns, has the turn. */
+  get isRunning(): boolean {
+    return this.#running.isOn || this.#replaying.isOn;
   }
 
   get runningMs(): number {
@@ -45,7 +60,12 @@ export class Clocks {
   }
 
   get wallMs(): number {
-    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
+    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt - this.#approvals.ms;
+  }
+
+  /** Time in which the program waited for nothing but approvals. */
+  get approvalMs(): number {
+    return this.#approvals.ms;
   }
 
   /** The program has a new guest: its first one, or a replacement. */
@@ -80,8 +100,10 @@ export class Clocks {
 
   #tick(): void {
     const { runningMs, wallMs } = this.#limits;
-    const running = this.#running.measure(this.#processorMs);
-    const replaying = this.#replaying.measure(this.#processorMs);
+    const { processorMs, waitsForApproval } = this.#readings;
+    this.#approvals.look(waitsForApproval());
+    const running = this.#running.measure(processorMs);
+    const replaying = this.#replaying.measure(processorMs);
     if (running > runningMs) this.#onAlarm({ limit: "runningMs", allowed: runningMs, seen: Math.round(running) });
     else if (this.wallMs > wallMs) this.#onAlarm({ limit: "wallMs", allowed: wallMs, seen: Math.round(this.wallMs) });
     else if (replaying > runningMs)
@@ -102,6 +124,10 @@ class TurnTime {
 
   get ms(): number {
     return this.#clockMs - this.#waitedMs;
+  }
+
+  get isOn(): boolean {
+    return this.#since !== undefined;
   }
 
   begin(): void {

@@ -53,8 +53,10 @@ export interface Driven {
   /** Time without a guest. */
   readonly queuedMs: number;
   readonly runningMs: number;
-  /** Time since there was a guest. */
+  /** Time since there was a guest, without `approvalMs`. */
   readonly wallMs: number;
+  /** Time since then in which the program waited for nothing but approvals, which is not in `wallMs`. */
+  readonly approvalMs: number;
   readonly peakMemoryBytes: number;
   readonly connections: ConnectionTotals;
 }
@@ -91,8 +93,9 @@ class Driver {
         if (limit === "replays") this.#guests.endReplays();
         else this.#stop({ type: "stopped", limit, allowed, seen });
       },
-      () => this.#guests.processorMs,
+      { processorMs: () => this.#guests.processorMs, waitsForApproval: () => session.waitsForApproval },
     );
+    session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
     this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding });
@@ -117,9 +120,9 @@ class Driver {
     }
     const { turns, restarts, connections } = this.#state;
     const { queuedMs, peakMemoryBytes } = this.#guests;
-    const { runningMs, wallMs } = this.#clocks;
+    const { runningMs, wallMs, approvalMs } = this.#clocks;
     const { logs } = this.#logs;
-    const times = { queuedMs, runningMs, wallMs };
+    const times = { queuedMs, runningMs, wallMs, approvalMs };
     const ending = await this.#decided.promise;
     const words = { logs, notes: this.#notes, remarks: this.#remarks };
     return { ending, ...words, turns, restarts, ...times, peakMemoryBytes, connections };

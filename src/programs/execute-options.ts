@@ -8,19 +8,49 @@ import { LIMITS_OPTION } from "./limits.ts";
 export const LANGUAGE = option<Language>("the name of a language", (value) => typeof value === "string");
 export const TENANT = text({ maxLength: 256, expected: "a name of 1 to 256 characters" });
 
+export const CONTEXT = option<unknown>("any value", () => true);
+export const APPROVE = callback<Approve>();
+
+/**
+ * Types of the options that carry the host's own value. `context` may be left out where its type allows `undefined`.
+ */
+export type WithContext<Options, Context> = Omit<Options, "context" | "approve"> & {
+  /** Decides about calls that need approval, in place of the runtime's `approve`. */
+  readonly approve?: Approve<Context>;
+} & (undefined extends Context
+    ? {
+        /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
+        readonly context?: Context;
+      }
+    : {
+        /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
+        readonly context: Context;
+      });
+
+/** Arguments of which the options may be left out where `context` may. */
+export type ContextArguments<Options, Context> = undefined extends Context ? [options?: Options] : [options: Options];
+
 export const EXECUTE_RULES = {
   /** Language of the program, JavaScript by default. Which ones there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
+  /** The tools that the program may use, by name: `"crm.find"`, or `"crm.*"` for all below. All of the runtime's by default. */
+  tools: option<readonly string[]>('an array of names of tools, like "crm.find" or "crm.*"', isListOfText),
   /** The tenant that the program runs for; the runtime's by default. */
   tenant: TENANT,
+  /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
+  context: CONTEXT,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
-  approve: callback<Approve>(),
-  /** Called with each event as it happens. Errors that it throws are ignored. */
+  approve: APPROVE,
+  /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
   onEvent: callback<(event: ExecutionEvent) => void>(),
   /** Cancels the execution. */
   signal: abortSignal(),
 };
 
-export type ExecuteOptions = OptionsOf<typeof EXECUTE_RULES>;
+export type ExecuteOptions<Context = unknown> = WithContext<OptionsOf<typeof EXECUTE_RULES>, Context>;
+
+function isListOfText(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
+}

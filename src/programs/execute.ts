@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import type { CallEvent } from "../gate/session.ts";
+import type { CallEvent } from "../gate/call-ledger.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { JOURNAL_FORMAT } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
@@ -38,6 +38,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
   queuedMs: 0,
   runningMs: 0,
   wallMs: 0,
+  approvalMs: 0,
   peakMemoryBytes: 0,
   connections: NO_CONNECTIONS,
 };
@@ -80,12 +81,11 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
   const session = gate.open({
     execution,
-    tenant,
+    scope,
     share,
     callers: ["programmatic"],
     limits,
     above,
-    scope,
     log,
     onEvent,
   });

@@ -22,8 +22,8 @@ export const LIMIT_RULES = {
    */
   runningMs: wholeNumber({ min: 10, max: 3_600_000, default: 10_000 }),
   /**
-   * Time from the program's start to its end, including all waiting. Many clients of agents time out after two
-   * minutes.
+   * Time from the program's start to its end, including all waiting except for approvals alone. Many clients of agents
+   * time out after two minutes.
    */
   wallMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 120_000 }),
   /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */

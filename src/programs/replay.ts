@@ -27,10 +27,12 @@ export async function replay(
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { parseRecords } = await import("../journal/parse-records.ts");
   const [header, ...others] = parseRecords(records);
-  if (header.kind === "conversation")
+  if (header.kind !== "program")
     throw new PortcullisError(
       "option_invalid",
-      "replay(records): this is a model's conversation, not a program. Use replayTranscript to replay its transcript.",
+      header.kind === "call"
+        ? "replay(records): this is a single call, not a program."
+        : "replay(records): this is a model's conversation, not a program. Use replayTranscript to replay its transcript.",
     );
   const { unreplayable, settled } = foldExecution([header, ...others]);
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };

@@ -1,7 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
-import type { WorkScope } from "../gate/open-call.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { ParentCall } from "../gate/session.ts";
+import type { ParentCall, WorkScope } from "../gate/open-call.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ExecutionEvent } from "./execute.ts";

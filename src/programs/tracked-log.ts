@@ -1,5 +1,5 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
-import type { GateLog } from "../gate/session.ts";
+import type { GateLog } from "../gate/call-ledger.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";

@@ -71,7 +71,7 @@ export const TOOL_RULES = {
 };
 
 /** Options whose types depend on the schemas of one tool. */
-interface TypedOptions<Input extends Schema, Output extends Schema | undefined> {
+interface TypedOptions<Input extends Schema, Output extends Schema | undefined, Context> {
   /** Schema of the input: an object with named fields. */
   readonly input: Input;
   /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
@@ -82,22 +82,26 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined> 
    * Runs a call. Its result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
    * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
-  readonly handler: (input: StandardSchemaV1.InferOutput<Input>, context: CallContext) => Awaitable<Result<Output>>;
+  readonly handler: (
+    input: StandardSchemaV1.InferOutput<Input>,
+    context: CallContext<Context>,
+  ) => Awaitable<Result<Output>>;
 }
 
-export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined> = Omit<
+export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown> = Omit<
   OptionsOf<typeof TOOL_RULES>,
-  keyof TypedOptions<Input, Output>
+  keyof TypedOptions<Input, Output, Context>
 > &
-  TypedOptions<Input, Output>;
+  TypedOptions<Input, Output, Context>;
 
 /**
  * Defines a tool and checks its whole definition. Throws a `PortcullisError` (`tool_invalid`) that names the tool, the
- * option, the expected value and the given one.
+ * option, the expected value and the given one. A handler that annotates its second argument as `CallContext<App>` makes
+ * a `Tool<App>`, for a runtime whose executions have a `context` of that type.
  */
-export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined>(
-  options: ToolOptions<Input, Output>,
-): Tool {
+export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown>(
+  options: ToolOptions<Input, Output, Context>,
+): Tool<Context> {
   const { name, description, input, output, allowedCallers, effect, approval, concurrency, timeoutMs, handler } =
     readToolOptions(options);
   const fault = toolNameFault(name);
@@ -113,7 +117,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
       ),
     );
   if (output !== undefined) jsonSchemaOf(name, "output", output);
-  return Object.freeze<Tool>({
+  return Object.freeze<Tool<Context>>({
     name,
     description,
     input,

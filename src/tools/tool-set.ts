@@ -29,6 +29,34 @@ export class ToolSet {
     for (const name of this.#tools.keys()) this.#refuseNamespaceThatIsATool(name);
   }
 
+  /**
+   * The tools with these names; `crm.*` stands for all whose names begin with `crm.`, and `*` for all. Tools themselves
+   * may be among the names. Throws `option_invalid` for a name that no tool has; `option` names the list in the error.
+   */
+  select(wanted: readonly (Tool | string)[], option: string): ToolSet {
+    return new ToolSet(
+      [...new Set(wanted.flatMap((one) => (typeof one === "string" ? this.#named(one, option) : [one])))],
+      option,
+    );
+  }
+
+  #named(name: string, option: string): readonly Tool[] {
+    const tool = this.#tools.get(name);
+    if (tool) return [tool];
+    const prefix = name === "*" ? "" : name.slice(0, -1);
+    const found = name === "*" || name.endsWith(".*") ? this.all.filter((one) => one.name.startsWith(prefix)) : [];
+    if (found.length > 0 || name === "*") return found;
+    const [meant] = nearest(
+      name,
+      this.all.map((one) => one.name),
+      1,
+    );
+    throw new PortcullisError(
+      "option_invalid",
+      `${option}: the runtime has no tool ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`}`,
+    );
+  }
+
   get(name: string): Tool | undefined {
     return this.#tools.get(name);
   }

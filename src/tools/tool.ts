@@ -12,8 +12,8 @@ export const CALLERS: readonly Caller[] = ["direct", "programmatic"];
 export type Effect = "read" | "idempotent" | "write";
 export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
 
-/** A handler's second argument. */
-export interface CallContext {
+/** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
+export interface CallContext<Context = unknown> {
   /** Aborted when the answer is no longer needed: the execution ended, or the call took too long. */
   readonly signal: AbortSignal;
   /** Id of the execution or conversation that made the call. */
@@ -23,10 +23,17 @@ export interface CallContext {
   /** The same for every repetition of the same call with the same input: `execution:call:inputDigest`. */
   readonly idempotencyKey: string;
   readonly caller: Caller;
+  /** Tenant of the execution or conversation. */
+  readonly tenant: string;
+  /** The `context` of the execution, conversation or call; undefined where none was given. */
+  readonly context: Context;
 }
 
-/** A function that a model or its programs may call. Made by `defineTool`, whose types match `handler` with `input`. */
-export interface Tool {
+/**
+ * A function that a model or its programs may call. Made by `defineTool`, whose types match `handler` with `input`. A
+ * tool whose handler reads no `context` is a `Tool<unknown>`, which can be used in every runtime.
+ */
+export interface Tool<Context = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
@@ -40,5 +47,5 @@ export interface Tool {
   /** Calls at once, over all executions of a runtime. */
   readonly concurrency: number;
   readonly timeoutMs: number;
-  readonly handler: (input: unknown, context: CallContext) => unknown;
+  readonly handler: (input: unknown, context: CallContext<Context>) => unknown;
 }

@@ -146,12 +146,15 @@ test("its calls are approved by whom the agent asks that calls it, and not by th
   expect(answer).toContain("approval was denied");
 });
 
-test("where a tool of it needs approval and nobody approves, there is no runtime", async () => {
+test("where one of its tools needs approval and there is no `approve`, that call is denied", async () => {
   const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
-  const clerk = agentAsTool({ ...describe, model: scriptedModel([]), tools: [paid] });
-  const above = agentAsTool({ ...describe, name: "above", model: scriptedModel([]), tools: [clerk] });
-  await expect(createRuntime({ tools: [above], sandbox: createMemorySandbox() })).rejects.toThrow(
-    'Tool "above" may need approval, but the runtime has no `approve`',
+  const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
+  const clerk = agentAsTool({ ...describe, model, tools: [paid] });
+  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "done" }], {
+    tools: [clerk],
+  });
+  expect(resultsBefore(talked, 1)[0]?.text).toContain(
+    "The call of paid needs approval, and approval is not available here. Continue without it.",
   );
 });
 

@@ -35,6 +35,32 @@ test("run --json prints the whole report as one document, and nothing else", asy
   });
 });
 
+test("run prints the error of a handler that failed, with its stack, for the operator alone", async () => {
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "await tools.broken()");
+  expect(code).toBe(1);
+  expect(stdout).not.toContain("hunter2");
+  expect(stderr).toMatch(
+    /\nportcullis: broken failed in call 1, handler_failed: .*hunter2.*\n {2}Error: .*hunter2.*\n {6}at .*tools\.ts/,
+  );
+});
+
+test("run --json has the error of a handler that failed under operator, and nothing of it elsewhere", async () => {
+  const { stdout, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "await tools.broken()");
+  const { operator, ...report } = JSON.parse(stdout) as { readonly operator: unknown; readonly execution: string };
+  expect(operator).toEqual([
+    {
+      tool: "broken",
+      execution: report.execution,
+      callId: "1",
+      code: "handler_failed",
+      message: expect.stringContaining("hunter2") as string,
+      error: expect.stringMatching(/^Error: .*hunter2.*\n {4}at .*tools\.ts/) as string,
+    },
+  ]);
+  expect(JSON.stringify(report)).not.toContain("hunter2");
+  expect(stderr).toBe("");
+});
+
 test.each([
   [
     "a program that throws",

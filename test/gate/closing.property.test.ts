@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Gate } from "../../src/gate/gate.ts";
+import type { ApprovalRequest } from "../../src/gate/approval.ts";
 import type { Schema } from "../../src/tools/schema.ts";
-import { ToolSet } from "../../src/tools/tool-set.ts";
 import { idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 /** The places where a call can wait: for what a schema, a predicate, an approver, the journal or a handler says. */
@@ -57,7 +56,6 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
   const gone = new Set<string>();
   const unwanted: string[] = [];
   let closed = false;
-  let decisions = 0;
   const slow: Schema = {
     "~standard": {
       ...makeTool().input["~standard"],
@@ -84,16 +82,16 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
     makeTool({ name: "asked", effect: "write", approval: "always", handler }),
     makeTool({ name: "perhaps", effect: "write", approval: predicate, handler }),
   ];
-  const approve = async ({ signal }: { readonly signal: AbortSignal }) => {
+  const approve = async ({ callId, signal }: ApprovalRequest) => {
     if (closed) unwanted.push("approval");
     waiting.add(signal);
     await gates.wait("approver");
     waiting.delete(signal);
-    decisions += 1;
-    return decisions % 2 === 1;
+    return Number(callId.slice(1)) % 2 === 1;
   };
   const { session, call, records } = openSession({
-    gate: new Gate(new ToolSet(tools), approve),
+    tools,
+    approve,
     limits: { callsAtOnce },
     append: () => gates.wait("journal"),
   });

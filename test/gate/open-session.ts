@@ -3,7 +3,8 @@ import type { GateLimits } from "../../src/gate/budget.ts";
 import type { Approve } from "../../src/gate/approval.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallRequest } from "../../src/gate/open-call.ts";
-import type { CallEvent, GateLog, GateSession } from "../../src/gate/session.ts";
+import type { CallEvent, GateLog } from "../../src/gate/call-ledger.ts";
+import type { GateSession } from "../../src/gate/session.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
@@ -38,6 +39,7 @@ export interface SessionParts {
   readonly gate?: Gate;
   readonly tools?: readonly Tool[];
   readonly approve?: Approve;
+  readonly context?: unknown;
   readonly held?: HeldBytes;
   readonly limits?: Partial<GateLimits>;
   readonly callers?: readonly Caller[];
@@ -57,11 +59,12 @@ export interface OpenSession {
 /** A session at a gate, with what it journals and tells. */
 export function openSession(parts: SessionParts = {}): OpenSession {
   const { tools = [makeTool()], approve, callers = ["programmatic"], execution = "execution" } = parts;
-  const gate = parts.gate ?? new Gate(new ToolSet(tools), approve, parts.held);
+  const gate = parts.gate ?? new Gate(new ToolSet(tools), parts.held);
   const records: JournalRecord[] = [];
   const events: CallEvent[] = [];
   const session = gate.open({
     execution,
+    scope: { tenant: "acme", context: parts.context, approve },
     callers,
     limits: { ...ROOMY, ...parts.limits },
     log: {

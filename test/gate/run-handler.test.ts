@@ -160,7 +160,9 @@ test("a result that does not fit its schema is not handed on, and the operator i
     ),
   ).toEqual({
     answer: UNDECLARED,
-    error: new Error("a[0]: must be text, got 1"),
+    error: new Error(
+      "The result of t does not match its declared output: a[0]: must be text, got 1. Mend the handler or the schema.",
+    ),
   });
 });
 

@@ -88,6 +88,28 @@ test("an approver is asked about a call only once the journal holds that it wait
   expect(await answer).toMatchObject({ ok: true });
 });
 
+test("without an approver a call that needs approval is refused at once, and one that needs none is made", async () => {
+  const input = z.object({ amount: z.number() });
+  const held = makeTool<typeof input>({ input, approval: ({ amount }) => amount > 10 });
+  const { call, records, events } = openSession({ tools: [held] });
+  expect(await call({ amount: 10 })).toMatchObject({ ok: true });
+  expect(await call({ amount: 11 })).toEqual({
+    ...DENIED,
+    tool: "t",
+    message: "The call of t needs approval, and approval is not available here. Continue without it.",
+  });
+  expect(stepsOf(records)).toEqual([
+    ["1", "allowed"],
+    ["1", "answered"],
+    ["2", "refused"],
+  ]);
+  expect(events.at(-1)).toMatchObject({
+    type: "call_ended",
+    line: { outcome: { type: "refused", code: "approval_denied" }, started: false },
+    error: { code: "option_invalid", message: expect.stringContaining("pass one to createRuntime") as string },
+  });
+});
+
 test("a predicate that throws or rejects has not said that a call may go unasked", async () => {
   for (const approval of [
     () => {
@@ -109,11 +131,12 @@ test("the approver is asked about the input as it was sent, and only where the p
     handler: () => null,
   });
   const approve = (request: ApprovalRequest) => asked.push(request) > 0;
-  const { call } = openSession({ tools: [tool], approve });
+  const context = { user: "ann" };
+  const { call } = openSession({ tools: [tool], approve, context });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
   expect(await call({ amount: 11 })).toMatchObject({ ok: true });
   const inputDigest = createHash("sha256").update('{"amount":11}').digest("hex");
-  const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic" };
+  const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic", tenant: "acme", context };
   expect(asked).toEqual([{ ...who, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
 });
 

@@ -60,7 +60,7 @@ test("a tool's own limit holds over all sessions together, and other tools do no
     makeTool({ name: "narrow", concurrency: 2, handler: narrow.handler }),
     makeTool({ name: "wide", handler: wide.handler }),
   ];
-  const gate = new Gate(new ToolSet(tools), undefined);
+  const gate = new Gate(new ToolSet(tools));
   const sessions = ["one", "two", "three"].map((execution) => openSession({ gate, execution }));
   const answers = sessions.flatMap(({ call }) => [call({}, { tool: "narrow" }), call({}, { tool: "wide" })]);
   await Promise.all([narrow.untilStarted(2), wide.untilStarted(3)]);
@@ -221,7 +221,7 @@ test("a signal that is asked for after the closing is aborted", async () => {
 
 test("a call that waits for its tool's turn when its session closes ends, and never starts", async () => {
   const held = holdCalls();
-  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]), undefined);
+  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]));
   const [other, own] = [openSession({ gate, execution: "other" }), openSession({ gate, execution: "own" })];
   const first = other.call();
   await held.untilStarted(1);
@@ -361,7 +361,11 @@ test("the operator is told why an output does not fit", async () => {
     tools: [makeTool({ output: z.number(), handler: () => "1" as unknown as number })],
   });
   await call();
-  expect(events.at(-1)).toMatchObject({ error: new Error("Invalid input: expected number, received string") });
+  expect(events.at(-1)).toMatchObject({
+    error: new Error(
+      "The result of t does not match its declared output: Invalid input: expected number, received string. Mend the handler or the schema.",
+    ),
+  });
 });
 
 test("a program gets what the output schema makes of a result", async () => {
@@ -423,8 +427,8 @@ test("a call that is given up while its input is checked, or its approval is ask
 test("gates beside each other share the room of a tool that stands behind both", async () => {
   const held = holdCalls();
   const narrow = makeTool({ concurrency: 1, handler: held.handler });
-  const gate = new Gate(new ToolSet([narrow]), undefined);
-  const beside = gate.beside(new ToolSet([narrow, makeTool({ name: "other" })]), undefined);
+  const gate = new Gate(new ToolSet([narrow]));
+  const beside = gate.beside(new ToolSet([narrow, makeTool({ name: "other" })]));
   const answers = [openSession({ gate }).call(), openSession({ gate: beside }).call()];
   await held.untilStarted(1);
   await idle();
@@ -504,7 +508,7 @@ test("inputs are parsed when it is a call's turn, and not before", async () => {
 });
 
 test("where the runtime's memory is spent a call is told so, and calls of other executions go on", async () => {
-  const gate = new Gate(new ToolSet([makeTool({ handler: () => "x".repeat(1000) })]), undefined, new HeldBytes(10_000));
+  const gate = new Gate(new ToolSet([makeTool({ handler: () => "x".repeat(1000) })]), new HeldBytes(10_000));
   const [greedy, modest] = [openSession({ gate }), openSession({ gate })];
   let answer = await greedy.call();
   while (answer?.ok === true) answer = await greedy.call();
@@ -519,7 +523,7 @@ test("where the runtime's memory is spent a call is told so, and calls of other 
 
 test("a tool's queue keeps no input of a session that has closed, nor of a call that was given up", async () => {
   const held = holdCalls();
-  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]), undefined);
+  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]));
   const other = openSession({ gate, execution: "other" });
   const running = other.call();
   await held.untilStarted(1);

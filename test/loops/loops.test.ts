@@ -66,6 +66,20 @@ describe.each(LOOPS)("in the loop of $name", ({ name, drive }) => {
     expect((await drive(runtime, { code })).text).toBe('"approval_denied"');
   });
 
+  test("without an `approve` the runtime starts, and a call that needs approval is denied with a sentence", async () => {
+    const pay = { ...tool("pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
+    await using runtime = await open([pay]);
+    const { text } = await drive(runtime, { code: "return await tools.pay({});" });
+    expect(text).toMatch(/needs approval|approval was denied/);
+  });
+
+  test("`context` of asTool reaches handlers", async () => {
+    const whoami = tool("whoami", (_, { context }) => context);
+    await using runtime = await open([whoami]);
+    const asTool = { context: { user: "ann" } };
+    expect((await drive(runtime, { code: "return tools.whoami({});" }, { asTool })).text).toBe('{"user":"ann"}');
+  });
+
   test("an error of the host is told without its details", async () => {
     const journal = { create: fails, append: fails, read: fails, list: fails };
     await using runtime = await open([price], { journal });

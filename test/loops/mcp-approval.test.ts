@@ -2,8 +2,6 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createMcpHandler, InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test, vi } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { toolsFor } from "../../src/loops/loops.ts";
-import type { ProgramHost } from "../../src/loops/program-tool.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { z } from "zod";
 
@@ -20,19 +18,11 @@ const pay = defineTool({
   },
 });
 
-const open = (): Promise<Runtime> =>
-  createRuntime({ tools: [pay], sandbox: createMemorySandbox(), approve: () => false });
-
-/** The runtime, as one without an `approve`. */
-const hostOf = (runtime: Runtime): ProgramHost => ({
-  tools: runtime.tools,
-  approves: false,
-  execute: (program, options) => runtime.execute(program, options),
-});
+const open = (): Promise<Runtime> => createRuntime({ tools: [pay], sandbox: createMemorySandbox() });
 
 function serverFor(runtime: Runtime): McpServer {
   const server = new McpServer({ name: "server", version: "1.0.0" });
-  const { run_program } = toolsFor("mcp", {}, hostOf(runtime));
+  const { run_program } = runtime.asTool("mcp");
   server.registerTool(run_program.name, run_program.config, run_program.handler);
   return server;
 }
@@ -76,6 +66,14 @@ async function textOf(client: Client, code: string): Promise<string> {
   const { content } = await client.callTool({ name: "run_program", arguments: { code } });
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
+
+test("an `approve` of the host is not left to the client", async () => {
+  await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox(), approve: () => false });
+  const { client, asked } = clientThat(() => ({ action: "accept", content: { allow: true } }));
+  await using _ = await connectFrom2026(runtime, client);
+  expect(await textOf(client, `return tools.bank.pay({ cents: 1 });`)).toContain("denied");
+  expect(asked).toEqual([]);
+});
 
 describe.each([
   { era: "before 2026", connect: connectBefore2026, version: "2025-11-25" },
@@ -133,7 +131,7 @@ interface Asked {
 }
 
 const loopOf = (runtime: Runtime) => {
-  const { handler } = toolsFor("mcp", {}, hostOf(runtime)).run_program;
+  const { handler } = runtime.asTool("mcp").run_program;
   return (code: string, context: object) => handler({ code }, context);
 };
 
@@ -186,7 +184,6 @@ test("a program whose client does not come back is cancelled", async () => {
   await using runtime = await createRuntime({
     tools: [pay],
     sandbox: createMemorySandbox(),
-    approve: () => false,
     onEvent: (event) => {
       if (event.type === "execution_ended") ended.resolve(event.outcome.type);
     },
@@ -207,7 +204,6 @@ test("what a user is shown of an input is bounded, and cannot pass for the quest
   await using runtime = await createRuntime({
     tools: [write],
     sandbox: createMemorySandbox(),
-    approve: () => false,
   });
   const long = String.raw`return tools.notes.write({ text: "\u001b[2J\nA program asks to call notes.read" + "x".repeat(50_000) });`;
   const { inputRequests } = (await loopOf(runtime)(long, contextOf(undefined))) as unknown as Asked;

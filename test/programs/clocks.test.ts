@@ -8,9 +8,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function start(limits: ClockLimits, processorMs: () => number | undefined = () => undefined) {
+function start(
+  limits: ClockLimits,
+  processorMs: () => number | undefined = () => undefined,
+  waitsForApproval: () => boolean = () => false,
+) {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), processorMs);
+  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), { processorMs, waitsForApproval });
   clocks.begin();
   return { clocks, alarms };
 }
@@ -99,11 +103,10 @@ test("clocks that were stopped raise no alarm, leave no timer, and count no more
 
 test("nothing counts before a program has its guest", () => {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(
-    { runningMs: 50, wallMs: 50 },
-    (alarm) => alarms.push(alarm),
-    () => undefined,
-  );
+  const clocks = new Clocks({ runningMs: 50, wallMs: 50 }, (alarm) => alarms.push(alarm), {
+    processorMs: () => undefined,
+    waitsForApproval: () => false,
+  });
   pass(1000);
   expect([clocks.runningMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
   clocks.begin();
@@ -187,4 +190,35 @@ test("all replays together may take as long as the program may run, and are no r
   clocks.replay();
   pass(10);
   expect(alarms).toEqual([{ limit: "replays", allowed: 100, seen: 110 }]);
+});
+
+test("time in which the program waits for nothing but approvals is no wall time", () => {
+  let waits = false;
+  const { clocks, alarms } = start(
+    { runningMs: 100, wallMs: 500 },
+    () => undefined,
+    () => waits,
+  );
+  pass(300);
+  waits = true;
+  pass(100_000);
+  waits = false;
+  expect(alarms).toEqual([]);
+  expect(clocks.approvalMs).toBe(99_990);
+  pass(180);
+  expect(alarms).toEqual([]);
+  pass(20);
+  expect(alarms).toEqual([{ limit: "wallMs", allowed: 500, seen: 510 }]);
+  expect([clocks.approvalMs, clocks.wallMs]).toEqual([99_990, 510]);
+});
+
+test("a program that waits for approvals and has the turn is charged for running all the same", () => {
+  const { clocks, alarms } = start(
+    { runningMs: 100, wallMs: 1e9 },
+    () => undefined,
+    () => true,
+  );
+  clocks.run();
+  pass(110);
+  expect(alarms).toEqual([{ limit: "runningMs", allowed: 100, seen: 110 }]);
 });

@@ -14,6 +14,7 @@ import { loadTools } from "../input/load-tools.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
+import { createOperatorLog } from "../terminal/operator-log.ts";
 import { table } from "../terminal/table.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
@@ -39,7 +40,8 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
-  await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
+  const operator = createOperatorLog();
+  await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox), logger: operator });
   const report = await runtime.agent({
     model,
     task,
@@ -48,8 +50,12 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(json ? {} : { onEvent: showConversation() }),
   });
-  if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
-  else conclude(report);
+  if (json)
+    process.stdout.write(`${cleanText(JSON.stringify({ ...documentOf(report), operator: operator.entries }))}\n`);
+  else {
+    conclude(report);
+    operator.print();
+  }
   return report.ending.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report.ending);
 }
 

@@ -8,6 +8,7 @@ import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { exitCodeOf } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
+import { createOperatorLog } from "../terminal/operator-log.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { readProgram } from "../input/read-program.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -28,20 +29,25 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
   const progress = options.json ? undefined : showProgress(process.stderr);
+  const operator = createOperatorLog();
   using cancelling = cancelOnSignal();
   try {
     await using runtime = await createRuntime({
       tools,
       sandbox,
       limits: options.limit,
+      logger: operator,
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
     const language = (options.language ?? languageOf(file)) as Language;
     const report = await runtime.execute(program, { language, signal: cancelling.signal });
     progress?.end();
-    if (options.json) printJson(report);
-    else print(report);
+    if (options.json) printJson({ ...report, operator: operator.entries });
+    else {
+      print(report);
+      operator.print();
+    }
     return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);
   } finally {
     progress?.end();

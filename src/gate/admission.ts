@@ -1,0 +1,120 @@
+import type { Caller, Tool } from "../tools/tool.ts";
+import { isVisible, type ToolSet } from "../tools/tool-set.ts";
+import { memoryOf, type Share } from "../values/held-bytes.ts";
+import type { Failure, Refusal, Value } from "./answer.ts";
+import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
+import type { CallIdentity, CallRequest, OpenCall } from "./open-call.ts";
+import { type ReadInput, readInput } from "./read-input.ts";
+import * as sentences from "./sentences.ts";
+
+export interface AdmissionParts {
+  readonly tools: ToolSet;
+  readonly callers: readonly Caller[];
+  readonly visibleTo: readonly Caller[];
+  readonly limits: GateLimits;
+  readonly above: Budget | undefined;
+  readonly maxTokens: number | undefined;
+  readonly share: Share;
+}
+
+/** An input that was read, a refusal, or undefined if the call has ended. */
+type TakenInput = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
+
+/** Which calls a session takes: by tool, by caller, by budget and memory, and by input. */
+export class Admission {
+  readonly budget: Budget;
+  readonly #parts: AdmissionParts;
+  #overdraft: Overdraft | undefined;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+    this.budget = new Budget(parts.limits, parts.above, parts.maxTokens);
+  }
+
+  /** The limit that a call exceeded last. */
+  get overdraft(): Overdraft | undefined {
+    return this.#overdraft;
+  }
+
+  /** Counts a call that has arrived. Returns its tool, or the refusal of one that this caller may not call. */
+  toolOf({ tool: name, caller }: CallIdentity): Tool | Refusal {
+    const { tools, callers, visibleTo } = this.#parts;
+    this.budget.arrive();
+    const tool = tools.get(name);
+    const isCaller = callers.includes(caller);
+    if (!tool || !isCaller || !isVisible(tool, visibleTo))
+      return sentences.toolUnknown(name, isCaller ? tools.nearestNames(name, caller) : []);
+    return tool.allowedCallers.includes(caller) ? tool : sentences.callerNotAllowed(tool);
+  }
+
+  /** Counts work that is not a call of a tool. Returns the refusal if the limit of calls is exceeded. */
+  countCall(name: string): Refusal | undefined {
+    this.budget.arrive();
+    const overdraft = this.budget.overCalls();
+    return overdraft && this.overdrawn(name, overdraft);
+  }
+
+  /** Reserves the text of an input. Returns the refusal if it exceeds the budget. */
+  takeInput({ tool, inputText }: CallRequest): Refusal | undefined {
+    const bytes = Buffer.byteLength(inputText);
+    const overdraft = this.budget.takeInput(bytes, memoryOf(inputText, bytes));
+    return overdraft && this.overdrawn(tool, overdraft);
+  }
+
+  /**
+   * Reserves memory for a call's input and reads it, in the session's share of the host's thread. Undefined if the call
+   * ends first. Returns a promise only where it must wait, because it runs for every call.
+   */
+  readInput(call: OpenCall): TakenInput | Promise<TakenInput> {
+    const reading = this.#parts.share.lane.run(() => this.#read(call));
+    return reading instanceof Promise ? reading.then((read) => this.#taken(call, read)) : this.#taken(call, reading);
+  }
+
+  giveBackInput(call: OpenCall): void {
+    this.#parts.share.giveBack(call.inputBytes);
+    call.inputBytes = 0;
+  }
+
+  /** Reserves the text of a result. Returns the failure if it exceeds the budget. */
+  takeResult(tool: Tool, { text, bytes }: Value): Failure | undefined {
+    const heldBytes = memoryOf(text, bytes);
+    const overdraft = this.budget.takeResult(bytes, heldBytes) ?? this.#parts.share.hold(heldBytes);
+    if (!overdraft) return undefined;
+    this.#overdraft = overdraft;
+    return sentences.resultOverBudget(tool.name, overdraft);
+  }
+
+  /** Counts a message that takes the place of a result. */
+  takeFailure({ message }: Failure | Refusal): void {
+    const heldBytes = memoryOf(message);
+    this.budget.takeFailure(heldBytes);
+    this.#parts.share.count(heldBytes);
+  }
+
+  /** Keeps the limit that a call exceeded, for the execution's ending. */
+  noteOverdraft(overdraft: Overdraft | undefined): void {
+    this.#overdraft = overdraft ?? this.#overdraft;
+  }
+
+  overdrawn(tool: string, overdraft: Overdraft): Refusal {
+    this.#overdraft = overdraft;
+    return sentences.budgetSpent(tool, overdraft);
+  }
+
+  #taken(call: OpenCall, read: ReadInput | undefined): TakenInput {
+    if (!read || call.isOver) return undefined;
+    if (read.ok === true) return read;
+    return read.ok === false
+      ? sentences.inputInvalid(call.tool, read.reason)
+      : this.overdrawn(call.tool.name, read.overdraft);
+  }
+
+  #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {
+    if (call.isOver) return undefined;
+    return readInput(call.tool.input, call.inputText, (bytes) => {
+      const overdraft = this.#parts.share.hold(bytes);
+      if (!overdraft) call.inputBytes = bytes;
+      return overdraft;
+    });
+  }
+}

@@ -1,0 +1,18 @@
+/** Measures the time in which work waits for nothing but approvals, from looks at short intervals. */
+export class ApprovalClock {
+  #ms = 0;
+  #waited = false;
+  #lookedAt = 0;
+
+  /** Milliseconds. The time between two looks counts if the work waited at both. */
+  get ms(): number {
+    return this.#ms;
+  }
+
+  look(waits: boolean): void {
+    const now = performance.now();
+    if (waits && this.#waited) this.#ms += now - this.#lookedAt;
+    this.#waited = waits;
+    this.#lookedAt = now;
+  }
+}

@@ -1,0 +1,110 @@
+import type { AnsweredRecord, CallRecord, DecisionRecord } from "../journal/record.ts";
+import type { Failure, Refusal, Value } from "./answer.ts";
+import type { Approval } from "./approval.ts";
+import type { CallLine } from "./call-line.ts";
+import type { CallIdentity, OpenCall, ParentCall } from "./open-call.ts";
+import type { Caller } from "../tools/tool.ts";
+
+/** The journal of a session. */
+export interface GateLog {
+  /** Resolves once the record is in the journal. An `allowed` record is awaited before the handler runs. */
+  append(record: CallRecord | DecisionRecord): Promise<void>;
+  /** Journals the record together with the next one that is appended. */
+  defer(record: AnsweredRecord): void;
+}
+
+/** An event of a call. `error` is for the operator and may hold anything. */
+export type CallEvent =
+  | {
+      readonly type: "call_started";
+      readonly execution: string;
+      readonly callId: string;
+      readonly tool: string;
+      readonly caller: Caller;
+    }
+  | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
+
+export interface LedgerParts {
+  readonly execution: string;
+  readonly log: GateLog;
+  readonly onEvent: (event: CallEvent) => void;
+  readonly above?: ParentCall | undefined;
+}
+
+/** What becomes known of a session's calls: records for the journal, lines for the report, events for listeners. */
+export class CallLedger {
+  readonly lines: CallLine[] = [];
+  readonly #parts: LedgerParts;
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves once the journal holds the gate's decision. */
+  decided(
+    { callId, tool, caller }: CallIdentity,
+    facts: Pick<CallRecord, "decision" | "code" | "inputDigest">,
+  ): Promise<void> {
+    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
+  }
+
+  /** Resolves once the journal holds the approver's decision. */
+  approved({ callId }: CallIdentity, { type, ...details }: Exclude<Approval, { type: "held" }>): Promise<void> {
+    return this.#parts.log.append({
+      type: "decision",
+      call: callId,
+      allow: type === "approved",
+      ...details,
+      at: Date.now(),
+    });
+  }
+
+  started({ callId, tool, caller }: CallIdentity): void {
+    const { execution, onEvent } = this.#parts;
+    onEvent({ type: "call_started", execution, callId, tool, caller });
+  }
+
+  succeeded(call: OpenCall, { bytes }: Value, shape: string): void {
+    const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
+    this.#answered(line, { ok: true });
+    this.#list(line);
+  }
+
+  failed(call: OpenCall, { code }: Failure, error: unknown): void {
+    const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
+    this.#answered(line, { ok: false, code });
+    this.#list(line, error);
+  }
+
+  refused(call: Pick<OpenCall, "identity" | "since">, { code }: Refusal, error?: unknown): void {
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }), error);
+  }
+
+  aborted(call: OpenCall): void {
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }));
+  }
+
+  /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
+  note(line: CallLine): void {
+    this.lines.push(line);
+    const { above } = this.#parts;
+    above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
+  }
+
+  #answered({ callId, ms, bytes }: CallLine, facts: { readonly ok: boolean; readonly code?: string }): void {
+    this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
+  }
+
+  #list(line: CallLine, error?: unknown): void {
+    this.note(line);
+    const { execution, onEvent } = this.#parts;
+    onEvent({ type: "call_ended", execution, line, ...(error === undefined ? {} : { error }) });
+  }
+}
+
+function lineOf(
+  { identity: { callId, tool, caller }, since }: Pick<OpenCall, "identity" | "since">,
+  facts: Pick<CallLine, "bytes" | "outcome" | "started">,
+): CallLine {
+  return { callId, tool, caller, ms: performance.now() - since, ...facts };
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { ExecutionLog } from "../journal/execution-log.ts";
+import type { Journal } from "../journal/journal.ts";
+import { JOURNAL_FORMAT } from "../journal/record.ts";
+import type { Caller } from "../tools/tool.ts";
+import { toolDigest } from "../tools/tool-digest.ts";
+import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
+import type { CallEvent } from "./call-ledger.ts";
+import type { Gate } from "./gate.ts";
+import type { GateLimits } from "./budget.ts";
+import type { WorkScope } from "./open-call.ts";
+import type { GateSession } from "./session.ts";
+
+/** What a call of `runtime.call` has come to. */
+export type CallAnswer =
+  | { readonly ok: true; readonly value: unknown }
+  /** `message` is for the caller: a model may read it. `cancelled`: the call was cancelled before it had an answer. */
+  | { readonly ok: false; readonly code: RefusalCode | FailureCode | "cancelled"; readonly message: string };
+
+export interface CallScope extends WorkScope {
+  readonly gate: Gate;
+  readonly journal: Journal;
+  readonly limits: GateLimits & Readonly<Record<string, number>>;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: CallEvent) => void;
+}
+
+export interface ToolRequest {
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+  readonly caller: Caller;
+}
+
+/** Id of the only call of such an execution. */
+const CALL_ID = "1";
+
+/** Makes one call as an execution of its own. Rejects only if the journal cannot be written. */
+export async function callTool(scope: CallScope, { tool, inputText, caller }: ToolRequest): Promise<CallAnswer> {
+  const { gate, journal, limits, tenant, signal, onEvent } = scope;
+  const execution: ExecutionId = randomUUID();
+  const known = gate.tools.get(tool);
+  const log = await ExecutionLog.create(journal, {
+    type: "header",
+    kind: "call",
+    format: JOURNAL_FORMAT,
+    execution,
+    tenant,
+    startedAt: Date.now(),
+    tool,
+    caller,
+    input: Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "",
+    tools: known ? [{ name: tool, digest: toolDigest(known) }] : [],
+    limits,
+    versions: { node: process.versions.node },
+  });
+  const session = gate.open({ execution, scope, callers: [caller], limits, log, onEvent });
+  const onAbort = () => session.close();
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  let answer: Answer | undefined;
+  let called: CallAnswer;
+  try {
+    answer = await session.call({ callId: CALL_ID, tool, caller, inputText });
+    called = await answerOf(answer, session);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    session.close();
+  }
+  await session.ended;
+  await log.append({ type: "outcome", outcome: outcomeOf(answer), at: Date.now() });
+  return called;
+}
+
+async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
+  if (!answer) return { ok: false, code: "cancelled", message: "The call was cancelled before it had an answer." };
+  if (!answer.ok) return { ok: false, code: answer.code, message: answer.message };
+  const { text } = answer;
+  return { ok: true, value: await share.lane.run(() => JSON.parse(text) as unknown) };
+}
+
+/** JSON text of the ending, with the call's value. */
+function outcomeOf(answer: Answer | undefined): string {
+  if (!answer) return JSON.stringify({ type: "cancelled" });
+  if (answer.ok) return `{"type":"completed","value":${answer.text}}`;
+  const { code, message } = answer;
+  return JSON.stringify({ type: "failed", code, message });
+}

@@ -1,0 +1,92 @@
+import { option } from "../options/options.ts";
+import { PortcullisError } from "../errors.ts";
+import type { CallEvent } from "./call-ledger.ts";
+import { outcomeText } from "./call-line.ts";
+
+/** A failure that the program or the model has not seen the cause of, or only a sentence. */
+export interface FailureEntry {
+  readonly tool: string;
+  /** Id of the execution or conversation that made the call. */
+  readonly execution: string;
+  readonly callId: string;
+  /** Code of the failure or refusal, as the program has it. */
+  readonly code: string;
+  /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */
+  readonly err?: unknown;
+}
+
+/** pino, console, or any object with `error`. What its methods throw is ignored. */
+export interface Logger {
+  readonly error: (entry: FailureEntry, message: string) => void;
+  /** For failures whose cause the program was told: a handler's `tool_failed`, a time limit. `error` gets them if it is missing. */
+  readonly warn?: ((entry: FailureEntry, message: string) => void) | undefined;
+}
+
+export const LOGGER = option<Logger>("a logger with a method error, like pino or console", isLogger);
+
+/** The logger where neither a logger nor a listener was given. Failures that the program was told are not in it. */
+export const CONSOLE_LOGGER: Logger = {
+  error: ({ execution, err }, message) => {
+    // oxlint-disable-next-line no-console -- the operator has named no other place
+    console.error(`portcullis: ${message} (execution ${execution})`, ...(err === undefined ? [] : [err]));
+  },
+  warn: () => {},
+};
+
+/** Entries for one execution, with everything that it starts. A program may make thousands of calls that fail. */
+const MAX_ENTRIES = 20;
+
+/** Writes one entry for each handler that failed in an execution, up to `MAX_ENTRIES`, and then the number of the others. */
+export class FailureLog {
+  readonly #logger: Logger;
+  #entries = 0;
+  #last: FailureEntry | undefined;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  take(event: CallEvent): void {
+    if (event.type !== "call_ended") return;
+    const { execution, line, error } = event;
+    const { outcome, callId, tool } = line;
+    if (outcome.type !== "failed" && error === undefined) return;
+    this.#entries += 1;
+    const code = outcomeText(outcome);
+    const entry = { tool, execution, callId, code, ...(error === undefined ? {} : { err: error }) };
+    this.#last = entry;
+    if (this.#entries > MAX_ENTRIES) return;
+    const what = `${tool} ${outcome.type === "refused" ? "was refused" : "failed"} in call ${callId}, ${code}`;
+    this.#write(isTold(error), entry, error instanceof Error ? `${what}: ${error.message}` : what);
+  }
+
+  /** The execution is over. */
+  end(): void {
+    const more = this.#entries - MAX_ENTRIES;
+    if (more <= 0 || !this.#last) return;
+    const { err: _, ...last } = this.#last;
+    this.#write(false, last, `${more} more calls failed and have no entry of their own; the last was of ${last.tool}`);
+  }
+
+  #write(isTold: boolean, entry: FailureEntry, message: string): void {
+    const logger = this.#logger;
+    try {
+      if (isTold && logger.warn) logger.warn(entry, message);
+      else logger.error(entry, message);
+    } catch {}
+  }
+}
+
+/** Whether the program was told the whole cause. */
+function isTold(error: unknown): boolean {
+  return (
+    error === undefined ||
+    (PortcullisError.is(error) && error.code === "tool_failed" && (error as Error).cause === undefined)
+  );
+}
+
+function isLogger(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { error, warn } = value as Partial<Logger>;
+  return typeof error === "function" && (warn === undefined || typeof warn === "function");
+}

@@ -1,0 +1,224 @@
+import pino from "pino";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { agentAsTool, createRuntime, type Logger, PortcullisError } from "../src/index.ts";
+import type { FailureEntry } from "../src/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../src/testing.ts";
+import { makeTool } from "./gate/open-session.ts";
+import { broken, echo, tool } from "./support/tools.ts";
+
+const sandbox = createMemorySandbox();
+const SECRET = "the password is hunter2, see /etc/shadow";
+const CAUGHT = "await tools.broken().catch(() => {}); return 1;";
+
+const printed = vi.spyOn(console, "error");
+beforeEach(() => {
+  printed.mockReset();
+});
+afterEach(() => {
+  printed.mockReset();
+});
+
+/** A logger that keeps what it is told. */
+function keepLog() {
+  const entries: (FailureEntry & { readonly level: string; readonly message: string })[] = [];
+  const keep = (level: string) => (entry: FailureEntry, message: string) =>
+    void entries.push({ level, message, ...entry });
+  return { entries, error: keep("error"), warn: keep("warn") };
+}
+
+const told = tool("told", () => {
+  throw new PortcullisError("tool_failed", "There is no article 7.");
+});
+const caused = tool("caused", () => {
+  throw new PortcullisError("tool_failed", "There is no article 7.", { cause: new Error(SECRET) });
+});
+const late = tool("late", () => new Promise(() => {}), { timeoutMs: 1 });
+const untrue = makeTool({
+  name: "untrue",
+  output: z.object({ items: z.array(z.object({ id: z.number() })) }),
+  handler: () => ({ items: [{ id: 1 }, { id: "x" }] }) as never,
+});
+
+test("a handler that failed has one entry with its tool, execution, call and error, and the program has the sentence alone", async () => {
+  const logger = keepLog();
+  await using runtime = await createRuntime({ tools: [broken, echo], sandbox, logger });
+  const { execution, output } = await runtime.execute("await tools.echo({}); return await tools.broken();");
+  expect(logger.entries).toEqual([
+    {
+      level: "error",
+      tool: "broken",
+      execution,
+      callId: "2",
+      code: "handler_failed",
+      err: expect.objectContaining({ message: SECRET, stack: expect.stringContaining("tools.ts") as string }) as Error,
+      message: `broken failed in call 2, handler_failed: ${SECRET}`,
+    },
+  ]);
+  expect(output.text).toContain("broken failed. The cause is in the operator's log, under call 2.");
+  expect(output.text).not.toMatch(/hunter2|shadow|tools\.ts/);
+  const records = JSON.stringify(await runtime.journal.read(execution));
+  expect(records).not.toMatch(/hunter2|shadow|tools\.ts/);
+  expect(printed).not.toHaveBeenCalled();
+});
+
+test("a model is told no more than a program of a handler that failed", async () => {
+  const logger = keepLog();
+  const failing = makeTool({ name: "failing", allowedCallers: ["direct"], handler: broken.handler });
+  await using runtime = await createRuntime({ tools: [failing], sandbox, logger });
+  const model = scriptedModel([{ calls: [{ tool: "failing" }] }, { text: "It failed." }]);
+  const { transcript, calls } = await runtime.agent({ model, task: "Do it." });
+  expect(JSON.stringify([transcript, calls])).not.toMatch(/hunter2|shadow/);
+  expect(logger.entries).toMatchObject([{ tool: "failing", err: { message: SECRET } }]);
+});
+
+test("the operator is told which field of a result does not match, and the program is not", async () => {
+  const logger = keepLog();
+  await using runtime = await createRuntime({ tools: [untrue], sandbox, logger });
+  const { output } = await runtime.execute("return await tools.untrue({})");
+  expect(logger.entries).toMatchObject([
+    {
+      level: "error",
+      code: "output_invalid",
+      err: {
+        message:
+          "The result of untrue does not match its declared output: items[1].id: Invalid input: expected number, received string. Mend the handler or the schema.",
+      },
+    },
+  ]);
+  expect(output.text).not.toContain("items");
+});
+
+test("what the program was told is a warning, and an error where the logger has no warnings", async () => {
+  const logger = keepLog();
+  const program = `for (const name of ["told", "caused", "late"]) await tools[name]({}).catch(() => {});`;
+  const tools = [told, caused, late];
+  await using runtime = await createRuntime({ tools, sandbox, logger });
+  await runtime.execute(program);
+  expect(logger.entries.map(({ level, tool: name, code }) => [level, name, code])).toEqual([
+    ["warn", "told", "handler_failed"],
+    ["error", "caused", "handler_failed"],
+    ["warn", "late", "handler_timed_out"],
+  ]);
+  const { entries, error } = keepLog();
+  await using other = await createRuntime({ tools, sandbox, logger: { error } });
+  await other.execute(program);
+  expect(entries.map(({ level }) => level)).toEqual(["error", "error", "error"]);
+});
+
+test("without a listener and a logger, failures whose cause was kept from the program go to console.error", async () => {
+  printed.mockImplementation(() => {});
+  await using runtime = await createRuntime({ tools: [broken, told, late], sandbox });
+  const { execution } = await runtime.execute(
+    "await tools.told().catch(() => {}); await tools.late().catch(() => {});" + CAUGHT,
+  );
+  const error = expect.objectContaining({ message: SECRET }) as unknown;
+  expect(printed.mock.calls).toEqual([
+    [`portcullis: broken failed in call 3, handler_failed: ${SECRET} (execution ${execution})`, error],
+  ]);
+});
+
+test("with a listener, of the runtime or of the execution, nothing is printed", async () => {
+  await using heard = await createRuntime({ tools: [broken], sandbox, onEvent: () => {} });
+  await heard.execute(CAUGHT);
+  await using runtime = await createRuntime({ tools: [broken], sandbox });
+  await runtime.execute(CAUGHT, { onEvent: () => {} });
+  expect(printed).not.toHaveBeenCalled();
+});
+
+test("a logger is told besides a listener, and what it throws changes nothing", async () => {
+  const throwing: Logger = {
+    error: () => {
+      throw new Error("the disk is full");
+    },
+  };
+  await using runtime = await createRuntime({ tools: [broken], sandbox, logger: throwing });
+  expect((await runtime.execute(CAUGHT)).outcome).toEqual({ type: "completed", value: 1 });
+  const logger = keepLog();
+  await using heard = await createRuntime({ tools: [broken], sandbox, logger, onEvent: () => {} });
+  await heard.execute(CAUGHT);
+  expect(logger.entries).toHaveLength(1);
+});
+
+test("a call that needs approval where there is none says to the operator how to give it", async () => {
+  const logger = keepLog();
+  const pay = makeTool({ name: "bank.pay", effect: "write", approval: "always" });
+  await using runtime = await createRuntime({ tools: [pay], sandbox, logger });
+  const { outcome, execution } = await runtime.execute("return await tools.bank.pay({})");
+  expect(outcome).toMatchObject({
+    type: "failed",
+    fault: {
+      code: "approval_denied",
+      message: "The call of bank.pay needs approval, and approval is not available here. Continue without it.",
+    },
+  });
+  expect(logger.entries).toMatchObject([
+    {
+      level: "error",
+      tool: "bank.pay",
+      code: "approval_denied",
+      err: { message: expect.stringContaining("pass one to createRuntime, or to execute, agent or call") as string },
+    },
+  ]);
+  const calls = (await runtime.journal.read(execution)).filter(({ type }) => type === "call" || type === "decision");
+  expect(calls).toMatchObject([{ decision: "refused", code: "approval_denied" }]);
+});
+
+test("a program that makes calls fail by the thousand leaves 20 entries and the number of the others", async () => {
+  const logger = keepLog();
+  await using runtime = await createRuntime({ tools: [broken], sandbox, logger });
+  const program = "await Promise.allSettled(Array.from({ length: 1000 }, () => tools.broken()));";
+  const { execution } = await runtime.execute(program);
+  expect(logger.entries).toHaveLength(21);
+  expect(new Set(logger.entries.slice(0, 20).map(({ callId }) => callId)).size).toBe(20);
+  expect(logger.entries.at(-1)).toMatchObject({
+    level: "error",
+    execution,
+    message: "980 more calls failed and have no entry of their own; the last was of broken",
+  });
+  await runtime.execute(CAUGHT);
+  expect(logger.entries).toHaveLength(22);
+});
+
+test("failures of agents, of their programs and of single calls are entries too, each once", async () => {
+  const logger = keepLog();
+  const failing = makeTool({
+    name: "failing",
+    allowedCallers: ["direct", "programmatic"],
+    handler: broken.handler,
+  });
+  const model = scriptedModel([
+    { calls: [{ tool: "failing" }], programs: ["await tools.failing({}).catch(() => {})"] },
+    { text: "done" },
+  ]);
+  const clerk = agentAsTool({
+    name: "clerk",
+    description: "Fails",
+    model,
+    tools: [failing],
+    allowedCallers: ["programmatic"],
+  });
+  await using runtime = await createRuntime({ tools: [clerk, failing], sandbox, logger });
+  await runtime.execute(`return await tools.clerk({ task: "Fail." })`);
+  expect(logger.entries.map(({ tool: name }) => name)).toEqual(["failing", "failing"]);
+  expect(new Set(logger.entries.map(({ execution }) => execution)).size).toBe(2);
+  await runtime.call({ tool: "failing", input: {}, caller: "direct" });
+  expect(logger.entries).toHaveLength(3);
+});
+
+test("pino writes the error with its stack", async () => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(line) });
+  await using runtime = await createRuntime({ tools: [broken], sandbox, logger });
+  const { execution } = await runtime.execute(CAUGHT);
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    {
+      level: 50,
+      tool: "broken",
+      execution,
+      callId: "1",
+      err: { type: "Error", message: SECRET, stack: expect.stringContaining("tools.ts") as string },
+      msg: `broken failed in call 1, handler_failed: ${SECRET}`,
+    },
+  ]);
+});
