@@ -93,7 +93,7 @@ test("tools that cannot stand beside each other, and one that nobody could appro
   });
 });
 
-const EXECUTE_OPTIONS = "The options are language, limits, tenant, signal.";
+const EXECUTE_OPTIONS = "The options are language, limits, tenant, approve, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],
