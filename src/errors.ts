@@ -11,6 +11,10 @@ export const ERROR_CODES = {
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:
     "The queue of programs that wait for an engine is full. `execute` reports it as an ending; `replay` rejects with it.",
+  program_failed:
+    "A program that another package's loop ran with `run_program` did not complete. The message is what the model is told, and `cause` the outcome.",
+  program_not_run:
+    "A program of another package's loop could not be run, for a reason of the host's. `cause` has the reason, and the model is not told it.",
   model_unavailable: "A model cannot be called: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
   execution_unknown: "The journal holds no execution with this id.",

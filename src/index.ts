@@ -17,6 +17,8 @@ export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
 
+export type { AsToolOptions, LoopTools } from "./loops/loops.ts";
+
 export { anthropic, gemini, openai, openaiChat } from "./models/providers.ts";
 
 export { defineTool } from "./tools/define-tool.ts";

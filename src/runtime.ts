@@ -11,6 +11,8 @@ import type { ExecutionId } from "./journal/execution-id.ts";
 import type { Journal } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import type { JournalRecord } from "./journal/record.ts";
+import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "./loops/loops.ts";
+import type { ProgramHost } from "./loops/program-tool.ts";
 import {
   abortSignal,
   callback,
@@ -255,6 +257,25 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { tool, caller } = read;
     const inputText = jsonTextOf(read.input) ?? "null";
     return this.#run("call", read, undefined, (scope) => callTool(scope, { tool, caller, inputText }));
+  }
+
+  /**
+   * Tools for the loop of another package: `run_program`, as that loop takes a tool. A failed program is a failed call
+   * there, and the loop's signal cancels it. Throws `option_invalid` for an unknown loop or option.
+   */
+  asTool<Loop extends LoopName>(
+    loop: Loop,
+    ...given: ContextArguments<AsToolOptions<Context>, Context>
+  ): LoopTools[Loop] {
+    const [options = {}] = given;
+    const { tools } = this;
+    const approves = this.#parts.approve !== undefined;
+    const host: ProgramHost = {
+      tools,
+      approves,
+      execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+    };
+    return toolsFor(loop, options, host);
   }
 
   /**

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromOpenAIAgents
       gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve CallAnswer CallContext CallOptions Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger Outcome Report Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger LoopTools Outcome Report Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
       ToolPolicy ToolSet`,
   },
   "portcullis/comparison": {

@@ -4,7 +4,7 @@ import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../models/mod
 import type { Report } from "../output/report.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { refusal, resultOfAnswer, resultOfReport } from "./call-result.ts";
-import { RUN_PROGRAM } from "./run-program.ts";
+import { NO_SOURCE, RUN_PROGRAM } from "./run-program.ts";
 
 /** Longest delay of a timer, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -67,8 +67,7 @@ export class CallAnswerer {
   async #runProgram(call: ProgramCall): Promise<CallResult> {
     const { runProgram, session } = this.#parts;
     if (!runProgram) return refusal(call, "Programs cannot be run in this conversation.", RUN_PROGRAM);
-    if (call.source === undefined)
-      return refusal(call, `${RUN_PROGRAM} takes the program's source as text, and got none.`, RUN_PROGRAM);
+    if (call.source === undefined) return refusal(call, NO_SOURCE, RUN_PROGRAM);
     const refused = await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
     if (refused && !refused.ok) return refusal(call, refused.message, RUN_PROGRAM);
     return resultOfReport(call, RUN_PROGRAM, await runProgram(call, call.source));

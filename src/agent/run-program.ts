@@ -4,6 +4,9 @@ import type { ToolSet } from "../tools/tool-set.ts";
 
 export const RUN_PROGRAM = "run_program";
 
+/** The answer to a call of `run_program` without a source. */
+export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text, and got none.`;
+
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 

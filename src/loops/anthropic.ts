@@ -1,0 +1,34 @@
+import { PROGRAM_SCHEMA } from "../models/program-input.ts";
+import type { ProgramTool } from "./program-tool.ts";
+
+/** A runnable tool of `@anthropic-ai/sdk`, as `betaTool()` makes it. */
+export interface AnthropicRunnable {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: InputSchema;
+  readonly parse: (input: unknown) => unknown;
+  /** Rejects if the program failed: the runner's result has `is_error` then. */
+  readonly run: (input: unknown, context?: AnthropicRunContext) => Promise<string>;
+}
+
+/** The types of the SDK take lists that may be written to, and, of a type that is no interface, further fields. */
+type InputSchema = {
+  type: "object";
+  properties: Record<string, unknown>;
+  required: string[];
+  additionalProperties: boolean;
+};
+
+interface AnthropicRunContext {
+  readonly signal?: AbortSignal | null | undefined;
+}
+
+export function anthropicRunnable(program: ProgramTool): AnthropicRunnable {
+  return {
+    name: program.name,
+    description: program.description,
+    input_schema: { ...PROGRAM_SCHEMA, required: [...PROGRAM_SCHEMA.required] },
+    parse: (input) => input,
+    run: (input, context) => program.run(input, { signal: context?.signal }),
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * Hands values from a producer to a slower consumer, which gets the latest one and none of those before it. So what
+ * waits does not grow with the number of values.
+ */
+export class Latest<Value> {
+  #value: { readonly value: Value } | undefined;
+  #ended = false;
+  #wake = (): void => {};
+
+  set(value: Value): void {
+    this.#value = { value };
+    this.#wake();
+  }
+
+  /** No value comes after this one. */
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Value, void> {
+    for (;;) {
+      const next = this.#value;
+      this.#value = undefined;
+      if (next) yield next.value;
+      else if (this.#ended) return;
+      else {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        this.#wake = resolve;
+        await promise;
+      }
+    }
+  }
+}

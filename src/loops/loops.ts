@@ -1,0 +1,54 @@
+import { checkValue, oneOf, type OptionsOf, readOptions } from "../options/options.ts";
+import { APPROVE, CONTEXT, type WithContext } from "../programs/execute-options.ts";
+import { type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
+import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
+import { LangChainTool } from "./langchain.ts";
+import { type McpTool, mcpTool } from "./mcp.ts";
+import { type AgentsTool, agentsTool } from "./openai-agents.ts";
+import { type ProgramHost, ProgramTool } from "./program-tool.ts";
+
+const SUBJECT = "asTool";
+
+export const AS_TOOL_RULES = {
+  /** The host's own value for all programs of the tool. Handlers and `approve` get it; a program and a model do not. */
+  context: CONTEXT,
+  /**
+   * Decides about calls that need approval, in place of the runtime's `approve`. Where neither is given, an MCP client
+   * that can ask its user is asked to, and any other call that needs approval is denied.
+   */
+  approve: APPROVE,
+};
+
+export type AsToolOptions<Context = unknown> = WithContext<OptionsOf<typeof AS_TOOL_RULES>, Context>;
+
+/** The tools of each loop, by the name that the model calls them by. */
+export interface LoopTools {
+  /** For `tools` of the AI SDK's `generateText` and `streamText`, and of a Mastra agent. */
+  readonly "ai-sdk": { readonly run_program: AiSdkTool };
+  /** For `tools` of the tool runner of `@anthropic-ai/sdk`. */
+  readonly anthropic: { readonly run_program: AnthropicRunnable };
+  /** For `tools` of an `Agent` of OpenAI Agents. */
+  readonly "openai-agents": { readonly run_program: AgentsTool };
+  /** For `tools` of LangChain's `createAgent`, LangGraph's `ToolNode` and a model's `bindTools`. */
+  readonly langchain: { readonly run_program: LangChainTool };
+  /** For `registerTool` of an MCP server: its `name`, `config` and `handler`. */
+  readonly mcp: { readonly run_program: McpTool };
+}
+
+export type LoopName = keyof LoopTools;
+
+const LOOPS: { readonly [Loop in LoopName]: (program: ProgramTool) => LoopTools[Loop] } = {
+  "ai-sdk": (program) => ({ run_program: aiSdkTool(program) }),
+  anthropic: (program) => ({ run_program: anthropicRunnable(program) }),
+  "openai-agents": (program) => ({ run_program: agentsTool(program) }),
+  langchain: (program) => ({ run_program: new LangChainTool(program) }),
+  mcp: (program) => ({ run_program: mcpTool(program) }),
+};
+
+export const LOOP_NAMES = Object.keys(LOOPS);
+
+/** The tools of one loop. Throws `option_invalid` for an unknown loop or option. */
+export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, host: ProgramHost): LoopTools[Loop] {
+  checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
+  return LOOPS[loop](new ProgramTool(host, readOptions(SUBJECT, options, AS_TOOL_RULES)));
+}

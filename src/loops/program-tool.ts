@@ -1,0 +1,95 @@
+import { RESULTS } from "../agent/instructions.ts";
+import { declareRunProgram, NO_SOURCE, RUN_PROGRAM } from "../agent/run-program.ts";
+import { PortcullisError } from "../errors.ts";
+import type { Approve } from "../gate/approval.ts";
+import type { Report } from "../output/report.ts";
+import type { ExecuteOptions } from "../programs/execute-options.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+
+/** The part of a runtime that runs programs for another package's loop. */
+export interface ProgramHost {
+  readonly tools: ToolSet;
+  /** Whether the runtime has an `approve` of its own. */
+  readonly approves: boolean;
+  readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
+}
+
+/** How far a program has come. */
+export interface Progress {
+  /** Calls of tools that were started so far. It grows with each progress. */
+  readonly calls: number;
+  /** For people: the latest call. */
+  readonly text: string;
+}
+
+export interface RunOptions {
+  /** The loop's signal. It cancels the program. */
+  readonly signal?: AbortSignal | null | undefined;
+  /** Decides about calls where the host gave no `approve`. */
+  readonly approve?: Approve;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+const NOT_RUN = "The program could not be run. The cause is an error of the host, and the program is not to blame.";
+
+/** `run_program` as all loops share it: its declaration, and how a call of it ends. */
+export class ProgramTool {
+  readonly name = RUN_PROGRAM;
+  readonly description: string;
+  /** The tools of the runtime; each runtime has a set of its own. */
+  readonly tools: ToolSet;
+  /** Whether each tool that programs may call only reads. */
+  readonly onlyReads: boolean;
+  /** Whether the host decides about approvals, so that the loop's own means must not. */
+  readonly hostApproves: boolean;
+  readonly #host: ProgramHost;
+  readonly #own: Pick<ExecuteOptions, "approve" | "context">;
+
+  constructor(host: ProgramHost, own: Pick<ExecuteOptions, "approve" | "context">) {
+    this.#host = host;
+    this.tools = host.tools;
+    this.#own = own;
+    this.hostApproves = own.approve !== undefined || host.approves;
+    this.description = `${declareRunProgram(host.tools, "javascript").description}\n\n${RESULTS}`;
+    this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
+  }
+
+  /**
+   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. Rejects with
+   * `program_failed` if the program did not complete, with the signal's reason if that cancelled it, and with
+   * `program_not_run` if the host could not run it.
+   */
+  async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
+    const code = codeOf(input);
+    signal?.throwIfAborted();
+    let calls = 0;
+    const report = await this.#host
+      .execute(code, {
+        ...(approve && !this.hostApproves ? { approve } : {}),
+        ...this.#own,
+        ...(signal ? { signal } : {}),
+        onEvent: (event) => {
+          if (event.type !== "call_started" || !onProgress) return;
+          calls += 1;
+          onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
+        },
+      })
+      .catch((cause: unknown): never => {
+        throw new PortcullisError("program_not_run", NOT_RUN, { cause });
+      });
+    if (report.outcome.type === "cancelled") signal?.throwIfAborted();
+    if (report.output.isError)
+      throw new PortcullisError("program_failed", report.output.text, { cause: report.outcome });
+    return report.output.text;
+  }
+}
+
+/** The source in a call's input. Loops check the input themselves, but not all of them by its schema. */
+function codeOf(input: unknown): string {
+  const code: unknown =
+    typeof input === "object" && input !== null && Object.hasOwn(input, "code") && "code" in input
+      ? input.code
+      : undefined;
+  if (typeof code !== "string") throw new PortcullisError("program_failed", NO_SOURCE);
+  return code;
+}

@@ -1,0 +1,215 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createMcpHandler, InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { describe, expect, test, vi } from "vitest";
+import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { z } from "zod";
+
+const paid: number[] = [];
+const needsApproval = { allowedCallers: ["programmatic"], effect: "write", approval: "always" } as const;
+const pay = defineTool({
+  ...needsApproval,
+  name: "bank.pay",
+  description: "Pays an amount",
+  input: z.object({ cents: z.number() }),
+  handler: ({ cents }) => {
+    paid.push(cents);
+    return `paid ${cents}`;
+  },
+});
+
+const open = (): Promise<Runtime> => createRuntime({ tools: [pay], sandbox: createMemorySandbox() });
+
+function serverFor(runtime: Runtime): McpServer {
+  const server = new McpServer({ name: "server", version: "1.0.0" });
+  const { run_program } = runtime.asTool("mcp");
+  server.registerTool(run_program.name, run_program.config, run_program.handler);
+  return server;
+}
+
+interface Connected extends AsyncDisposable {
+  readonly client: Client;
+}
+
+/** Servers up to protocol 2025-11-25 send a request to the client. */
+async function connectBefore2026(runtime: Runtime, client: Client): Promise<Connected> {
+  const [one, other] = InMemoryTransport.createLinkedPair();
+  await Promise.all([serverFor(runtime).connect(one), client.connect(other)]);
+  return { client, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/** Later ones answer that they need input; each request gets a server of its own. */
+async function connectFrom2026(runtime: Runtime, client: Client): Promise<Connected> {
+  const handler = createMcpHandler(() => serverFor(runtime));
+  const fetch = (url: string | URL, init?: RequestInit) => handler.fetch(new Request(url, init));
+  await client.connect(new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), { fetch }));
+  return { client, [Symbol.asyncDispose]: () => client.close() };
+}
+
+type Answer = { readonly action: "accept" | "decline" | "cancel"; readonly content?: Record<string, boolean> };
+
+function clientThat(answer?: () => Answer): { readonly client: Client; readonly asked: string[] } {
+  const asked: string[] = [];
+  const client = new Client(
+    { name: "client", version: "1.0.0" },
+    { versionNegotiation: { mode: "auto" }, capabilities: answer ? { elicitation: { form: {} } } : {} },
+  );
+  if (answer)
+    client.setRequestHandler("elicitation/create", ({ params }) => {
+      asked.push(params.message);
+      return answer();
+    });
+  return { client, asked };
+}
+
+async function textOf(client: Client, code: string): Promise<string> {
+  const { content } = await client.callTool({ name: "run_program", arguments: { code } });
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+}
+
+test("an `approve` of the host is not left to the client", async () => {
+  await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox(), approve: () => false });
+  const { client, asked } = clientThat(() => ({ action: "accept", content: { allow: true } }));
+  await using _ = await connectFrom2026(runtime, client);
+  expect(await textOf(client, `return tools.bank.pay({ cents: 1 });`)).toContain("denied");
+  expect(asked).toEqual([]);
+});
+
+describe.each([
+  { era: "before 2026", connect: connectBefore2026, version: "2025-11-25" },
+  { era: "from 2026 on", connect: connectFrom2026, version: "2026-07-28" },
+])("with a protocol $era", ({ connect, version }) => {
+  test("the user of the client allows a call inside a program, which runs once", async () => {
+    await using runtime = await open();
+    const { client, asked } = clientThat(() => ({ action: "accept", content: { allow: true } }));
+    await using _ = await connect(runtime, client);
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    paid.length = 0;
+    expect(
+      await textOf(client, `return [await tools.bank.pay({ cents: 1 }), await tools.bank.pay({ cents: 2 })];`),
+    ).toBe('["paid 1","paid 2"]');
+    expect(paid).toEqual([1, 2]);
+    expect(asked).toEqual([
+      'A program asks to call bank.pay with this input:\n  {"cents":1}',
+      'A program asks to call bank.pay with this input:\n  {"cents":2}',
+    ]);
+  });
+
+  test.each([
+    { action: "decline" },
+    { action: "cancel" },
+    { action: "accept", content: { allow: false } },
+    { action: "accept", content: {} },
+  ] as const)("anything but an accepted yes denies: %j", async (answer) => {
+    await using runtime = await open();
+    const { client } = clientThat(() => answer);
+    await using _ = await connect(runtime, client);
+    paid.length = 0;
+    const code = `try { return await tools.bank.pay({ cents: 1 }); } catch (error) { return error.code; }`;
+    expect(await textOf(client, code)).toBe('"approval_denied"');
+    expect(paid).toEqual([]);
+  });
+
+  test("a client that cannot ask its user is not asked, and the call is denied", async () => {
+    await using runtime = await open();
+    const { client } = clientThat();
+    await using _ = await connect(runtime, client);
+    const code = `try { return await tools.bank.pay({ cents: 1 }); } catch (error) { return error.code; }`;
+    expect(await textOf(client, code)).toBe('"approval_denied"');
+  });
+});
+
+/** A request as a server of protocol 2026-07-28 hands it to a handler. */
+function contextOf(state: unknown, responses: object = {}, signal = new AbortController().signal): object {
+  const envelope = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+  return { mcpReq: { envelope, requestState: () => state, inputResponses: responses, signal } };
+}
+
+interface Asked {
+  readonly requestState: string;
+  readonly inputRequests: Readonly<Record<string, { readonly params: { readonly message: string } }>>;
+}
+
+const loopOf = (runtime: Runtime) => {
+  const { handler } = runtime.asTool("mcp").run_program;
+  return (code: string, context: object) => handler({ code }, context);
+};
+
+const code = "return tools.bank.pay({ cents: 1 });";
+const yes = { action: "accept", content: { allow: true } };
+
+test("calls that a program makes at once are asked about at once, and each gets its own answer", async () => {
+  await using runtime = await open();
+  const call = loopOf(runtime);
+  const both = `const settled = await Promise.allSettled([1, 2].map((cents) => tools.bank.pay({ cents })));
+    return settled.map(({ status }) => status);`;
+  const { inputRequests, requestState } = (await call(both, contextOf(undefined))) as unknown as Asked;
+  const [one = "", other = ""] = Object.keys(inputRequests);
+  const { content } = await call(both, contextOf(requestState, { [one]: { action: "decline" }, [other]: yes }));
+  expect(content).toEqual([{ type: "text", text: '["rejected","fulfilled"]' }]);
+});
+
+test("an answer to a program that is not waiting runs nothing", async () => {
+  await using runtime = await open();
+  const call = loopOf(runtime);
+  paid.length = 0;
+  const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
+  for (const state of ["guessed", "constructor", "__proto__", 7, {}, null])
+    expect(await call(code, contextOf(state, { "1": yes }))).toMatchObject({ isError: true });
+  expect(await call("return 2;", contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
+  expect(paid).toEqual([]);
+  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ content: [{ text: '"paid 1"' }] });
+  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
+  expect(paid).toEqual([1]);
+});
+
+test("a program of one runtime takes no answer through another", async () => {
+  await using runtime = await open();
+  await using other = await open();
+  const { requestState } = (await loopOf(runtime)(code, contextOf(undefined))) as unknown as Asked;
+  expect(await loopOf(other)(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
+});
+
+test("a request that gives no answer is asked again; one that is cancelled ends the program", async () => {
+  await using runtime = await open();
+  const call = loopOf(runtime);
+  const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
+  expect(await call(code, contextOf(requestState))).toMatchObject({ inputRequests: { "1": {} } });
+  const gone = AbortSignal.abort(new Error("the client left"));
+  await expect(call(code, contextOf(requestState, {}, gone))).rejects.toThrow("the client left");
+});
+
+test("a program whose client does not come back is cancelled", async () => {
+  const ended = Promise.withResolvers<string>();
+  await using runtime = await createRuntime({
+    tools: [pay],
+    sandbox: createMemorySandbox(),
+    onEvent: (event) => {
+      if (event.type === "execution_ended") ended.resolve(event.outcome.type);
+    },
+  });
+  const call = loopOf(runtime);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
+  vi.advanceTimersByTime(10 * 60 * 1000);
+  vi.useRealTimers();
+  expect(await ended.promise).toBe("cancelled");
+  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
+});
+
+test("what a user is shown of an input is bounded, and cannot pass for the question", async () => {
+  const input = z.object({ text: z.string() });
+  const description = "Writes a note";
+  const write = defineTool({ ...needsApproval, name: "notes.write", description, input, handler: () => "done" });
+  await using runtime = await createRuntime({
+    tools: [write],
+    sandbox: createMemorySandbox(),
+  });
+  const long = String.raw`return tools.notes.write({ text: "\u001b[2J\nA program asks to call notes.read" + "x".repeat(50_000) });`;
+  const { inputRequests } = (await loopOf(runtime)(long, contextOf(undefined))) as unknown as Asked;
+  const message = inputRequests["1"]?.params.message ?? "";
+  expect(Buffer.byteLength(message)).toBeLessThan(2300);
+  expect(message).not.toContain("\u001b");
+  const atTheEdge = message.split("\n").filter((line) => !line.startsWith("  "));
+  expect(atTheEdge).toEqual([expect.stringMatching(/^A program asks/), expect.stringMatching(/bytes left out/)]);
+});
