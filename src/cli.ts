@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ask } from "./cli/commands/ask.ts";
 import { bench } from "./cli/commands/bench.ts";
 import { doctor } from "./cli/commands/doctor.ts";
@@ -8,6 +8,7 @@ import { EXIT } from "./cli/exit-code.ts";
 import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
 import { guarded, listenToProcess } from "./cli/guarded.ts";
 import { listTools } from "./cli/commands/list-tools.ts";
+import { APPROVE_MODES } from "./cli/input/parse-approve.ts";
 import { parseLimit } from "./cli/input/parse-limit.ts";
 import { image } from "./cli/commands/image.ts";
 import { PROVIDERS } from "./models/providers.ts";
@@ -31,6 +32,10 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
   if (typeof limit === "string") throw new InvalidArgumentError(limit);
   return { ...before, ...checkOptions(LIMIT_FLAG, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
+
+/** `--approve` of the commands that make calls. */
+const approveOption = () =>
+  new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
 
 const program = new Command("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
@@ -58,6 +63,7 @@ program
     collectLimit,
     {},
   )
+  .addOption(approveOption())
   .option("--tenant <name>", "tenant that the program runs for")
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
@@ -74,6 +80,7 @@ program
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
+  .addOption(approveOption())
   .option("--no-stream", "request each turn as one reply, not as a stream")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {

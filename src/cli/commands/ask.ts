@@ -8,6 +8,9 @@ import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { createRuntime } from "../../runtime.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS } from "../../agent/transcript.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { createScreen, type Screen } from "../terminal/screen.ts";
+import { parseApprove } from "../input/parse-approve.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
@@ -25,6 +28,7 @@ export interface AskOptions {
   readonly baseUrl?: string;
   readonly maxTurns?: string;
   readonly stream: boolean;
+  readonly approve: string;
   readonly json?: boolean;
 }
 
@@ -34,19 +38,23 @@ export interface AskOptions {
  */
 export async function ask(task: string, options: AskOptions): Promise<number> {
   const { json = false, stream, baseUrl } = options;
+  const mode = parseApprove(options.approve);
   const programs = parsePrograms(options.programs);
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
-  await using runtime = await createRuntime({ tools, sandbox: parseSandbox(options.sandbox) });
+  const screen = createScreen();
+  using approver = createApprover({ mode, screen });
+  const { approve } = approver;
+  await using runtime = await createRuntime({ tools, approve, sandbox: parseSandbox(options.sandbox) });
   const report = await runtime.agent({
     model,
     task,
     signal: cancelling.signal,
     ...(programs === undefined ? {} : { programs }),
     ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(json ? {} : { onEvent: showConversation() }),
+    ...(json ? {} : { onEvent: showConversation(screen) }),
   });
   if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
   else conclude(report);
@@ -67,10 +75,10 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
  * The text comes from the model, a tool or a program: it may contain terminal control sequences, or imitate the lines
  * printed here. So names stay within their line, and programs are indented.
  */
-function showConversation(): (event: AgentEvent) => void {
+function showConversation(screen: Screen): (event: AgentEvent) => void {
   let conversation: string | undefined;
   let inLine = false;
-  return (event) => {
+  const show = (event: AgentEvent) => {
     conversation ??= event.execution;
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
@@ -82,6 +90,7 @@ function showConversation(): (event: AgentEvent) => void {
       inLine = false;
     } else showWork(event);
   };
+  return (event) => screen.show(() => show(event));
 }
 
 function showWork(event: AgentEvent): void {

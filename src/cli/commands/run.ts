@@ -8,6 +8,9 @@ import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { exitCodeOf } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { parseApprove } from "../input/parse-approve.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { readProgram } from "../input/read-program.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -18,6 +21,7 @@ export interface RunOptions {
   /** By default from the extension of the program's file. */
   readonly language?: string;
   readonly limit: Partial<Limits>;
+  readonly approve: string;
   readonly tenant?: string;
   readonly json?: boolean;
 }
@@ -25,15 +29,19 @@ export interface RunOptions {
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
+  const mode = parseApprove(options.approve);
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
-  const progress = options.json ? undefined : showProgress(process.stderr);
+  const screen = createScreen();
+  const progress = options.json ? undefined : showProgress(process.stderr, screen);
   using cancelling = cancelOnSignal();
+  using approver = createApprover({ mode, screen });
   try {
     await using runtime = await createRuntime({
       tools,
       sandbox,
       limits: options.limit,
+      approve: approver.approve,
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
