@@ -33,6 +33,15 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
   return { ...before, ...checkOptions(LIMIT_FLAG, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
 
+/** `--limit` of the commands that run programs. */
+const limitOption = () =>
+  new Option(
+    "--limit <name=value>",
+    `change a limit (repeatable); values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
+  )
+    .argParser(collectLimit)
+    .default({});
+
 /** `--approve` of the commands that make calls. */
 const approveOption = () =>
   new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
@@ -57,12 +66,7 @@ program
     "--language <name>",
     "language of the program: javascript, or python in docker (default: python for a .py file, else javascript)",
   )
-  .option(
-    "--limit <name=value>",
-    `change a limit (repeatable); values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
-    collectLimit,
-    {},
-  )
+  .addOption(limitOption())
   .addOption(approveOption())
   .option("--tenant <name>", "tenant that the program runs for")
   .option("--json", "print the whole report as one JSON document")
@@ -111,6 +115,9 @@ program
   )
   .option("--tools <module>", "tools of your own task: a module whose default export is an array of tools")
   .option("--sandbox <name>", "sandbox to run programs in: isolate or docker", "isolate")
+  .option("--language <name>", "language of the programs: javascript, or python in docker", "javascript")
+  .addOption(limitOption())
+  .addOption(approveOption())
   .option("--at-once <number>", `calls that a model makes at once; ${AT_ONCE.default} by default`)
   .option(
     "--cut <tokens>",

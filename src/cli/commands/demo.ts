@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import type { Language } from "../../../bridge/frames.ts";
-import { verdictOf } from "../../comparison/conversations/answer-from.ts";
+import { judge } from "../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../output/sentences.ts";
 import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
@@ -13,6 +13,7 @@ import { exampleFile, type ExampleName, exampleTools, parseExamples } from "../i
 import { EXIT } from "../exit-code.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { showProgress } from "../terminal/progress.ts";
+import { oneLine } from "../terminal/one-line.ts";
 import { table } from "../terminal/table.ts";
 import { loadTask } from "../input/task-file.ts";
 
@@ -57,7 +58,7 @@ async function runExample(
     if (signal.aborted) return false;
     heading("the answer");
     process.stdout.write(`${report.output.text}\n`);
-    right = judge(report, task.answer) && right;
+    right = showVerdict(report, task.answer) && right;
     heading("what went where");
     process.stdout.write(`${await funnel(runtime, report)}\n`);
   }
@@ -71,14 +72,14 @@ function pythonProgram(name: ExampleName): string | undefined {
 
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
 
-function judge({ outcome }: Report, expected: unknown): boolean {
-  const right = verdictOf(outcome, expected) === "right";
+function showVerdict({ outcome }: Report, expected: unknown): boolean {
+  const { verdict, difference = `expected ${JSON.stringify(expected)}` } = judge(outcome, expected);
   process.stdout.write(
-    right
+    verdict === "right"
       ? styleText("green", "✓ right: the same as computed by other code on the raw data\n")
-      : styleText("red", `✗ wrong: expected ${JSON.stringify(expected)}\n`),
+      : styleText("red", `✗ wrong: ${oneLine(difference)}\n`),
   );
-  return right;
+  return verdict === "right";
 }
 
 /** A table of the bytes and tokens that the tools returned, and of those that reach the model. */

@@ -21,7 +21,7 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
   const approver = createApprover({ mode, screen, ...streams });
   approvers.push(approver);
   let calls = 0;
-  const call = (input: unknown, signal = new AbortController().signal) =>
+  const call = async (input: unknown, signal = new AbortController().signal) =>
     approver.approve({
       execution: "e",
       callId: `${(calls += 1)}`,
