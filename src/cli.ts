@@ -19,6 +19,7 @@ import { oneLine } from "./cli/terminal/one-line.ts";
 import { MAX_TURNS } from "./agent/agent-options.ts";
 import { REPEAT } from "./cli/commands/bench-live.ts";
 import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./comparison/compare-options.ts";
+import { insetText } from "./output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "./options/options.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
 
@@ -184,8 +185,8 @@ async function main(): Promise<number> {
   }
 }
 
-function printFailure({ message, exitCode }: Failure): number {
-  process.stderr.write(`portcullis: ${oneLine(message)}\n`);
+function printFailure({ message, details, exitCode }: Failure): number {
+  process.stderr.write(`portcullis: ${oneLine(message)}\n${details === "" ? "" : `${insetText(details)}\n`}`);
   return exitCode;
 }
 

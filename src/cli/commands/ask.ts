@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import type { AgentReport } from "../../agent/agent.ts";
 import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
@@ -56,7 +57,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(json ? {} : { onEvent: showConversation(screen) }),
   });
-  if (json) process.stdout.write(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
+  if (json) writeStdout(`${cleanText(JSON.stringify(documentOf(report)))}\n`);
   else conclude(report);
   return report.ending.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report.ending);
 }
@@ -83,10 +84,10 @@ function showConversation(screen: Screen): (event: AgentEvent) => void {
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
-      process.stdout.write(cleanText(event.text));
+      writeStdout(cleanText(event.text));
       inLine = !event.text.endsWith("\n");
     } else if ((event.type === "turn_ended" || event.type === "conversation_ended") && inLine) {
-      process.stdout.write("\n");
+      writeStdout("\n");
       inLine = false;
     } else showWork(event);
   };

@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { join } from "node:path";
 import { runTrials } from "../../comparison/trials/run-trials.ts";
 import { optionError } from "../../errors.ts";
@@ -155,11 +156,11 @@ function print(report: LiveReport, planned: number, { json }: Pick<LiveOptions, 
   ]);
   printTable(head, rows, head.slice(2));
   for (const { task, mode, void: cause } of trials)
-    if (cause !== undefined) process.stdout.write(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
+    if (cause !== undefined) writeStdout(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
   for (const { task, mode, offline } of trials)
-    if (offline) process.stdout.write(`${oneLine(agreementText(task, mode, offline))}\n`);
+    if (offline) writeStdout(`${oneLine(agreementText(task, mode, offline))}\n`);
   if (trials.length < planned)
-    process.stdout.write(
+    writeStdout(
       `${planned - trials.length} of ${planned} trials were not begun: the rest of US$ ${maxUsd} would not pay for them, or the run was cancelled.\n`,
     );
 }

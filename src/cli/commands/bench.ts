@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { type CompareOptions, AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../comparison/compare-options.ts";
@@ -156,14 +157,14 @@ function print(report: BenchReport, { out, json }: BenchOptions): void {
     return;
   }
   for (const { title, head, rows } of reportTables(report)) {
-    process.stdout.write(`\n${styleText("bold", oneLine(title))}\n`);
+    writeStdout(`\n${styleText("bold", oneLine(title))}\n`);
     printTable(
       head,
       rows,
       head.filter((_, column) => isNumeric(rows, column)),
     );
   }
-  for (const note of reportNotes(report)) process.stdout.write(`\n${oneLine(note)}\n`);
+  for (const note of reportNotes(report)) writeStdout(`\n${oneLine(note)}\n`);
 }
 
 /** Whether the column holds numbers, which are aligned at the right. */

@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import type { Language } from "../../../bridge/frames.ts";
 import type { Report } from "../../output/report.ts";
 import { byteText } from "../../output/sentences.ts";
@@ -5,7 +6,8 @@ import type { Limits } from "../../programs/limits.ts";
 import { createRuntime } from "../../runtime.ts";
 import { printJson } from "../terminal/print.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
-import { exitCodeOf } from "../exit-code.ts";
+import { EXIT, exitCodeOf } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
@@ -30,6 +32,12 @@ export interface RunOptions {
 export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
   const mode = parseApprove(options.approve);
+  const language = (options.language ?? languageOf(file)) as Language;
+  if (language === "python" && sandbox !== "docker")
+    throw new Failure(
+      EXIT.usage,
+      `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
+    );
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
   const screen = createScreen();
@@ -45,7 +53,6 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
-    const language = (options.language ?? languageOf(file)) as Language;
     const report = await runtime.execute(program, { language, signal: cancelling.signal });
     progress?.end();
     if (options.json) printJson(report);
@@ -61,7 +68,7 @@ function languageOf(file: string): Language {
 }
 
 function print({ output, outcome, usage }: Report): void {
-  process.stdout.write(`${output.text}\n`);
+  writeStdout(`${output.text}\n`);
   if (outcome.type === "crashed") process.stderr.write(`portcullis: ${oneLine(outcome.detail)}\n`);
   const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
   const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);

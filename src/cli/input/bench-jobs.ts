@@ -1,5 +1,5 @@
 import type { Tool } from "../../tools/tool.ts";
-import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
+import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples, requireData } from "./examples.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { parseLanguage } from "./parse-language.ts";
@@ -37,6 +37,7 @@ export async function jobsOf(
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
   const chosen = named.length > 0 ? parseExamples("bench", named) : EXAMPLES;
+  requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({
       loaded: await loadTask(exampleFile(name, "task.json"), language),
