@@ -371,7 +371,7 @@ test("tools lists who may call what, and what it costs", async () => {
   const { code, stdout } = await portcullis(["tools", "--tools", "examples/flights/tools.ts"]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^tool +callers +effect +approval +tokens as JSON +tokens as stub\n─/);
-  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +\d+ +\d+\n/);
+  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +never +\d+ +\d+\n/);
   expect(stdout).toMatch(/\n2 tools +\d+ +\d+\n$/);
 });
 

@@ -24,7 +24,7 @@ const DATA = {
 } as const satisfies Record<string, readonly string[]>;
 
 /** The examples whose data is part of this package. */
-const SHIPPED: readonly string[] = ["licenses"];
+const SHIPPED: ReadonlySet<ExampleName> = new Set<ExampleName>(["licenses"]);
 
 export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
@@ -42,7 +42,7 @@ export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> 
 
 /** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
 export function missingData(names: readonly ExampleName[]): readonly string[] {
-  const packages = names.filter((name) => !SHIPPED.includes(name)).flatMap((name) => DATA[name]);
+  const packages = names.filter((name) => !SHIPPED.has(name)).flatMap((name) => DATA[name]);
   return [...new Set<DataPackage>(packages)].filter((name) => !isInstalled(name)).map(withVersion);
 }
 
