@@ -6,6 +6,11 @@ import type { Approve } from "./approval.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 
+/** What the gate needs of a queue. The declarations of `p-queue` itself do not compile without the types of browsers. */
+interface ToolQueue {
+  add<Value>(run: () => Promise<Value>, options: { readonly signal: AbortSignal }): Promise<Value>;
+}
+
 /**
  * The only path to a handler. Calls are made in a session: of a program's execution, or of a model's conversation. The
  * gate holds what all sessions share: the tools, their concurrency, and approval.
@@ -14,14 +19,14 @@ export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly approve: Approve | undefined;
   readonly held: HeldBytes;
-  readonly #queues: WeakMap<Tool, PQueue>;
+  readonly #queues: WeakMap<Tool, ToolQueue>;
 
   /** Throws `option_invalid` if a tool may need approval and there is no `approve`. */
   constructor(
     tools: ToolSet,
     approve: Approve | undefined,
     held = new HeldBytes(),
-    queues = new WeakMap<Tool, PQueue>(),
+    queues = new WeakMap<Tool, ToolQueue>(),
   ) {
     this.held = held;
     this.#queues = queues;
