@@ -413,7 +413,7 @@ describe("what may be claimed", () => {
   });
 });
 
-describe.skipIf(PYTHON.missing)("a program in Python", () => {
+describe.skipIf(PYTHON.missing)("a program in Python", { timeout: 120_000 }, () => {
   test("is measured with a probe and a mistake in Python", async () => {
     const program = `import asyncio
 prices = await asyncio.gather(*(tools.shop.price(thing=thing) for thing in ["pen", "book"]))

@@ -173,6 +173,8 @@ const hostile = fc
     { maxLength: 40 },
   )
   .map((parts) => parts.join(""));
+/** Cells that a line takes, of which a Chinese character takes two. */
+const cellsOf = (line: string) => [...line].reduce((sum, one) => sum + (one === "漢" ? 2 : 1), 0);
 const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
 test("whatever the input holds, it steers no terminal and begins no line, in short and whole", async () => {
@@ -202,7 +204,7 @@ test("whatever the input holds, it steers no terminal and begins no line, in sho
         "Run it? y runs it, n or Enter denies it: y",
         "",
       ]);
-      expect(lines.filter((line) => line.startsWith("  ") && line.length >= 60)).toEqual([]);
+      expect(lines.filter((line) => line.startsWith("  ") && cellsOf(line) >= 60)).toEqual([]);
     }),
   );
 });
