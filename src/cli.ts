@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ask } from "./cli/commands/ask.ts";
 import { bench } from "./cli/commands/bench.ts";
 import { doctor } from "./cli/commands/doctor.ts";
@@ -11,6 +11,7 @@ import { EXIT } from "./cli/exit-code.ts";
 import { type Failure, failureOf, strayFailure } from "./cli/failure.ts";
 import { guarded, listenToProcess } from "./cli/guarded.ts";
 import { listTools } from "./cli/commands/list-tools.ts";
+import { APPROVE_MODES } from "./cli/input/parse-approve.ts";
 import { parseLimit } from "./cli/input/parse-limit.ts";
 import { image } from "./cli/commands/image.ts";
 import { PROVIDERS } from "./models/providers.ts";
@@ -21,6 +22,7 @@ import { oneLine } from "./cli/terminal/one-line.ts";
 import { MAX_TURNS } from "./agent/agent-options.ts";
 import { REPEAT } from "./cli/commands/bench-live.ts";
 import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./comparison/compare-options.ts";
+import { insetText } from "./output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "./options/options.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
 
@@ -34,6 +36,19 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
   if (typeof limit === "string") throw new InvalidArgumentError(limit);
   return { ...before, ...checkOptions(LIMIT_FLAG, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
+
+/** `--limit` of the commands that run programs. */
+const limitOption = () =>
+  new Option(
+    "--limit <name=value>",
+    `change a limit (repeatable); values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
+  )
+    .argParser(collectLimit)
+    .default({});
+
+/** `--approve` of the commands that make calls. */
+const approveOption = () =>
+  new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
 
 const program = new Command("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
@@ -57,12 +72,8 @@ program
     "--language <name>",
     "language of the program: javascript, or python in docker (default: python for a .py file, else javascript)",
   )
-  .option(
-    "--limit <name=value>",
-    `change a limit (repeatable); values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
-    collectLimit,
-    {},
-  )
+  .addOption(limitOption())
+  .addOption(approveOption())
   .option("--tenant <name>", "tenant that the program runs for")
   .option(...JOURNAL)
   .option("--json", "print the whole report as one JSON document")
@@ -81,6 +92,7 @@ program
   .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
   .option(...JOURNAL)
+  .addOption(approveOption())
   .option("--no-stream", "request each turn as one reply, not as a stream")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
@@ -111,6 +123,9 @@ program
   )
   .option("--tools <module>", "tools of your own task: a module whose default export is an array of tools")
   .option("--sandbox <name>", "sandbox to run programs in: isolate or docker", "isolate")
+  .option("--language <name>", "language of the programs: javascript, or python in docker", "javascript")
+  .addOption(limitOption())
+  .addOption(approveOption())
   .option("--at-once <number>", `calls that a model makes at once; ${AT_ONCE.default} by default`)
   .option(
     "--cut <tokens>",
@@ -231,8 +246,8 @@ async function main(): Promise<number> {
   }
 }
 
-function printFailure({ message, exitCode }: Failure): number {
-  process.stderr.write(`portcullis: ${oneLine(message)}\n`);
+function printFailure({ message, details, exitCode }: Failure): number {
+  process.stderr.write(`portcullis: ${oneLine(message)}\n${details === "" ? "" : `${insetText(details)}\n`}`);
   return exitCode;
 }
 

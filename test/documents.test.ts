@@ -53,3 +53,12 @@ test.each(PLAIN)("%s says who does a thing, and not nobody, somebody, whoever or
   );
   expect(lines.filter(({ line }) => /\b(?:no|some|any)body\b|\bwhoever\b/i.test(line))).toEqual([]);
 });
+
+test("the addresses in the README are those of package.json, and a blank there is no field here", () => {
+  const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, unknown>>;
+  const rows = [...read("README.md").matchAll(/^\| `(\w+)` +\| [^|]+ \| ([^|]+?) +\|$/gm)];
+  const addresses = rows.filter(([, field = ""]) => ["repository", "homepage", "bugs"].includes(field));
+  expect(addresses).toHaveLength(3);
+  for (const [, field = "", address] of addresses)
+    expect([field, manifest[field]]).toEqual([field, address === "not set yet" ? undefined : address]);
+});

@@ -1,11 +1,17 @@
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { brotliDecompressSync } from "node:zlib";
 import { PortcullisError, defineTool } from "portcullis";
 import { z } from "zod";
 
-const require = createRequire(import.meta.url);
-
-const Entry = z.object({ name: z.string(), url: z.string().optional(), osiApproved: z.boolean() });
-const licenses = new Map(Object.entries(z.record(z.string(), Entry).parse(require("spdx-license-list/spdx.json"))));
+const License = z.object({
+  name: z.string(),
+  url: z.string().optional(),
+  osiApproved: z.boolean(),
+  licenseText: z.string(),
+});
+const file = readFileSync(new URL("licenses.json.br", import.meta.url));
+const data: unknown = JSON.parse(brotliDecompressSync(file).toString());
+const licenses = new Map(Object.entries(z.record(z.string(), License).parse(data)));
 
 const listLicenses = defineTool({
   name: "licenses.list",
@@ -24,13 +30,13 @@ const getLicense = defineTool({
   name: "licenses.get",
   description: "One SPDX licence with its full text",
   input: z.object({ id: z.string() }),
-  output: Entry.extend({ licenseText: z.string() }),
+  output: License,
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
   handler: ({ id }) => {
-    if (!licenses.has(id))
-      throw new PortcullisError("tool_failed", `There is no licence ${id}: licenses.list gives the ids.`);
-    return require(`spdx-license-list/licenses/${id}.json`);
+    const license = licenses.get(id);
+    if (!license) throw new PortcullisError("tool_failed", `There is no licence ${id}: licenses.list gives the ids.`);
+    return license;
   },
 });
 

@@ -5,10 +5,17 @@ import { oneLine } from "./terminal/one-line.ts";
 /** Ends a command without a result: the sentence to print, and the exit code. */
 export class Failure extends Error {
   readonly exitCode: number;
+  /** Lines to print after the sentence, such as a stack. Foreign text. */
+  readonly details: string;
 
-  constructor(exitCode: number, message: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    exitCode: number,
+    message: string,
+    options: { readonly cause?: unknown; readonly details?: string } = {},
+  ) {
     super(message, options);
     this.exitCode = exitCode;
+    this.details = options.details ?? "";
   }
 }
 

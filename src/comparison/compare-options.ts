@@ -13,15 +13,15 @@ import {
 import { factorsOf } from "./accounting/accounting.ts";
 import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "./accounting/prices.ts";
 import type { WireName } from "./wires/wire.ts";
-import { WIRES } from "./wires/wires.ts";
+import { installedWires, missingWires, WIRES } from "./wires/wires.ts";
 import { countTokens } from "../tools/count-tokens.ts";
-import { TENANT } from "../programs/execute-options.ts";
+import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import type { ComparisonRequest } from "./comparison-request.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 import { countOnce } from "./accounting/count-once.ts";
 
 const COMPARE_RULES = {
-  /** Providers whose requests are counted; all four by default. */
+  /** Providers whose requests are counted; by default all whose SDK is installed. */
   wires: option<readonly WireName[]>(
     `some of ${[...WIRES.keys()].join(", ")}`,
     (value) => Array.isArray(value) && value.every((name) => WIRES.has(name)),
@@ -38,8 +38,12 @@ const COMPARE_RULES = {
   pricedAs: withDefault(text({ expected: "the name of a model" }), REFERENCE_PRICE),
   /** Called with the name of each mode and wire that has been measured. */
   onProgress: callback<(done: string) => void>(),
+  /** Language of the task's program; JavaScript by default. */
+  language: EXECUTE_RULES.language,
+  /** Changes to the limits of the runtime, for programs. */
+  limits: EXECUTE_RULES.limits,
   /** The tenant that programs run for; the runtime's by default. */
-  tenant: TENANT,
+  tenant: EXECUTE_RULES.tenant,
   /** Cancels the comparison. */
   signal: abortSignal(),
 };
@@ -62,7 +66,8 @@ export function comparisonRequest(
   const table = prices === undefined ? PRICES : readPrices(prices);
   return {
     task,
-    wires: (wires ?? [...WIRES.keys()]).flatMap((name) => WIRES.get(name) ?? []),
+    wires: wires === undefined ? installedWires() : wires.flatMap((name) => WIRES.get(name) ?? []),
+    left: wires === undefined ? missingWires() : [],
     atOnce,
     cutTokens,
     windowTokens,

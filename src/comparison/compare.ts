@@ -38,8 +38,10 @@ export async function compare(
   checkTask(task);
   const request = comparisonRequest(task, read);
   const { count, factors } = request;
-  const { tenant, signal } = read;
+  const { tenant, language, limits = {}, signal } = read;
   const scope = {
+    language,
+    limits,
     ...(tenant === undefined ? {} : { tenant }),
     signal: signal ? AbortSignal.any([signal, runtime.closing]) : runtime.closing,
   };
@@ -55,7 +57,7 @@ export async function compare(
     const modes = [...exchanges].map(([mode, exchange]) =>
       measureOf(mode, exchange, others.get(mode) ?? exchange, ran.verdicts.get(mode) ?? "unchecked", request),
     );
-    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors) });
+    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors, ran.barred) });
     if (wire === shown) measured = exchanges;
     request.onProgress(wire.provider);
   }
@@ -141,10 +143,11 @@ function measureOf(
 function ratioOf(
   modes: readonly ModeMeasure[],
   factors: Factors,
+  barred: readonly string[],
 ): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
   const baseline = modeOf(modes, BASELINE);
   const headline = modeOf(modes, HEADLINE);
-  if (!baseline) return { noRatio: "direct calls cannot do it" };
+  if (!baseline) return { noRatio: `only programs may call ${barred.join(", ")}` };
   if (!headline) return { noRatio: "programs cannot do it" };
   // A fault of the program is reported first, even where the direct calls do not fit either.
   for (const { mode, fits, answer } of [headline, baseline]) {
@@ -155,15 +158,30 @@ function ratioOf(
   return { ratio: baseline.cost.cached / headline.cost.cached, ratioOther: other(baseline) / other(headline) };
 }
 
-/** The size of each tool's results, and the number of calls from which a program costs less. */
+/** The size of each tool's results and the number of calls from which a program costs less; or why they are not measured. */
 function toolMeasures(
-  { direct, verdicts }: TaskRun,
+  { direct, programmatic, verdicts, barred }: TaskRun,
   exchanges: ReadonlyMap<Mode, Exchange>,
   tools: ToolSet,
   factors: Factors,
 ): readonly ToolMeasure[] {
+  const made = Map.groupBy(programmatic.layers.flat(), ({ tool }) => tool);
+  const unmeasured = (why: (tool: string) => string): readonly ToolMeasure[] =>
+    [...made].flatMap(([tool, { length: calls }]) =>
+      tools.get(tool) === undefined ? [] : [{ tool, calls, unmeasured: why(tool) }],
+    );
   const unlimited = exchanges.get("direct-unlimited");
-  if (!direct || !unlimited) return [];
+  if (!direct || !unlimited)
+    return unmeasured((tool) =>
+      barred.includes(tool)
+        ? "Only programs may call it."
+        : `Direct calls were not measured, because only programs may call ${barred.join(", ")}.`,
+    );
+  // The cost of a program that does not do the task says nothing about its tools.
+  if (verdicts.get(HEADLINE) !== "right")
+    return unmeasured(
+      () => "The answer of the program that calls it is wrong: correct the program, then measure again.",
+    );
   const measured = direct.turns.flatMap(({ turn }, place) =>
     turn.calls.map((call, index) => ({
       tool: call.type === "tool_call" ? call.tool : "",
@@ -174,8 +192,7 @@ function toolMeasures(
   return [...byTool].flatMap(([name, calls]) => {
     const call = calls.toSorted((one, other) => one.read - other.read)[calls.length >>> 1] ?? { written: 0, read: 0 };
     const tool = tools.get(name);
-    // The cost of a program that does not do the task says nothing about its tools.
-    if (!tool || verdicts.get(HEADLINE) !== "right") return [];
+    if (!tool) return [];
     const programs = isVisible(tool, ["programmatic"]) ? exchanges.get(HEADLINE) : undefined;
     const from = programs && programsFrom(call, unlimited, programs, factors);
     return {

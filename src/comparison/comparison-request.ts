@@ -1,6 +1,8 @@
 import type { Factors } from "./accounting/accounting.ts";
 import type { TokenCounter } from "./accounting/exchange.ts";
 import type { Wire } from "./wires/wire.ts";
+import type { ExecuteOptions } from "../programs/execute-options.ts";
+import type { Limits } from "../programs/limits.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 
@@ -8,13 +10,20 @@ import type { ComparisonTask } from "./comparison-task.ts";
 export interface ComparisonContext {
   readonly runtime: Runtime;
   /** Options of every program and conversation that it runs there. The signal also aborts when the runtime closes. */
-  readonly scope: { readonly tenant?: string; readonly signal: AbortSignal };
+  readonly scope: {
+    readonly tenant?: string;
+    readonly language: NonNullable<ExecuteOptions["language"]>;
+    readonly limits: Partial<Limits>;
+    readonly signal: AbortSignal;
+  };
 }
 
 /** The options of a comparison, checked and with their defaults. */
 export interface ComparisonRequest {
   readonly task: ComparisonTask;
   readonly wires: readonly Wire[];
+  /** Wires that are left out, because their SDK is not installed. */
+  readonly left: readonly Wire[];
   /** Calls in one turn of the mode `direct-parallel`. */
   readonly atOnce: number;
   /** Tokens to which each result is cut in the mode `direct-truncated`. */

@@ -7,7 +7,7 @@ export interface ComparisonTask {
   readonly name: string;
   /** The question as a user asks it. */
   readonly question: string;
-  /** Source in JavaScript, which returns the answer. */
+  /** Source of a program that returns the answer; in JavaScript, unless the comparison says another language. */
   readonly program: string;
   /** The right answer, a JSON value, compared deeply. */
   readonly answer: unknown;

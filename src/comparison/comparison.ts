@@ -68,9 +68,12 @@ export interface Comparison {
 /** What one tool returned in a task. */
 export interface ToolMeasure {
   readonly tool: string;
+  /** Direct calls; of a tool that is not measured, the calls of the program. */
   readonly calls: number;
-  /** Tokens of one result as the model would read it, the median. */
-  readonly resultTokens: number;
+  /** Tokens of one result as the model would read it, the median. Undefined where direct calls were not measured. */
+  readonly resultTokens?: number;
+  /** Why the tool is not measured, as a sentence. */
+  readonly unmeasured?: string;
   /** Calls in one turn from which on a program costs less than direct calls; undefined where it never does. */
   readonly programsFrom?: number;
 }

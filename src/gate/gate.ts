@@ -4,6 +4,11 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 
+/** What the gate needs of a queue. The declarations of `p-queue` itself do not compile without the types of browsers. */
+interface ToolQueue {
+  add<Value>(run: () => Promise<Value>, options: { readonly signal: AbortSignal }): Promise<Value>;
+}
+
 /**
  * The only path to a handler. Calls are made in a session: of a program's execution, or of a model's conversation. The
  * gate holds what all sessions share: the tools, and their concurrency.
@@ -11,9 +16,9 @@ import { GateSession, type SessionOptions, type SharedRules } from "./session.ts
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly held: HeldBytes;
-  readonly #queues: WeakMap<Tool, PQueue>;
+  readonly #queues: WeakMap<Tool, ToolQueue>;
 
-  constructor(tools: ToolSet, held = new HeldBytes(), queues = new WeakMap<Tool, PQueue>()) {
+  constructor(tools: ToolSet, held = new HeldBytes(), queues = new WeakMap<Tool, ToolQueue>()) {
     this.held = held;
     this.#queues = queues;
     this.tools = tools;

@@ -1,5 +1,15 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -79,6 +89,49 @@ describe("a task of one's own", () => {
     const { code, stdout } = await portcullis(["bench", "--tools", tools, "--task", wrong]);
     expect(code).toBe(1);
     expect(stdout).toContain("has a wrong answer");
+    expect(stdout).toMatch(/wrong: Wrong answer of programmatic, .*: expected 8, got 7\./);
+  });
+
+  test("a call that needs approval is denied without a terminal, and made with --approve all", async () => {
+    const asking = write(
+      "asking.mjs",
+      readFileSync(tools, "utf8").replace('effect: "read"', 'effect: "read", approval: "always"'),
+    );
+    const denied = await portcullis(["bench", "--tools", asking, "--task", task]);
+    expect(denied.code).toBe(1);
+    expect(denied.stderr.match(/There is no terminal to ask on/g)).toHaveLength(1);
+    const { code, stderr } = await portcullis(["bench", "--tools", asking, "--task", task, "--approve", "all"]);
+    expect([code, stderr]).toEqual([0, "my-task\n"]);
+  });
+
+  test("tools that only programs may call are said to be that, and the advice knows their calls", async () => {
+    const own = write("own.mjs", readFileSync(tools, "utf8").replace('["direct", "programmatic"]', '["programmatic"]'));
+    const out = join(folder, "own");
+    const { stdout } = await portcullis(["bench", "--tools", own, "--task", task, "--out", out]);
+    expect(stdout).toContain("only programs may call shop.price");
+    const advised = await portcullis(["tools", "--tools", own, "--advise", join(out, "report.json")]);
+    expect(advised.stdout).toMatch(/shop\.price +Only programs may call it\. The program made 2 calls of it\./);
+  });
+
+  test("providers whose SDK is not installed are left out, which is said once", async () => {
+    const copy = join(folder, "without-sdks");
+    for (const part of ["src", "bridge", "examples", "package.json"])
+      cpSync(join(root, part), join(copy, part), { recursive: true });
+    mkdirSync(join(copy, "node_modules"));
+    for (const name of readdirSync(join(root, "node_modules")))
+      if (name !== "@google" && name !== "openai")
+        symlinkSync(join(root, "node_modules", name), join(copy, "node_modules", name));
+    const { code, stdout, stderr } = await portcullis(["bench", "capital", "airports"], "", {
+      cli: join(copy, "src/cli.ts"),
+    });
+    expect([code, stderr]).toEqual([0, "capital\nairports\n"]);
+    expect(stdout).toContain("losses first (anthropic,");
+    expect(stdout.match(/SDK is not installed/g)).toHaveLength(1);
+    expect(stdout).toContain("openai, openai-chat, gemini (npm install openai @google/genai).");
+    rmSync(join(copy, "node_modules/@anthropic-ai"));
+    const none = await portcullis(["bench", "capital"], "", { cli: join(copy, "src/cli.ts") });
+    expect(none.code).toBe(5);
+    expect(none.stderr).toContain("no SDK is installed: npm install openai");
   });
 
   test("a sweep finds the number of rows from which on programs are cheaper", async () => {
@@ -169,7 +222,15 @@ describe("wrong use is told in a sentence, with exit code 2", () => {
     [["--tools", tools, "--task", write("endless.json", { ...TASK, program: "/dev/zero" })], "is not a regular file"],
     [["--tools", tools, "--task", write("within.json", { ...TASK, program: "." })], "is not a regular file"],
     [["--tools", tools, "--task", write("vast.json", { ...TASK, program: "vast.js" })], "at most"],
-    [["--tools", tools, "--task", write("python.json", { ...TASK, program: "program.py" })], "is Python"],
+    [
+      ["--tools", tools, "--task", write("python.json", { ...TASK, program: "program.py" })],
+      "is Python: add --language python",
+    ],
+    [["--tools", tools, "--task", task, "--language", "python"], "--language python needs --sandbox docker"],
+    [["--tools", tools, "--task", task, "--language", "cobol"], "--language: expected javascript or python"],
+    [["capital", "--language", "python", "--sandbox", "docker"], "there is no file program.py"],
+    [["capital", "--limit", "call=1"], "did you mean calls?"],
+    [["capital", "--approve", "later"], "--approve: expected ask, all or none"],
     [["--tools", tools, "--task", write("best.json", { ...TASK, best: null })], "task.best: expected an object"],
     [["--tools", tools, "--task", write("best2.json", { ...TASK, best: { tools, calss: [] } })], "calss"],
     [["--tools", tools, "--task", write("null.json", { ...TASK, sweep: null })], "task.sweep: expected an object"],

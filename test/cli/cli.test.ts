@@ -158,8 +158,25 @@ test.each([
   [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
   [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],
   [["run", "-", "--tools", "no-such-tools.ts"], "portcullis: --tools: there is no file no-such-tools.ts."],
+  [["run", "-", "--tools", `${fixtures}tolls.ts`], "tolls.ts. Did you mean test/cli/fixtures/tools.ts?"],
   [["run", "-", "--tools", `${fixtures}throws.ts`], "cannot be loaded: Error: no database here"],
+  [["run", "-", "--tools", `${fixtures}throws.ts`], "test/cli/fixtures/throws.ts:1:7"],
   [["run", "-", "--tools", scratch("does-not-parse.mjs", "export default [")], "cannot be loaded: SyntaxError: "],
+  [["run", "-", "--tools", scratch("line-2.mjs", "export default [\n  1 2\n];")], "line-2.mjs:2\n    1 2\n      ^"],
+  [
+    ["run", "-", "--tools", scratch("imports.mjs", "import './line-2.mjs';")],
+    "The syntax error is in a module that this one imports.",
+  ],
+  [
+    [
+      "run",
+      "-",
+      "--tools",
+      scratch("causes.mjs", "throw new Error('a\\u001b[2K\\nb', { cause: new Error('refused') });"),
+    ],
+    "  Error: a\\u001b[2K\n  b\n      at ",
+  ],
+  [["run", "program.py", ...TOOLS], "program.py is Python, which runs in containers only: add --sandbox docker."],
   [
     ["run", "-", "--tools", scratch("hangs.mjs", "await new Promise(() => {});")],
     "hangs.mjs cannot be loaded: nothing is left to run, but a promise is still pending.",
@@ -217,6 +234,26 @@ test.each([
   expect(stderr).toContain(sentence);
   expect(stdout).toBe("");
   expect(code).toBe(2);
+});
+
+test("what tools print goes to standard error, so that --json prints one document", async () => {
+  const module = `console.log("loading"); process.stdout.write("more\\n");
+import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
+export default [defineTool({ name: "talk", description: "Talks", input: jsonSchema({ type: "object" }),
+  allowedCallers: ["programmatic"], effect: "read", handler: () => (console.log("called"), console.table([1]), 1) })];`;
+  const options = ["--tools", scratch("talks.mjs", module), "--json"];
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...options], "return tools.talk({});");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: 1 } });
+  expect(stderr).toMatch(/^loading\nmore\ncalled\n/);
+});
+
+test("tools lists whether a call may need approval", async () => {
+  const { stdout } = await portcullis(["tools", "--tools", `${fixtures}approval-tools.ts`]);
+  expect(stdout).toMatch(/^tool +callers +effect +approval /);
+  expect(stdout).toMatch(/^pay +direct, programmatic +write +may be needed /m);
+  const { stdout: other } = await portcullis(["tools", ...TOOLS, "--json"]);
+  expect(JSON.parse(other)).toContainEqual(expect.objectContaining({ name: "echo", approval: "never" }));
 });
 
 test("a program is read from a file", async () => {
@@ -308,7 +345,7 @@ test("a file is in the language that its name says, where no other is named", as
   const file = scratch("program.py", "return 1");
   const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
   expect(stderr).toBe(
-    'portcullis: execute({ language }): expected one that the isolate sandbox runs (javascript), got "python".\n',
+    `portcullis: The program ${file} is Python, which runs in containers only: add --sandbox docker.\n`,
   );
   expect(code).toBe(2);
   const named = await portcullis(["run", file, ...TOOLS, "--language", "javascript"]);
@@ -359,8 +396,8 @@ test("a result that cannot be stored is told in a sentence", async () => {
 test("tools lists who may call what, and what it costs", async () => {
   const { code, stdout } = await portcullis(["tools", "--tools", "examples/flights/tools.ts"]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^tool +callers +effect +tokens as JSON +tokens as stub\n─/);
-  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +\d+ +\d+\n/);
+  expect(stdout).toMatch(/^tool +callers +effect +approval +tokens as JSON +tokens as stub\n─/);
+  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +never +\d+ +\d+\n/);
   expect(stdout).toMatch(/\n2 tools +\d+ +\d+\n$/);
 });
 

@@ -13,6 +13,7 @@ import {
 } from "portcullis/comparison";
 import type { ModeMeasure } from "../../src/comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../src/comparison/accounting/exchange.ts";
+import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { price } from "../support/tools.ts";
 
 const TASK: ComparisonTask = {
@@ -202,7 +203,9 @@ describe("what may be claimed", () => {
       program: "return (await tools.shop.price({ thing: 'pen' })).euro.x;",
     });
     expect(wires[0]?.noRatio).toContain("wrong answer");
-    expect(notes.join()).toContain("did not complete (failed)");
+    expect(notes.join()).toContain(
+      "did not complete (failed: TypeError at line 1: Cannot read properties of undefined",
+    );
   });
 
   test("results that are cut lose the answer, where it stood behind the cut", async () => {
@@ -367,7 +370,10 @@ describe("what may be claimed", () => {
     });
 
     test("is not taken from a program that is wrong", async () => {
-      expect((await compare({ ...task, answer: 1 }, {}, [list(["direct", "programmatic"])])).tools).toEqual([]);
+      const { tools } = await compare({ ...task, answer: 1 }, {}, [list(["direct", "programmatic"])]);
+      expect(tools).toEqual([
+        { tool: "shop.list", calls: 1, unmeasured: expect.stringContaining("wrong: correct the program") as string },
+      ]);
     });
 
     test("does not leave to programs what they may not call, or what is no tool", async () => {
@@ -375,6 +381,21 @@ describe("what may be claimed", () => {
       const { tools } = await compare({ ...task, program: "return 18000;", direct }, {}, [list(["direct"]), price]);
       expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: expect.any(Number) as number }]);
     });
+  });
+
+  test("a wrong answer is noted with what was expected and what came, by path", async () => {
+    const program = `${TASK.program.replace("return ", "const sum = ")}\nreturn { items: [{ euros: sum }], "a b": 1 };`;
+    const { notes } = await compare({ ...TASK, program, answer: { items: [{ euros: 8 }], "a b": 2 } });
+    expect(notes[0]).toMatch(
+      /^Wrong answer of programmatic, programmatic\+probe.*: at items\[0\]\.euros: expected 8, got 7; at \["a b"\]: expected 2, got 1\.$/,
+    );
+  });
+
+  test("programs run under the limits that the comparison gives", async () => {
+    const { notes } = await compare(TASK, { limits: { calls: 1 } });
+    expect(notes.join()).toContain("did not complete (stopped by the limit calls)");
+    // Direct calls are measured without limits.
+    expect(modeOf(await compare(TASK, { limits: { calls: 2 } }), "direct-parallel").answer).toBe("right");
   });
 
   test("tools that only programs may call are not measured by direct calls", async () => {
@@ -385,9 +406,24 @@ describe("what may be claimed", () => {
       handler: ({ thing }) => ({ euros: thing.length }),
     });
     const comparison = await compare(TASK, {}, [own]);
-    expect(comparison.wires[0]).toMatchObject({ noRatio: "direct calls cannot do it" });
+    expect(comparison.wires[0]).toMatchObject({ noRatio: "only programs may call shop.price" });
+    expect(comparison.tools).toEqual([{ tool: "shop.price", calls: 2, unmeasured: "Only programs may call it." }]);
     expect(comparison.notes.join()).toContain("only programs may call shop.price");
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
+  });
+});
+
+describe.skipIf(PYTHON.missing)("a program in Python", { timeout: 120_000 }, () => {
+  test("is measured with a probe and a mistake in Python", async () => {
+    const program = `import asyncio
+prices = await asyncio.gather(*(tools.shop.price(thing=thing) for thing in ["pen", "book"]))
+return sum(price["euros"] for price in prices)`;
+    await using sandbox = createPythonProcessSandbox();
+    await using runtime = await createRuntime({ tools: [price], sandbox });
+    const comparison = await compareIn(runtime, { ...TASK, program }, { language: "python", wires: ["openai"] });
+    expect([comparison.calls, comparison.notes]).toEqual([2, []]);
+    for (const mode of ["programmatic", "programmatic+probe", "programmatic+retry", "direct-parallel"] as const)
+      expect([mode, modeOf(comparison, mode).answer]).toEqual([mode, "right"]);
   });
 });
 

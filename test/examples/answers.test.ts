@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
 import { splitFrame } from "../../bridge/frames.ts";
 import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
+import { allLicenses, licensesFile } from "./all-licenses.ts";
 import { ANSWERS, mostDepartures } from "./independent.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
@@ -67,6 +69,10 @@ function countSteps(records: readonly JournalRecord[]): number {
   }
   return Math.max(...stepOf.values());
 }
+
+test("the licences that the package has are those of the package that they were taken from", () => {
+  expect(JSON.parse(brotliDecompressSync(readFileSync(licensesFile)).toString())).toEqual(allLicenses());
+});
 
 const callDirectly = async (runtime: Runtime, { tool, input }: Call) =>
   runtime.execute(`return tools.${tool}(${JSON.stringify(input)});`);

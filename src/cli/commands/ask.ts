@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import type { AgentReport } from "../../agent/agent.ts";
 import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
@@ -8,6 +9,9 @@ import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { createRuntime } from "../../runtime.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS } from "../../agent/transcript.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { createScreen, type Screen } from "../terminal/screen.ts";
+import { parseApprove } from "../input/parse-approve.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
@@ -29,6 +33,7 @@ export interface AskOptions {
   /** File of the journal; in memory by default. */
   readonly journal?: string;
   readonly stream: boolean;
+  readonly approve: string;
   readonly json?: boolean;
 }
 
@@ -38,15 +43,19 @@ export interface AskOptions {
  */
 export async function ask(task: string, options: AskOptions): Promise<number> {
   const { json = false, stream, baseUrl } = options;
+  const mode = parseApprove(options.approve);
   const programs = parsePrograms(options.programs);
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
+  const screen = createScreen();
+  using approver = createApprover({ mode, screen });
   using journal = optionalJournal(options.journal);
   const operator = createOperatorLog();
   await using runtime = await createRuntime({
     tools,
+    approve: approver.approve,
     sandbox: parseSandbox(options.sandbox),
     logger: operator,
     ...(journal ? { journal } : {}),
@@ -57,10 +66,9 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     signal: cancelling.signal,
     ...(programs === undefined ? {} : { programs }),
     ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(json ? {} : { onEvent: showConversation() }),
+    ...(json ? {} : { onEvent: showConversation(screen) }),
   });
-  if (json)
-    process.stdout.write(`${cleanText(JSON.stringify({ ...documentOf(report), operator: operator.entries }))}\n`);
+  if (json) writeStdout(`${cleanText(JSON.stringify({ ...documentOf(report), operator: operator.entries }))}\n`);
   else {
     conclude(report);
     operator.print();
@@ -82,21 +90,22 @@ function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): 
  * The text comes from the model, a tool or a program: it may contain terminal control sequences, or imitate the lines
  * printed here. So names stay within their line, and programs are indented.
  */
-function showConversation(): (event: AgentEvent) => void {
+function showConversation(screen: Screen): (event: AgentEvent) => void {
   let conversation: string | undefined;
   let inLine = false;
-  return (event) => {
+  const show = (event: AgentEvent) => {
     conversation ??= event.execution;
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
-      process.stdout.write(cleanText(event.text));
+      writeStdout(cleanText(event.text));
       inLine = !event.text.endsWith("\n");
     } else if ((event.type === "turn_ended" || event.type === "conversation_ended") && inLine) {
-      process.stdout.write("\n");
+      writeStdout("\n");
       inLine = false;
     } else showWork(event);
   };
+  return (event) => screen.show(() => show(event));
 }
 
 function showWork(event: AgentEvent): void {

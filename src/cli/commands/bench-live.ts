@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { join } from "node:path";
 import { runTrials } from "../../comparison/trials/run-trials.ts";
 import { optionError } from "../../errors.ts";
@@ -5,12 +6,16 @@ import { type Price, priceOf, type PriceTable } from "../../comparison/accountin
 import { summariseTrials, type TrialSummary } from "../../comparison/trials/summarise-trials.ts";
 import { type OfflineCheck, type Trial, TRIAL_MODES, type TrialMode } from "../../comparison/trials/trial.ts";
 import { WIRES } from "../../comparison/wires/wires.ts";
+import type { Approve } from "../../gate/approval.ts";
+import type { Limits } from "../../programs/limits.ts";
+import type { Screen } from "../terminal/screen.ts";
 import { dataOf, type Job } from "../input/bench-jobs.ts";
 import { showBar } from "../terminal/bar.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { parseModel } from "../input/parse-model.ts";
+import { parseLanguage } from "../input/parse-language.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { wholeNumber } from "../../options/options.ts";
 import { parseWhole } from "../input/parse-whole.ts";
@@ -28,6 +33,10 @@ export interface LiveOptions {
   readonly maxUsd?: string;
   readonly out?: string;
   readonly sandbox: string;
+  readonly language?: string;
+  readonly limit: Partial<Limits>;
+  readonly screen: Screen;
+  readonly approve: Approve;
   readonly json?: boolean;
 }
 
@@ -82,7 +91,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   // Fail before money is spent if the folder cannot be written.
   openOut(out);
   const planned = jobs.length * modes.length * repeat;
-  const bar = showBar(process.stderr, planned);
+  const bar = showBar(process.stderr, planned, options.screen);
   try {
     const ended = runTrials({
       tasks: jobs.map(({ loaded: { task }, tools }) => ({ task, tools })),
@@ -93,6 +102,9 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
       price,
       maxUsd,
       sandbox: parseSandbox(options.sandbox),
+      language: parseLanguage(options.language),
+      limits: options.limit,
+      approve: options.approve,
       signal: cancelling.signal,
     });
     for await (const { trial, transcript, round } of ended) {
@@ -122,7 +134,7 @@ function asText(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-function print(report: LiveReport, planned: number, { json }: LiveOptions): void {
+function print(report: LiveReport, planned: number, { json }: Pick<LiveOptions, "json">): void {
   if (json) {
     printJson(report);
     return;
@@ -144,11 +156,11 @@ function print(report: LiveReport, planned: number, { json }: LiveOptions): void
   ]);
   printTable(head, rows, head.slice(2));
   for (const { task, mode, void: cause } of trials)
-    if (cause !== undefined) process.stdout.write(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
+    if (cause !== undefined) writeStdout(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
   for (const { task, mode, offline } of trials)
-    if (offline) process.stdout.write(`${oneLine(agreementText(task, mode, offline))}\n`);
+    if (offline) writeStdout(`${oneLine(agreementText(task, mode, offline))}\n`);
   if (trials.length < planned)
-    process.stdout.write(
+    writeStdout(
       `${planned - trials.length} of ${planned} trials were not begun: the rest of US$ ${maxUsd} would not pay for them, or the run was cancelled.\n`,
     );
 }

@@ -1,8 +1,9 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { type CompareOptions, AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../comparison/compare-options.ts";
 import { compare } from "../../comparison/compare.ts";
-import type { Comparison } from "../../comparison/comparison.ts";
+import { type Comparison, leading } from "../../comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../comparison/accounting/exchange.ts";
 import { PRICES, type PriceTable, readPrices, REFERENCE_PRICE } from "../../comparison/accounting/prices.ts";
 import {
@@ -15,12 +16,17 @@ import {
 import { reportMarkdown } from "../../comparison/report/report-markdown.ts";
 import { reportNotes, reportTables } from "../../comparison/report/report-tables.ts";
 import { createRuntime } from "../../runtime.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { askEachCallOnce } from "../terminal/ask-each-call-once.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { parseApprove } from "../input/parse-approve.ts";
 import { showBar } from "../terminal/bar.ts";
 import { dataOf, jobsOf } from "../input/bench-jobs.ts";
 import { benchLive, type LiveOptions } from "./bench-live.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import { parseLanguage } from "../input/parse-language.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import type { NumberRule } from "../../options/options.ts";
 import { parseWhole } from "../input/parse-whole.ts";
@@ -30,7 +36,8 @@ import { version } from "../package-json.ts";
 import { openOut, today, writeOut } from "../write-out.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-export interface BenchOptions extends LiveOptions {
+export interface BenchOptions extends Omit<LiveOptions, "screen" | "approve"> {
+  readonly approve: string;
   readonly live?: boolean;
   readonly tools?: string;
   readonly task?: string;
@@ -52,27 +59,33 @@ function stepsOf({ task, sweep }: LoadedTask): number {
  */
 export async function bench(names: readonly string[], options: BenchOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
+  const language = parseLanguage(options.language);
+  if (language === "python" && sandbox !== "docker")
+    throw new Failure(EXIT.usage, "--language python needs --sandbox docker: only containers run Python.");
   const settings = settingsOf(options);
   const jobs = await jobsOf(names, options);
-  if (options.live) return benchLive(jobs, settings.compare.prices, options);
+  const screen = createScreen();
+  using approver = createApprover({ mode: parseApprove(options.approve), screen });
+  const approve = askEachCallOnce(approver.approve);
+  if (options.live) return benchLive(jobs, settings.compare.prices, { ...options, screen, approve });
   if (options.out !== undefined) openOut(options.out);
   using cancelling = cancelOnSignal();
   const steps = jobs.reduce((sum, { loaded }) => sum + stepsOf(loaded), 0);
-  const bar = showBar(process.stderr, steps);
+  const bar = showBar(process.stderr, steps, screen);
   const comparisons: Comparison[] = [];
   const sweeps: Sweep[] = [];
   try {
     for (const { loaded, tools } of jobs) {
       const { task, sweep } = loaded;
-      await using runtime = await createRuntime({ tools: await tools(), sandbox });
-      const compareOptions = { ...settings.compare, signal: cancelling.signal };
+      await using runtime = await createRuntime({ tools: await tools(), sandbox, approve, limits: options.limit });
+      const compareOptions = { ...settings.compare, language, signal: cancelling.signal };
       const onProgress = (done: string) => bar.step(`${task.name}: ${done}`);
       comparisons.push(await compare(runtime, task, { ...compareOptions, onProgress }));
       const runs: { rows: number; comparison: Comparison }[] = [];
       for (const one of sweep) {
         runs.push({
           rows: one.rows,
-          comparison: await compare(runtime, one.task, { ...compareOptions, wires: ["openai"] }),
+          comparison: await compare(runtime, one.task, { ...compareOptions, ...shown(comparisons) }),
         });
         bar.step(`${task.name}: ${one.rows} rows`);
       }
@@ -87,6 +100,12 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   const report = reportFrom(today(), { ...settings.report, data: dataOf(jobs) }, comparisons, sweeps);
   print(report, options);
   return isRight(report) ? EXIT.completed : EXIT.failed;
+}
+
+/** The wire of the first tables, so that a sweep can be compared with them. */
+function shown(comparisons: readonly Comparison[]): Pick<CompareOptions, "wires"> {
+  const wire = leading(comparisons.at(-1)?.wires ?? [])?.wire;
+  return wire === undefined ? {} : { wires: [wire] };
 }
 
 interface Settings {
@@ -138,14 +157,14 @@ function print(report: BenchReport, { out, json }: BenchOptions): void {
     return;
   }
   for (const { title, head, rows } of reportTables(report)) {
-    process.stdout.write(`\n${styleText("bold", oneLine(title))}\n`);
+    writeStdout(`\n${styleText("bold", oneLine(title))}\n`);
     printTable(
       head,
       rows,
       head.filter((_, column) => isNumeric(rows, column)),
     );
   }
-  for (const note of reportNotes(report)) process.stdout.write(`\n${oneLine(note)}\n`);
+  for (const note of reportNotes(report)) writeStdout(`\n${oneLine(note)}\n`);
 }
 
 /** Whether the column holds numbers, which are aligned at the right. */

@@ -1,7 +1,8 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import type { Language } from "../../../bridge/frames.ts";
-import { verdictOf } from "../../comparison/conversations/answer-from.ts";
+import { judge } from "../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../output/sentences.ts";
 import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
@@ -9,21 +10,40 @@ import { pastTurns } from "../../programs/history.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
-import { exampleFile, type ExampleName, exampleTools, parseExamples } from "../input/examples.ts";
+import {
+  dataHint,
+  exampleFile,
+  type ExampleName,
+  exampleTools,
+  missingData,
+  parseExamples,
+  requireData,
+} from "../input/examples.ts";
 import { EXIT } from "../exit-code.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { showProgress } from "../terminal/progress.ts";
+import { oneLine } from "../terminal/one-line.ts";
 import { table } from "../terminal/table.ts";
 import { loadTask } from "../input/task-file.ts";
 
 const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
 
-const heading = (text: string) => process.stdout.write(`\n${styleText("bold", text)}\n`);
+/** The default examples, without those whose data is not installed, which are named on standard error. */
+function defaultExamples(): readonly ExampleName[] {
+  return DEFAULT.filter((name) => {
+    const missing = missingData([name]);
+    if (missing.length > 0) process.stderr.write(`${name} is left out: ${dataHint(missing)}\n`);
+    return missing.length === 0;
+  });
+}
+
+const heading = (text: string) => writeStdout(`\n${styleText("bold", text)}\n`);
 
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const chosen = names.length > 0 ? parseExamples("demo", names) : DEFAULT;
+  const chosen = names.length > 0 ? parseExamples("demo", names) : defaultExamples();
+  requireData(chosen);
   using cancelling = cancelOnSignal();
   let wrong = 0;
   for (const name of chosen) {
@@ -41,7 +61,7 @@ async function runExample(
 ): Promise<boolean> {
   heading(`${name}: the question`);
   const { task } = await loadTask(exampleFile(name, "task.json"));
-  process.stdout.write(`${task.question}\n`);
+  writeStdout(`${task.question}\n`);
   const tools = await exampleTools(name);
   let listen: (event: ExecutionEvent) => void = () => {};
   await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
@@ -50,16 +70,16 @@ async function runExample(
     const program = language === "javascript" ? task.program : pythonProgram(name);
     if (program === undefined) continue;
     heading(`the program, as a model might write it in ${NAMES[language]}`);
-    process.stdout.write(program);
+    writeStdout(program);
     const progress = showProgress(process.stderr);
     listen = progress.onEvent;
     const report = await runtime.execute(program, { language, signal }).finally(() => progress.end());
     if (signal.aborted) return false;
     heading("the answer");
-    process.stdout.write(`${report.output.text}\n`);
-    right = judge(report, task.answer) && right;
+    writeStdout(`${report.output.text}\n`);
+    right = showVerdict(report, task.answer) && right;
     heading("what went where");
-    process.stdout.write(`${await funnel(runtime, report)}\n`);
+    writeStdout(`${await funnel(runtime, report)}\n`);
   }
   return right;
 }
@@ -71,14 +91,14 @@ function pythonProgram(name: ExampleName): string | undefined {
 
 const NAMES: Readonly<Record<Language, string>> = { javascript: "JavaScript", python: "Python" };
 
-function judge({ outcome }: Report, expected: unknown): boolean {
-  const right = verdictOf(outcome, expected) === "right";
-  process.stdout.write(
-    right
+function showVerdict({ outcome }: Report, expected: unknown): boolean {
+  const { verdict, difference = `expected ${JSON.stringify(expected)}` } = judge(outcome, expected);
+  writeStdout(
+    verdict === "right"
       ? styleText("green", "✓ right: the same as computed by other code on the raw data\n")
-      : styleText("red", `✗ wrong: expected ${JSON.stringify(expected)}\n`),
+      : styleText("red", `✗ wrong: ${oneLine(difference)}\n`),
   );
-  return right;
+  return verdict === "right";
 }
 
 /** A table of the bytes and tokens that the tools returned, and of those that reach the model. */

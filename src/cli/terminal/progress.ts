@@ -1,5 +1,6 @@
 import { byteText } from "../../output/sentences.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
+import { createScreen, type Screen } from "./screen.ts";
 
 const TERMINAL_MS = 100;
 const PLAIN_MS = 2000;
@@ -12,16 +13,16 @@ export interface Progress {
 
 /**
  * Shows, while a program runs, how many calls are done and open, the bytes of their results and the time: on a
- * terminal in one line that changes, elsewhere in a plain line every two seconds.
+ * terminal in one line that changes, elsewhere in a plain line every two seconds. Shows nothing while a question is open.
  */
-export function showProgress(stream: NodeJS.WriteStream): Progress {
+export function showProgress(stream: NodeJS.WriteStream, screen: Screen = createScreen()): Progress {
   const since = performance.now();
   const open = new Set<string>();
   let done = 0;
   let bytes = 0;
   const line = () =>
     `${done} calls done, ${open.size} open, ${byteText(bytes)} in, ${((performance.now() - since) / 1000).toFixed(1)} s`;
-  const show = () => stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
+  const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
   const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
   return {
     onEvent(event) {

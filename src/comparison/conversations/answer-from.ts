@@ -5,12 +5,13 @@ import type { Verdict } from "../comparison.ts";
 import type { CallResult } from "../../models/model.ts";
 import type { Outcome } from "../../programs/outcome.ts";
 import { jsonSchema } from "../../tools/schema.ts";
+import { differenceText } from "./difference.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
 import type { ComparisonContext } from "../comparison-request.ts";
 import type { TranscriptTurn } from "../../agent/transcript.ts";
 
 /**
- * Whether the right answer follows from the results of direct calls: runs the task's program with these results in place
+ * Decides whether the right answer follows from the results of direct calls: runs the task's program with these results in place
  * of the tools. No model is called: this is the answer of a reader that makes no mistakes. `unchecked` where the program
  * makes a call that is not among the direct ones.
  */
@@ -19,7 +20,7 @@ export async function answerFrom(
   task: ComparisonTask,
   turns: readonly TranscriptTurn[],
   valueOf: (result: CallResult) => unknown,
-): Promise<Verdict> {
+): Promise<Judgement> {
   const results = new Map<string, CallResult>();
   for (const { turn, results: answers } of turns) {
     for (const [place, call] of turn.calls.entries()) {
@@ -45,12 +46,24 @@ export async function answerFrom(
   await using own = runtime.derive({ tools, journal: createMemoryJournal({ keepLength: 0 }), onEvent: () => {} });
   const { outcome } = await own.execute(task.program, scope);
   scope.signal.throwIfAborted();
-  if (!isCovered) return "unchecked";
-  return verdictOf(outcome, task.answer);
+  if (!isCovered) return { verdict: "unchecked" };
+  return judge(outcome, task.answer);
 }
 
-export function verdictOf(outcome: Outcome | undefined, answer: unknown): Verdict {
-  return outcome?.type === "completed" && isDeepStrictEqual(outcome.value, answer) ? "right" : "wrong";
+export interface Judgement {
+  readonly verdict: Verdict;
+  /** Where a wrong value differs from the answer; undefined where there is no value. */
+  readonly difference?: string;
+}
+
+export function judge(outcome: Outcome | undefined, answer: unknown): Judgement {
+  return outcome?.type === "completed" ? judgeValue(outcome.value, answer) : { verdict: "wrong" };
+}
+
+export function judgeValue(value: unknown, answer: unknown): Judgement {
+  return isDeepStrictEqual(value, answer)
+    ? { verdict: "right" }
+    : { verdict: "wrong", difference: differenceText(answer, value) };
 }
 
 /** Key of a call. Inputs that differ only in the order of their fields have the same key. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Mode, Verdict } from "../comparison.ts";
 import { sum } from "../accounting/exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";
@@ -10,7 +9,7 @@ import { callsOf, type MadeCall } from "../../programs/calls-of.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
-import { answerFrom, verdictOf } from "./answer-from.ts";
+import { answerFrom, judge, type Judgement, judgeValue } from "./answer-from.ts";
 import { notesOf } from "./comparison-notes.ts";
 import type { ComparisonContext, ComparisonRequest } from "../comparison-request.ts";
 import { failingProgram, probingProgram } from "./comparison-programs.ts";
@@ -24,7 +23,7 @@ import type { ProgramsOption } from "../../agent/transcript.ts";
 
 /** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */
 export async function runTask(context: ComparisonContext, request: ComparisonRequest): Promise<TaskRun> {
-  const { runtime } = context;
+  const { runtime, scope } = context;
   const { task, onProgress } = request;
   const converse = (programs: ProgramsOption, script: readonly ScriptedTurn[], further?: readonly Tool[]) =>
     haveConversation(context, task.question, programs, script, further);
@@ -35,10 +34,10 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   const { layers } = programmatic;
   onProgress("programmatic");
   const reads = layers.flat().filter(({ tool }) => runtime.tools.get(tool)?.effect === "read");
-  const probe = { programs: [probingProgram(reads)] };
+  const probe = { programs: [probingProgram(reads, scope.language)] };
   const probed = await converse("local", [probe, program, answerTurn]);
   onProgress("programmatic+probe");
-  const failing = { programs: [failingProgram(task.program)] };
+  const failing = { programs: [failingProgram(task.program, scope.language)] };
   const retried = await converse("local", [failing, program, answerTurn]);
   onProgress("programmatic+retry");
 
@@ -51,20 +50,21 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   const best = bestTurns && (await converse("none", [...bestTurns, answerTurn], task.best?.tools));
   if (best) onProgress("direct-best-tool");
 
-  const verdicts = new Map<Mode, Verdict>([
-    ["programmatic", verdictOf(programmatic.outcomes.at(-1), task.answer)],
-    ["programmatic+probe", verdictOf(probed.outcomes.at(-1), task.answer)],
-    ["programmatic+retry", verdictOf(retried.outcomes.at(-1), task.answer)],
+  const judgements = new Map<Mode, Judgement>([
+    ["programmatic", judge(programmatic.outcomes.at(-1), task.answer)],
+    ["programmatic+probe", judge(probed.outcomes.at(-1), task.answer)],
+    ["programmatic+retry", judge(retried.outcomes.at(-1), task.answer)],
   ]);
   const truncated = direct && cutResults(direct, request);
   if (direct && truncated) {
     const whole = await answerFrom(context, task, direct.turns, valueOf);
-    for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) verdicts.set(mode, whole);
+    for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) judgements.set(mode, whole);
     const left = truncated === direct ? whole : await answerFrom(context, task, direct.turns, leftBy(truncated));
     // The whole results lead to the answer, and the cut ones lack the input of a later call: the cut lost the answer.
-    verdicts.set("direct-truncated", whole === "right" && left === "unchecked" ? "wrong" : left);
+    const isLost = whole.verdict === "right" && left.verdict === "unchecked";
+    judgements.set("direct-truncated", isLost ? { verdict: "wrong" } : left);
   }
-  if (best) verdicts.set("direct-best-tool", bestVerdict(best, task.answer));
+  if (best) judgements.set("direct-best-tool", judgeBest(best, task.answer));
   return {
     direct,
     truncated,
@@ -72,9 +72,10 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
     programmatic,
     probed,
     retried,
-    verdicts,
+    verdicts: new Map<Mode, Verdict>([...judgements].map(([mode, { verdict }]) => [mode, verdict])),
     plan,
-    notes: notesOf(request, programmatic, probed, verdicts, barred),
+    barred,
+    notes: notesOf(request, programmatic, probed, judgements, barred),
   };
 }
 
@@ -109,7 +110,7 @@ async function haveConversation(
     programs,
     maxTurns: script.length,
     maxTokens: Number.MAX_SAFE_INTEGER,
-    limits: programs === "none" ? DIRECT_LIMITS : {},
+    limits: programs === "none" ? DIRECT_LIMITS : scope.limits,
     onEvent(event) {
       if (event.type === "execution_started") lastProgram = event.execution;
       if (event.type === "program_ended" && event.outcome) outcomes.push(event.outcome);
@@ -179,7 +180,7 @@ function leftBy({ turns }: ConversationRun): (result: CallResult) => unknown {
 }
 
 /** The last call of a tool made for the question must return the answer itself. */
-function bestVerdict({ turns }: ConversationRun, answer: unknown): Verdict {
+function judgeBest({ turns }: ConversationRun, answer: unknown): Judgement {
   const last = turns.flatMap(({ results }) => results).at(-1);
-  return last && !last.isError && isDeepStrictEqual(valueOf(last), answer) ? "right" : "wrong";
+  return last && !last.isError ? judgeValue(valueOf(last), answer) : { verdict: "wrong" };
 }

@@ -29,5 +29,7 @@ export interface TaskRun {
   readonly verdicts: ReadonlyMap<Mode, Verdict>;
   /** Direct calls, in layers. */
   readonly plan: readonly (readonly MadeCall[])[];
+  /** Tools of the plan that only programs may call. */
+  readonly barred: readonly string[];
   readonly notes: readonly string[];
 }

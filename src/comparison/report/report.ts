@@ -69,8 +69,8 @@ export interface WireSummary {
 
 export interface ToolAdvice {
   readonly tool: string;
-  /** Tokens of one result, the median. */
-  readonly resultTokens: number;
+  /** Tokens of one result, the median; undefined where no task measured the tool. */
+  readonly resultTokens?: number;
   /** Calls from which on programs are cheaper; undefined where they never are. */
   readonly programsFrom?: number;
   readonly text: string;
@@ -133,15 +133,24 @@ export function median(sorted: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** One advice per tool. For a tool in several tasks, the task with the most calls of it decides. */
+/** One advice per tool. For a tool in several tasks, the task with the most calls of it decides, of those that measured it. */
 function adviceFrom(comparisons: readonly Comparison[]): readonly ToolAdvice[] {
-  const measures = comparisons.flatMap(({ tools }) => tools).toSorted((one, other) => other.calls - one.calls);
-  return [...Map.groupBy(measures, ({ tool }) => tool)]
-    .map(([tool, [first]]) => {
-      const { resultTokens = 0, programsFrom } = first ?? {};
-      const from = programsFrom === undefined ? {} : { programsFrom };
-      return { tool, resultTokens, ...from, text: adviceText(tool, resultTokens, programsFrom) };
-    })
+  const measures = comparisons
+    .flatMap(({ tools }) => tools)
+    .toSorted(
+      (one, other) =>
+        Number(one.unmeasured !== undefined) - Number(other.unmeasured !== undefined) || other.calls - one.calls,
+    );
+  return [...new Map(measures.toReversed().map((measure) => [measure.tool, measure])).values()]
+    .map(({ tool, calls, resultTokens, programsFrom, unmeasured }) => ({
+      tool,
+      ...(resultTokens === undefined ? {} : { resultTokens }),
+      ...(programsFrom === undefined ? {} : { programsFrom }),
+      text:
+        unmeasured === undefined
+          ? adviceText(tool, resultTokens ?? 0, programsFrom)
+          : `${unmeasured} The program made ${calls.toLocaleString("en-US")} ${calls === 1 ? "call" : "calls"} of it.`,
+    }))
     .toSorted((one, other) => (other.programsFrom ?? Infinity) - (one.programsFrom ?? Infinity));
 }
 

@@ -1,3 +1,4 @@
+import type { AgentOptions } from "../../agent/agent-options.ts";
 import { createRuntime, type RuntimeOptions } from "../../runtime.ts";
 import type { Model } from "../../models/model.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
@@ -23,6 +24,11 @@ export interface TrialsRequest {
   /** Dollars that all trials together may cost. */
   readonly maxUsd: number;
   readonly sandbox: NonNullable<RuntimeOptions["sandbox"]>;
+  /** Language of the model's programs; JavaScript by default. */
+  readonly language?: NonNullable<AgentOptions["language"]>;
+  readonly limits?: NonNullable<RuntimeOptions["limits"]>;
+  /** Decides calls that need approval. */
+  readonly approve?: NonNullable<RuntimeOptions["approve"]>;
   readonly signal: AbortSignal;
 }
 
@@ -37,11 +43,16 @@ const MAX_TURNS = 200;
 export async function* runTrials(
   request: TrialsRequest,
 ): AsyncGenerator<EndedTrial & { readonly round: number }, void, undefined> {
-  const { tasks, modes, repeat, connect, wire, price, maxUsd, sandbox, signal } = request;
+  const { tasks, modes, repeat, connect, wire, price, maxUsd, sandbox, language, limits, approve, signal } = request;
   const count = countOnce((text) => countTokens(text));
   let leftUsd = maxUsd;
   for (const { task, tools } of tasks) {
-    await using runtime = await createRuntime({ tools: (await tools()).map(withoutSideEffects), sandbox });
+    await using runtime = await createRuntime({
+      tools: (await tools()).map(withoutSideEffects),
+      sandbox,
+      ...(limits === undefined ? {} : { limits }),
+      ...(approve === undefined ? {} : { approve }),
+    });
     for (let round = 1; round <= repeat; round += 1) {
       for (const mode of modes) {
         const recorder = recordUsage();
@@ -53,6 +64,7 @@ export async function* runTrials(
           price,
           maxUsd: leftUsd,
           maxTurns: MAX_TURNS,
+          ...(language === undefined ? {} : { language }),
           runtime,
           rawUsage: recorder.usages,
           count,

@@ -1,3 +1,4 @@
+import type { AgentOptions } from "../../agent/agent-options.ts";
 import { isDeepStrictEqual } from "node:util";
 import { contextsOf } from "../accounting/accounting.ts";
 import { exchangeOf, sum, type TokenCounter } from "../accounting/exchange.ts";
@@ -65,6 +66,8 @@ export interface TrialRequest {
   /** US dollars that it may cost. No turn is begun that could exceed them. */
   readonly maxUsd: number;
   readonly maxTurns: number;
+  /** Language of the model's programs; JavaScript by default. */
+  readonly language?: NonNullable<AgentOptions["language"]>;
   /** Its tools must have no side effects: several trials call them. */
   readonly runtime: Runtime;
   /** Filled by the model's `fetch` while the trial runs; copied into the trial. */
@@ -80,7 +83,7 @@ const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", 
 
 /** Gives a real model a task in one mode and measures it. Rejects with the signal's reason where that aborts. */
 export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
-  const { task, mode, price, maxUsd, maxTurns, runtime, signal } = request;
+  const { task, mode, price, maxUsd, maxTurns, language = "javascript", runtime, signal } = request;
   const { model, opening } = recordOpening(request.model);
   const paid = capSpending(model, price, maxUsd);
   const since = performance.now();
@@ -88,6 +91,7 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
     model: paid.model,
     task: questionOf(task),
     programs: PROGRAMS[mode],
+    language,
     maxTurns,
     maxTokens: Number.MAX_SAFE_INTEGER,
     signal,

@@ -85,7 +85,7 @@ async function figuresOf(
   );
   const longer = program.spent.output - expected.programOutput;
   // Of a longer one the reference does not tell its fixed part, but this much it did not have.
-  const meanResult = tools.reduce((sum, tool) => sum + tool.calls * tool.resultTokens, 0) / calls;
+  const meanResult = tools.reduce((sum, tool) => sum + tool.calls * (tool.resultTokens ?? 0), 0) / calls;
   const labels = (spent: Spent) => (spent.results / meanResult) * LABEL;
   const directBesides = (spent: Spent) =>
     expected.turns === 2

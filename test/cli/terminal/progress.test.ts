@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { showProgress } from "../../../src/cli/terminal/progress.ts";
+import { createScreen } from "../../../src/cli/terminal/screen.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -45,4 +46,17 @@ test("elsewhere there is a plain line every two seconds", () => {
   progress.end();
   vi.advanceTimersByTime(4000);
   expect(written).toEqual(["1 calls done, 0 open, 10 B in, 2.0 s\n", "1 calls done, 0 open, 10 B in, 4.0 s\n"]);
+});
+
+test("nothing is shown while a question is open", () => {
+  const { written, stream: terminal } = stream(true);
+  const screen = createScreen();
+  const progress = showProgress(terminal, screen);
+  const question = screen.take();
+  vi.advanceTimersByTime(1000);
+  expect(written).toEqual([]);
+  question[Symbol.dispose]();
+  vi.advanceTimersByTime(100);
+  progress.end();
+  expect(written).toHaveLength(2);
 });

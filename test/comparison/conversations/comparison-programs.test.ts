@@ -12,7 +12,7 @@ test("a probe looks at 600 characters of one result of each tool, with the first
   const asked: unknown[] = [];
   const list = (input: unknown) => (asked.push(input), "x".repeat(5000));
   const calls = ["1", "2"].map((page) => ({ tool: "shop.list", inputText: `{"page":${page}}` }));
-  const samples = await run(probingProgram([...calls, { tool: "price", inputText: "{}" }]), {
+  const samples = await run(probingProgram([...calls, { tool: "price", inputText: "{}" }], "javascript"), {
     shop: { list },
     price: () => ({ euros: 3 }),
   });
@@ -21,7 +21,7 @@ test("a probe looks at 600 characters of one result of each tool, with the first
 });
 
 test("a program that fails is the whole program, and fails before it calls anything", async () => {
-  const source = failingProgram("return tools.price({});");
+  const source = failingProgram("return tools.price({});", "javascript");
   expect(source).toContain("return tools.price({});");
   await expect(run(source, {})).rejects.toThrow(TypeError);
 });

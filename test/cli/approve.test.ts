@@ -1,0 +1,122 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { anthropicWire } from "../models/anthropic/wire.ts";
+import { serve } from "../models/wire.ts";
+import { fixtures, portcullis, root } from "./command.ts";
+
+vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-approve-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let programs = 0;
+function scratch(program: string): string {
+  const file = join(folder, `program-${(programs += 1)}.js`);
+  writeFileSync(file, program);
+  return file;
+}
+
+const TOOLS = ["--tools", `${fixtures}approval-tools.ts`];
+const NO_TERMINAL =
+  "portcullis: pay needs approval. There is no terminal to ask on, so its calls are denied. Start the command on a terminal, or with --approve all.\n";
+
+/** `script` of util-linux gives a command a pseudo-terminal; that of macOS takes other options. */
+const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
+
+/** Runs the command line on a pseudo-terminal. Each answer is typed once its text has been shown. */
+async function onTerminal(args: readonly string[], answers: readonly (readonly [string, string])[]) {
+  const command = [process.execPath, "--conditions=portcullis-source", `${root}src/cli.ts`, ...args];
+  const quoted = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
+  const child = spawn("script", ["-qec", `stty cols 80; ${quoted}`, "/dev/null"], { cwd: root });
+  let shown = "";
+  let place = 0;
+  let from = 0;
+  child.stdout.on("data", (chunk: Buffer) => {
+    shown += chunk.toString();
+    const [text, typed] = answers[place] ?? [];
+    const at = text === undefined ? -1 : shown.indexOf(text, from);
+    if (text === undefined || typed === undefined || at < 0) return;
+    place += 1;
+    from = at + text.length;
+    child.stdin.write(typed);
+  });
+  const [code] = (await once(child, "close")) as [number];
+  return { code, shown };
+}
+
+const ASKED = "n or Enter denies it: ";
+
+test("a program with a tool that needs approval starts; without a terminal the call is denied, with exit code 3", async () => {
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "return tools.pay({ amount: 250 });");
+  expect(code).toBe(3);
+  expect(stdout).toContain("The call of pay needs approval, and approval was denied.");
+  expect(stderr).toContain(NO_TERMINAL);
+});
+
+test("only calls that need approval are denied", async () => {
+  const program =
+    "return [await tools.order({ amount: 5 }), await tools.order({ amount: 500 }).catch(({ code }) => code)];";
+  const { code, stdout } = await portcullis(["run", "-", ...TOOLS, "--approve", "none"], program);
+  expect([code, stdout]).toEqual([0, '[5,"approval_denied"]\n']);
+});
+
+test("--approve all runs the call, and --json still prints one document", async () => {
+  const { code, stdout, stderr } = await portcullis(
+    ["run", "-", ...TOOLS, "--approve", "all", "--json"],
+    "return tools.pay({ amount: 250 });",
+  );
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: { paid: 250 } } });
+});
+
+test("another word after --approve is wrong usage", async () => {
+  const { code, stderr } = await portcullis(["run", "-", ...TOOLS, "--approve", "maybe"], "return 1;");
+  expect([code, stderr]).toEqual([2, 'portcullis: --approve: expected ask, all or none, got "maybe".\n']);
+});
+
+test("ask denies without a terminal, and the model gets a result for its call", async () => {
+  await using served = await serve(anthropicWire, [
+    { calls: [{ tool: "pay", input: { amount: 9 } }] },
+    { text: "Denied." },
+  ]);
+  const options = ["--model", "anthropic:claude-test", "--base-url", served.url];
+  const { code, stdout, stderr } = await portcullis(["ask", "Pay.", ...TOOLS, ...options]);
+  expect([code, stdout]).toEqual([0, "Denied.\n"]);
+  expect(stderr).toContain(NO_TERMINAL);
+});
+
+test.skipIf(!hasScript)("on a terminal a person allows one call and denies the next", async () => {
+  const program = "return [await tools.pay({ amount: 1 }), await tools.pay({ amount: 2 }).catch(({ code }) => code)];";
+  const file = scratch(program);
+  const { code, shown } = await onTerminal(
+    ["run", file, ...TOOLS],
+    [
+      [ASKED, "y\n"],
+      [ASKED, "\n"],
+    ],
+  );
+  expect(code).toBe(0);
+  expect(shown).toContain('[{"paid":1},"approval_denied"]');
+  // The line of progress is not written while a question is open.
+  expect(shown).toMatch(
+    /The program calls pay, which needs approval:\r\n {2}amount: 1\r\nRun it\? y runs it, n or Enter denies it: y/,
+  );
+});
+
+test.skipIf(!hasScript)("a call that is denied and not caught ends with exit code 3", async () => {
+  const { code } = await onTerminal(["run", scratch("return tools.pay({ amount: 1 });"), ...TOOLS], [[ASKED, "n\n"]]);
+  expect(code).toBe(3);
+});
+
+test.skipIf(!hasScript)("Ctrl-C at a question cancels the program", async () => {
+  const { code, shown } = await onTerminal(
+    ["run", scratch("return tools.pay({ amount: 1 });"), ...TOOLS],
+    [[ASKED, "\u0003"]],
+  );
+  expect(code).toBe(130);
+  expect(shown).toContain("This call is no longer waiting.");
+});
