@@ -550,3 +550,24 @@ test("a tool's queue keeps no input of a session that has closed, nor of a call 
   held.release();
   await running;
 });
+
+test("a call that is being journalled as allowed when its session closes does not start, also where the host's thread is taken", async () => {
+  const journalled = Promise.withResolvers<void>();
+  const held = holdCalls();
+  const { call, session } = openSession({
+    tools: [makeTool({ handler: held.handler })],
+    append: () => journalled.promise,
+  });
+  const answer = call();
+  await idle();
+  // The scheduler's time in this turn of the event loop is spent, so the calls of the session are ended in the next one.
+  void session.share.lane.run(() => {
+    const until = performance.now() + 50;
+    while (performance.now() < until);
+  });
+  session.close();
+  journalled.resolve();
+  expect(await answer).toBeUndefined();
+  await idle();
+  expect(held.counts.started).toBe(0);
+});
