@@ -69,14 +69,17 @@ const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta
 
 function importsOf(file: string): Import[] {
   const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
-  return [STATEMENT, EXPRESSION, FILE_URL]
-    .flatMap((pattern) => [...text.matchAll(pattern)])
-    .map(({ groups }) => {
-      const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
-      const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
-      return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
-    })
-    .filter(({ target }) => !target.startsWith("node:") && !target.endsWith("/package.json"));
+  return (
+    [STATEMENT, EXPRESSION, FILE_URL]
+      .flatMap((pattern) => [...text.matchAll(pattern)])
+      .map(({ groups }) => {
+        const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
+        const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
+        return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
+      })
+      // `part:` is a part of the bundle that bridge/globals makes.
+      .filter(({ target }) => !/^(?:node|part):/.test(target) && !target.endsWith("/package.json"))
+  );
 }
 
 const listFiles = (folder: string) =>
