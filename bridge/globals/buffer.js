@@ -3,6 +3,7 @@ import { Buffer } from "buffer/";
 // The package is older than `base64url`. Its decoder of base64 reads both alphabets.
 const from = Buffer.from.bind(Buffer);
 const isEncoding = Buffer.isEncoding.bind(Buffer);
+// oxlint-disable-next-line typescript/unbound-method -- It is bound to `call`.
 const toText = Function.prototype.call.bind(Buffer.prototype.toString);
 const isBase64Url = (encoding) => typeof encoding === "string" && encoding.toLowerCase() === "base64url";
 

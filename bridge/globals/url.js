@@ -1,5 +1,5 @@
 /*
- * The wrapper is taken, and not the package's main module, which holds a validator besides.
+ * The wrapper is imported, and not the main module, which would add a validator.
  */
 import wrapper from "whatwg-url/webidl2js-wrapper.js";
 

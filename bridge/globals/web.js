@@ -12,7 +12,7 @@ export class DOMException extends Error {
 
   constructor(message = "", name = "Error") {
     super(message);
-    this.#name = `${name}`;
+    this.#name = name;
   }
 
   get name() {
@@ -33,7 +33,7 @@ export class Event {
   #prevented = false;
 
   constructor(type, { cancelable = false } = {}) {
-    this.type = `${type}`;
+    this.type = type;
     this.cancelable = cancelable;
     this.target = null;
     this.currentTarget = null;

@@ -975,7 +975,10 @@
           __proto__: null,
           get() {
             const value = loadPart(part)[name];
-            if (value !== undefined) define(name, value);
+            if (value === undefined) return undefined;
+            // The bundler renames what has the name of something else in its part.
+            defineProperty(value, "name", { __proto__: null, value: name, configurable: true });
+            define(name, value);
             return value;
           },
           set(value) {
