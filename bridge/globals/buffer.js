@@ -12,8 +12,7 @@ Buffer.from = (value, encodingOrOffset, length) =>
 Buffer.isEncoding = (encoding) => isBase64Url(encoding) || isEncoding(encoding);
 Buffer.prototype.toString = function (encoding, ...range) {
   if (!isBase64Url(encoding)) return toText(this, encoding, ...range);
-  return toString
-    .call(this, "base64", ...range)
+  return toText(this, "base64", ...range)
     .replace(/=/g, "")
     .replaceAll("+", "-")
     .replaceAll("/", "_");
