@@ -5,6 +5,7 @@
  *   deliver(text)  begins a turn: gives the guest one frame from the host. Microtasks must run out before anything
  *                  else happens, and with them the turn ends.
  *   drain()        returns the frames sent since the last drain, joined by U+001E, which JSON text never contains.
+ *   provide(text)  called once, before any event, with the text of globals.js: global objects that V8 does not have.
  *
  * It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. It takes
  * the functions it needs before the program runs and keeps its state where the program's changes to shared
