@@ -6,6 +6,7 @@
  *                  else happens, and with them the turn ends.
  *   drain()        returns the frames sent since the last drain, joined by U+001E, which JSON text never contains.
  *   provide(text)  called once, before any event, with the text of globals.js: global objects that V8 does not have.
+ *                  A second argument "utc" makes en-US and UTC the defaults, where the process has others.
  *
  * It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. It takes
  * the functions it needs before the program runs and keeps its state where the program's changes to shared
@@ -74,7 +75,6 @@
   const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get);
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
-  const dateToString = uncurry(Date.prototype.toString);
 
   const nothing = () => {};
 
@@ -885,7 +885,7 @@
   });
 
   function GuestDate(...values) {
-    if (new.target === undefined) return dateToString(new RealDate(now));
+    if (new.target === undefined) return new RealDate(now).toString();
     return construct(RealDate, values.length === 0 ? [now] : values, new.target);
   }
   defineProperty(GuestDate, "name", { value: "Date" });
@@ -965,9 +965,13 @@
   const loadedParts = create(null);
   let library = "";
 
-  /** Takes the text of globals.js. A part is compiled when the program first uses one of its names, so that other programs pay nothing for it. */
-  function provide(text) {
+  /** Takes the text of globals.js, and optionally the name of a part whose exports replace global objects at once. A part is compiled when the program first uses one of its names, so that other programs pay nothing for it. */
+  function provide(text, replacing) {
     library = text;
+    if (replacing !== undefined) {
+      const replacements = loadPart(replacing);
+      for (const name in replacements) define(name, replacements[name]);
+    }
     for (const part in PARTS) {
       const names = PARTS[part];
       for (let index = 0; index < names.length; index += 1) {

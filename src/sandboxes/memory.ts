@@ -124,8 +124,9 @@ function loadGuest(): GuestFace {
   guestScript ??= new Script(read(import.meta.resolve("#guest/guest.js")), { filename: "guest.js" });
   globals ??= read(import.meta.resolve("#guest/globals.js"));
   const context = createContext(constants.DONT_CONTEXTIFY, { microtaskMode: "afterEvaluate" });
-  const face = guestScript.runInContext(context) as GuestFace & { provide(text: string): void };
-  face.provide(globals);
+  const face = guestScript.runInContext(context) as GuestFace & { provide(text: string, replacing: string): void };
+  // The locale and the zone of this process are not the program's.
+  face.provide(globals, "utc");
   return {
     deliver(text) {
       face.deliver(text);

@@ -5,6 +5,9 @@ import { createRuntime, type Runtime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 
+// Programs must not find the zone of the host.
+process.env.TZ = "America/New_York";
+
 const text = readFileSync(join(import.meta.dirname, "../../docs/programs.md"), "utf8");
 
 /** Cells of the rows of the table under a heading. */
