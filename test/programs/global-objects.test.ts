@@ -115,6 +115,17 @@ describe.each([
     );
   });
 
+  test.skipIf(!("Temporal" in globalThis))(
+    "Temporal, where V8 has it, tells the program's time in UTC, and replays",
+    async () => {
+      const { outcome, execution } = await runtime.execute(
+        "const { Now } = Temporal; return [Now.instant().epochMilliseconds === Date.now(), Now.timeZoneId(), Now.plainDateISO().toString() === new Date().toISOString().slice(0, 10), Now.zonedDateTimeISO().timeZoneId, Now.plainTimeISO().hour === new Date().getUTCHours(), Now.plainDateTimeISO('Asia/Tokyo').hour === (new Date().getUTCHours() + 9) % 24];",
+      );
+      expect(outcome).toEqual({ type: "completed", value: [true, "UTC", true, "UTC", true, true] });
+      expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
+    },
+  );
+
   test("atob refuses what is not base64, and btoa what is not bytes", async () => {
     await expectValue(
       "return ['a', 'YQ=', 'Y Q = =', 'YQ==', '====', 'a*bc', ''].map((text) => { try { return atob(text); } catch (error) { return error.name; } });",
