@@ -65,21 +65,20 @@ interface Import {
 const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
 const EXPRESSION =
   /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
+/** Modules of node, and the parts of the bundle that `bridge/globals` makes. */
+const NO_FILE = /^(?:node|part):/;
 const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta\.url\s*\)/g;
 
 function importsOf(file: string): Import[] {
   const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
-  return (
-    [STATEMENT, EXPRESSION, FILE_URL]
-      .flatMap((pattern) => [...text.matchAll(pattern)])
-      .map(({ groups }) => {
-        const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
-        const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
-        return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
-      })
-      // `part:` is a part of the bundle that bridge/globals makes.
-      .filter(({ target }) => !/^(?:node|part):/.test(target) && !target.endsWith("/package.json"))
-  );
+  return [STATEMENT, EXPRESSION, FILE_URL]
+    .flatMap((pattern) => [...text.matchAll(pattern)])
+    .map(({ groups }) => {
+      const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
+      const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
+      return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
+    })
+    .filter(({ target }) => !NO_FILE.test(target) && !target.endsWith("/package.json"));
 }
 
 const listFiles = (folder: string) =>

@@ -661,7 +661,7 @@
       push(widths, name.length);
     };
     const setCell = (line, column, text) => {
-      // A header of one name more than the line has cells leaves these cells empty.
+      // Cells of fields that this row does not have are empty.
       while (line.length < column) push(line, "");
       line[column] = indexOf(text, "\n") < 0 ? text : stringify(text);
       widths[column] = max(widths[column], min(CELL_WIDTH, line[column].length));
@@ -948,7 +948,7 @@
 
   // ---- global objects that V8 does not have ---------------------------------------------------------------------
 
-  /** Names by the part of globals.js that has them. */
+  /** Parts of globals.js, and the names of each. */
   const PARTS = {
     __proto__: null,
     web: ["AbortController", "AbortSignal", "DOMException", "Event", "EventTarget", "atob", "btoa", "structuredClone"],
@@ -981,7 +981,7 @@
           get() {
             const value = loadPart(part)[name];
             if (value === undefined) return undefined;
-            // The bundler renames what has the name of something else in its part.
+            // The bundler renames a class whose name is taken in its part.
             defineProperty(value, "name", { __proto__: null, value: name, configurable: true });
             define(name, value);
             return value;
