@@ -12,7 +12,7 @@ const text = readFileSync(join(import.meta.dirname, "../../docs/programs.md"), "
 
 /** Cells of the rows of the table under a heading. */
 function rowsUnder(heading: string): string[][] {
-  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+  const section = text.split(/^#{2,3} /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
   const lines = section.split("\n").filter((line) => line.startsWith("|"));
   return lines.slice(2).map((line) =>
     line
