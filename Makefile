@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image test test-all live check format lint types bench bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals test test-all live check format lint types bench bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -26,6 +26,10 @@ demo-docker: $(PACKAGES)
 # Builds the image on the Docker daemon that DOCKER_HOST names. Where it gives builds no network: make image NETWORK=host
 image: $(PACKAGES)
 	@$(NODE_CLI) image build $(if $(NETWORK),--network $(NETWORK))
+
+# Bundles bridge/globals and its packages into bridge/guest/globals.js, which is committed.
+globals: $(PACKAGES)
+	@node bridge/globals/bundle.js
 
 # Takes a few minutes. Tests with containers run where a Docker daemon answers that has the image. Of the hostile programs,
 # one of each class is run.

@@ -28,6 +28,9 @@ const face = isolate
   .compileScriptSync(readFileSync(`${__dirname}/guest.js`, "utf8"), { filename: "guest.js" })
   .runSync(context, { reference: true });
 /** @type {import("isolated-vm").Reference} */
+const provide = face.getSync("provide", { reference: true });
+provide.applySync(undefined, [readFileSync(`${__dirname}/globals.js`, "utf8")]);
+/** @type {import("isolated-vm").Reference} */
 const deliver = face.getSync("deliver", { reference: true });
 /** @type {import("isolated-vm").Reference} */
 const drain = face.getSync("drain", { reference: true });

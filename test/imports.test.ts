@@ -65,6 +65,8 @@ interface Import {
 const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
 const EXPRESSION =
   /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
+/** Modules of node, and the parts of the bundle that `bridge/globals` makes. */
+const NO_FILE = /^(?:node|part):/;
 const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta\.url\s*\)/g;
 
 function importsOf(file: string): Import[] {
@@ -76,7 +78,7 @@ function importsOf(file: string): Import[] {
       const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
       return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
     })
-    .filter(({ target }) => !target.startsWith("node:") && !target.endsWith("/package.json"));
+    .filter(({ target }) => !NO_FILE.test(target) && !target.endsWith("/package.json"));
 }
 
 const listFiles = (folder: string) =>

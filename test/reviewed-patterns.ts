@@ -40,6 +40,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/`,
     String.raw`/^http:\/\/([^/?]*)(.*)$/is`,
     String.raw`/^name '(\w+)' is not defined$/`,
+    String.raw`/^globalThis\.(\w+) is not a (?:function|constructor)$/`,
     String.raw`/^tools(?:\.([\w.]+))? has no tool '(\w+)'$/`,
     String.raw`/^tools\.([\w.]+) is not a function$/`,
   ],

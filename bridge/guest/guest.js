@@ -5,6 +5,8 @@
  *   deliver(text)  begins a turn: gives the guest one frame from the host. Microtasks must run out before anything
  *                  else happens, and with them the turn ends.
  *   drain()        returns the frames sent since the last drain, joined by U+001E, which JSON text never contains.
+ *   provide(text)  called once, before any event, with the text of globals.js: global objects that V8 does not have.
+ *                  A second argument "utc" makes en-US and UTC the defaults, where the process has others.
  *
  * It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. It takes
  * the functions it needs before the program runs and keeps its state where the program's changes to shared
@@ -43,7 +45,7 @@
   } = Object;
   const { apply, construct } = Reflect;
   const { floor, min, max } = Math;
-  const { isFinite: isFiniteNumber, parseInt: parseInteger } = Number;
+  const { isFinite: isFiniteNumber, parseFloat: parseNumber, parseInt: parseInteger } = Number;
   const { isArray } = Array;
   const RealDate = Date;
   const RealPromise = Promise;
@@ -52,12 +54,14 @@
   const RealSet = Set;
   const RealAggregateError = AggregateError;
   const RealString = String;
+  const RealFunction = Function;
   const AsyncFunction = (async () => {}).constructor;
   const instanceOf = uncurry(Function.prototype[Symbol.hasInstance]);
   const indexOf = uncurry(String.prototype.indexOf);
   const slice = uncurry(String.prototype.slice);
   const charCodeAt = uncurry(String.prototype.charCodeAt);
   const split = uncurry(String.prototype.split);
+  const padEnd = uncurry(String.prototype.padEnd);
   const execute = uncurry(RegExp.prototype.exec);
   const then = uncurry(Promise.prototype.then);
   const mapGet = uncurry(Map.prototype.get);
@@ -71,7 +75,6 @@
   const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get);
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
-  const dateToString = uncurry(Date.prototype.toString);
 
   const nothing = () => {};
 
@@ -494,10 +497,10 @@
   let tailBytes = 0;
   let dropped = 0;
 
-  /** Bytes of UTF-8 in the part of a text that `fittingLength` found. */
+  /** Bytes of UTF-8 of the prefix that `fittingLength` found. */
   let fittingBytes = 0;
 
-  /** Length of the start of a text that has at most so many bytes of UTF-8. A half character counts three, as it does on the host. */
+  /** Length of the longest prefix of a text with at most `allowed` bytes of UTF-8. A lone surrogate counts as three bytes, as on the host. */
   function fittingLength(text, allowed) {
     fittingBytes = 0;
     let length = 0;
@@ -515,7 +518,7 @@
     return length;
   }
 
-  /** The start of the log is sent as it comes; once `logBytes` are spent, the latest lines are kept here and sent at the end. */
+  /** Sends lines at once until `logBytes` are spent. After that it keeps the latest lines, which are sent at the end. */
   function print(stream, text) {
     if (settled) return;
     const length = fittingLength(text, min(LINE_BYTES, max(0, limits.logBytes - 64)));
@@ -567,11 +570,67 @@
     pendingDropped = 0;
   }
 
+  /** Indentation of the open groups of `console.group`. */
+  let indentation = "";
+
   function printValues(stream, values) {
+    printText(stream, formatValues(values));
+  }
+
+  function printText(stream, text) {
+    print(stream, indentation === "" ? text : indent(text));
+  }
+
+  function indent(text) {
+    let indented = indentation;
+    let from = 0;
+    for (let end = indexOf(text, "\n"); end >= 0; end = indexOf(text, "\n", from)) {
+      indented += slice(text, from, end + 1) + indentation;
+      from = end + 1;
+    }
+    return indented + slice(text, from);
+  }
+
+  /** Values with spaces between them. A first text with specifiers (`%s`, `%d`, `%i`, `%f`, `%j`, `%o`, `%O`, `%c`) takes the values after it. */
+  function formatValues(values) {
     let text = "";
-    for (let index = 0; index < values.length; index += 1)
-      text += (index === 0 ? "" : " ") + (typeof values[index] === "string" ? values[index] : preview(values[index]));
-    print(stream, text);
+    let used = 0;
+    if (values.length > 1 && typeof values[0] === "string") {
+      const pattern = values[0];
+      let from = 0;
+      used = 1;
+      for (let at = indexOf(pattern, "%"); at >= 0 && at + 1 < pattern.length; at = indexOf(pattern, "%", from)) {
+        const specifier = pattern[at + 1];
+        let end = at + 2;
+        text += slice(pattern, from, at);
+        if (specifier === "%") text += "%";
+        else if (used < values.length && indexOf("sdifjoOc", specifier) >= 0) {
+          text += formatValue(specifier, values[used]);
+          used += 1;
+        } else {
+          text += "%";
+          end = at + 1;
+        }
+        from = end;
+      }
+      text += slice(pattern, from);
+    }
+    for (let index = used; index < values.length; index += 1)
+      text += (index === 0 ? "" : " ") + formatValue("s", values[index]);
+    return text;
+  }
+
+  function formatValue(specifier, value) {
+    const type = typeof value;
+    if (specifier === "c") return "";
+    if (specifier === "s") return type === "string" ? value : preview(value);
+    if (specifier === "d" || specifier === "i" || specifier === "f") {
+      if (type === "bigint" && specifier !== "f") return preview(value);
+      if (type === "symbol" || type === "object" || type === "function") return "NaN";
+      if (specifier === "d") return RealString(+value);
+      return RealString(specifier === "i" ? parseInteger(value, 10) : parseNumber(value));
+    }
+    return type === "string" ? stringify(value) : preview(value);
   }
 
   function preview(value) {
@@ -586,32 +645,115 @@
     }
   }
 
-  const stamps = create(null);
+  /** Widest cell that others of its column are padded to, in UTF-16 code units. */
+  const CELL_WIDTH = 40;
+
+  /** Prints rows as lines, with a column for each field. Anything but an object is printed as by `log`. */
+  function printTable(data, columns) {
+    if (typeof data !== "object" || data === null) return printValues("stdout", [data]);
+    const lines = newList();
+    const header = newList();
+    const widths = newList();
+    const columnOf = new RealMap();
+    const addColumn = (name) => {
+      mapSet(columnOf, name, header.length);
+      push(header, name);
+      push(widths, name.length);
+    };
+    const setCell = (line, column, text) => {
+      // Cells of fields that this row does not have are empty.
+      while (line.length < column) push(line, "");
+      line[column] = indexOf(text, "\n") < 0 ? text : stringify(text);
+      widths[column] = max(widths[column], min(CELL_WIDTH, line[column].length));
+    };
+    const showCell = (value) => formatValue("s", value);
+    addColumn("(index)");
+    if (isArray(columns)) for (let index = 0; index < columns.length; index += 1) addColumn(RealString(columns[index]));
+    const rowNames = keys(data);
+    let hasValues = false;
+    for (let index = 0; index < rowNames.length; index += 1) {
+      const row = data[rowNames[index]];
+      const line = newList();
+      setCell(line, 0, rowNames[index]);
+      push(lines, line);
+      if (typeof row !== "object" || row === null) {
+        hasValues = true;
+        line.value = showCell(row);
+        continue;
+      }
+      const names = keys(row);
+      for (let field = 0; field < names.length; field += 1) {
+        const name = names[field];
+        if (mapGet(columnOf, name) === undefined && !isArray(columns)) addColumn(name);
+        const column = mapGet(columnOf, name);
+        if (column !== undefined) setCell(line, column, showCell(row[name]));
+      }
+    }
+    if (hasValues) {
+      addColumn("Values");
+      for (let index = 0; index < lines.length; index += 1)
+        if (lines[index].value !== undefined) setCell(lines[index], header.length - 1, lines[index].value);
+    }
+    printText("stdout", tableLine(header, widths));
+    for (let index = 0; index < lines.length; index += 1) printText("stdout", tableLine(lines[index], widths));
+  }
+
+  function tableLine(cells, widths) {
+    let text = "";
+    for (let column = 0; column < cells.length; column += 1)
+      text += column === cells.length - 1 ? cells[column] : `${padEnd(cells[column], widths[column])}  `;
+    return text;
+  }
+
+  const startTimes = new RealMap();
+  const counts = new RealMap();
   const toStdout = (...values) => printValues("stdout", values);
   const toStderr = (...values) => printValues("stderr", values);
+  const openGroup = (...values) => {
+    if (values.length > 0) printValues("stdout", values);
+    indentation += "  ";
+  };
+  const printTime = (label, values) => {
+    const startTime = mapGet(startTimes, label);
+    if (startTime === undefined) printText("stderr", `console.time("${label}") was not called.`);
+    else printText("stdout", formatValues([`${label}: ${now - startTime} ms`, ...values]));
+  };
   define("console", {
     log: toStdout,
     info: toStdout,
     debug: toStdout,
     dir: (value) => printValues("stdout", [value]),
-    table: (rows) => {
-      if (!isArray(rows)) return printValues("stdout", [rows]);
-      for (let index = 0; index < rows.length; index += 1) printValues("stdout", [rows[index]]);
-    },
+    dirxml: toStdout,
+    table: printTable,
     warn: toStderr,
     error: toStderr,
-    trace: toStderr,
+    trace: (...values) => printText("stderr", values.length === 0 ? "Trace" : `Trace: ${formatValues(values)}`),
     assert: (holds, ...values) => {
-      if (!holds) printValues("stderr", ["Assertion failed:", ...values]);
+      if (!holds)
+        printText("stderr", values.length === 0 ? "Assertion failed" : `Assertion failed: ${formatValues(values)}`);
     },
-    group: toStdout,
-    groupCollapsed: toStdout,
-    groupEnd: nothing,
+    group: openGroup,
+    groupCollapsed: openGroup,
+    groupEnd: () => {
+      indentation = slice(indentation, 2);
+    },
+    count: (label = "default") => {
+      const name = RealString(label);
+      const count = (mapGet(counts, name) ?? 0) + 1;
+      mapSet(counts, name, count);
+      printText("stdout", `${name}: ${count}`);
+    },
+    countReset: (label = "default") => {
+      mapDelete(counts, RealString(label));
+    },
     time: (label = "default") => {
-      stamps[label] = now;
+      mapSet(startTimes, RealString(label), now);
     },
-    timeLog: (label = "default") => printValues("stdout", [`${label}: ${now - (stamps[label] ?? now)} ms`]),
-    timeEnd: (label = "default") => printValues("stdout", [`${label}: ${now - (stamps[label] ?? now)} ms`]),
+    timeLog: (label = "default", ...values) => printTime(RealString(label), values),
+    timeEnd: (label = "default") => {
+      printTime(RealString(label), []);
+      mapDelete(startTimes, RealString(label));
+    },
   });
 
   // ---- timers -----------------------------------------------------------------------------------------------
@@ -621,7 +763,7 @@
 
   function addTimer(callback, wait, values, repeats) {
     if (typeof callback !== "function") throw new TypeError("A timer takes a function.");
-    // It may run the program's own code, and so comes before what is counted.
+    // The conversion may run code of the program, so it comes before the count.
     const ms = floor(+wait);
     if (mapSize(openTimers) >= TIMERS_AT_ONCE)
       throw new RangeError(`At most ${TIMERS_AT_ONCE} timers may be open at once.`);
@@ -662,7 +804,7 @@
     runLoose(timer.callback, timer.values);
   }
 
-  /** Runs a callback that nothing awaits. What it throws ends the program, as it would end a process. */
+  /** Runs a callback that nothing awaits. An error that it throws ends the program, as it ends a process of node. */
   function runLoose(callback, values) {
     try {
       apply(callback, undefined, values);
@@ -680,7 +822,7 @@
     then(fulfilled, () => runLoose(callback, []));
   });
 
-  // ---- a clock and a die that replay --------------------------------------------------------------------------
+  // ---- clock and random numbers, which replay -------------------------------------------------------------------
 
   let now = 0;
   let startedAt = 0;
@@ -697,7 +839,7 @@
     for (let round = 0; round < 12; round += 1) random32();
   }
 
-  /** 32 random bits by sfc32, a small generator that passes PractRand. */
+  /** 32 random bits from sfc32, a small generator that passes the tests of PractRand. */
   function random32() {
     const sum = (((random0 + random1) | 0) + random3) | 0;
     random3 = (random3 + 1) | 0;
@@ -743,7 +885,7 @@
   });
 
   function GuestDate(...values) {
-    if (new.target === undefined) return dateToString(new RealDate(now));
+    if (new.target === undefined) return new RealDate(now).toString();
     return construct(RealDate, values.length === 0 ? [now] : values, new.target);
   }
   defineProperty(GuestDate, "name", { value: "Date" });
@@ -774,24 +916,105 @@
     writable: true,
   });
 
-  // ---- what cannot replay, or escapes the memory limit, is not there --------------------------------------------
+  // Temporal, where V8 has it, reads the machine's clock and zone only in these functions.
+  if (globalThis.Temporal !== undefined) {
+    const { Instant, Now } = globalThis.Temporal;
+    const { fromEpochMilliseconds } = Instant;
+    const toZoned = uncurry(Instant.prototype.toZonedDateTimeISO);
+    const zoned = (zone = "UTC") => toZoned(fromEpochMilliseconds(now), zone);
+    const { toPlainDate, toPlainDateTime, toPlainTime } = globalThis.Temporal.ZonedDateTime.prototype;
+    const replacements = {
+      __proto__: null,
+      instant: () => fromEpochMilliseconds(now),
+      timeZoneId: () => "UTC",
+      zonedDateTimeISO: zoned,
+      plainDateISO: (zone) => apply(toPlainDate, zoned(zone), []),
+      plainDateTimeISO: (zone) => apply(toPlainDateTime, zoned(zone), []),
+      plainTimeISO: (zone) => apply(toPlainTime, zoned(zone), []),
+    };
+    for (const name in replacements)
+      defineProperty(Now, name, { value: replacements[name], configurable: true, writable: true });
+  }
 
-  for (const name of [
-    "WebAssembly",
-    "SharedArrayBuffer",
-    "Atomics",
-    "WeakRef",
-    "FinalizationRegistry",
-    "Temporal",
-    "ShadowRealm",
-  ])
+  // ---- deleted: what does not replay, or is not counted by the memory limit --------------------------------------
+
+  for (const name of ["WebAssembly", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "ShadowRealm"])
     delete globalThis[name];
   for (const name of ["resize", "transfer", "transferToFixedLength"]) delete ArrayBuffer.prototype[name];
 
   function define(name, value) {
-    defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    defineProperty(globalThis, name, { __proto__: null, value, configurable: true, writable: true });
+  }
+
+  // ---- global objects that V8 does not have ---------------------------------------------------------------------
+
+  /** Parts of globals.js, and the names of each. */
+  const PARTS = {
+    __proto__: null,
+    web: ["AbortController", "AbortSignal", "DOMException", "Event", "EventTarget", "atob", "btoa", "structuredClone"],
+    text: ["TextDecoder", "TextEncoder"],
+    url: ["URL", "URLSearchParams"],
+    buffer: ["Buffer"],
+  };
+  const PART = "\n//# part ";
+  const timers = freeze({
+    __proto__: null,
+    set: (callback, ms) => addTimer(callback, ms, [], false),
+    run: (callback) => runLoose(callback, []),
+  });
+  const loadedParts = create(null);
+  let library = "";
+
+  /** Takes the text of globals.js, and optionally the name of a part whose exports replace global objects at once. A part is compiled when the program first uses one of its names, so that other programs pay nothing for it. */
+  function provide(text, replacing) {
+    library = text;
+    if (replacing !== undefined) {
+      const replacements = loadPart(replacing);
+      for (const name in replacements) define(name, replacements[name]);
+    }
+    for (const part in PARTS) {
+      const names = PARTS[part];
+      for (let index = 0; index < names.length; index += 1) {
+        const name = names[index];
+        defineProperty(globalThis, name, {
+          __proto__: null,
+          get() {
+            const value = loadPart(part)[name];
+            if (value === undefined) return undefined;
+            // The bundler renames a class whose name is taken in its part.
+            defineProperty(value, "name", { __proto__: null, value: name, configurable: true });
+            define(name, value);
+            return value;
+          },
+          set(value) {
+            define(name, value);
+          },
+          configurable: true,
+        });
+      }
+    }
+  }
+
+  /** The exports of a part. While it is evaluated there are none yet, so a package that looks for the platform's own objects finds none. */
+  function loadPart(part) {
+    if (loadedParts[part] !== undefined) return loadedParts[part];
+    const start = indexOf(library, `${PART}${part}\n`) + 1;
+    const end = indexOf(library, PART, start);
+    const text = end < 0 ? slice(library, start) : slice(library, start, end);
+    const module = { __proto__: null, exports: create(null) };
+    loadedParts[part] = module.exports;
+    try {
+      const evaluate = new RealFunction("module", "require", "timers", `${text}\n//# sourceURL=globals.js`);
+      evaluate(module, (name) => loadPart(slice(name, "part:".length)), timers);
+      loadedParts[part] = module.exports;
+    } catch (error) {
+      // The program was out of stack or memory. It may use the name again.
+      delete loadedParts[part];
+      throw error;
+    }
+    return module.exports;
   }
 
   append({ __proto__: null, kind: "ready", protocol: PROTOCOL_VERSION, language: "javascript" });
-  return { deliver, drain };
+  return { deliver, drain, provide };
 })();

@@ -1,34 +1,44 @@
 import type { Fault } from "../programs/outcome.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
-/** Names that exist in node or a browser but not here, with what to do instead. */
-const ABSENT: ReadonlyMap<string, string> = new Map([
-  ...["fetch", "XMLHttpRequest", "WebSocket", "axios"].map(
-    (name) => [name, "A program has no network access. Use `tools` to reach anything outside."] as const,
-  ),
-  ...["require", "module", "exports"].map(
-    (name) => [name, "A program cannot load modules. Write the code it needs into the program."] as const,
-  ),
-  ...["process", "Deno", "Bun", "global", "__dirname", "__filename", "fs"].map(
-    (name) => [name, "A program does not run in node: there are no files, no environment and no process."] as const,
-  ),
-  ...["window", "document", "localStorage", "navigator"].map(
-    (name) => [name, "A program does not run in a browser."] as const,
-  ),
-  ["Buffer", "There is no Buffer. Work with strings, or with Uint8Array."],
-  ["structuredClone", "Use JSON.parse(JSON.stringify(value))."],
-  ["setImmediate", "Use setTimeout(callback, 0)."],
-  ...["URL", "URLSearchParams", "TextEncoder", "TextDecoder", "atob", "btoa", "AbortController"].map(
-    (name) =>
-      [
-        name,
-        `${name} belongs to browsers and node, and is not part of the language. Write it out in the program, or call a tool.`,
-      ] as const,
-  ),
-  ...["WebAssembly", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "Temporal"].map(
-    (name) => [name, "It is not available: a program must behave the same each time it is replayed."] as const,
-  ),
+const NO_NETWORK = "A program has no network access. Use `tools` to reach anything outside.";
+const NO_MODULES = "A program cannot load modules. Write the code it needs into the program.";
+const NO_NODE = "A program does not run in node: there are no files, no environment and no process.";
+const NO_BROWSER = "A program does not run in a browser.";
+const NOT_REPLAYED = "It is not available: a program must behave the same each time it is replayed.";
+const USE_DATE = "There are no packages. Use Date and Intl.DateTimeFormat; the time zone is UTC.";
+const USE_LANGUAGE =
+  "There are no packages. Use the language: array methods, Object.groupBy, Object.entries, structuredClone.";
+const NO_ZOD =
+  "There are no packages. Inputs and results of tools are checked already; check other values with `typeof`.";
+const USE_UUID = "There are no packages. Use crypto.randomUUID().";
+
+/** Names of the network, for both languages, with what to do instead. */
+const NETWORK = adviceFor({
+  [NO_NETWORK]: "fetch XMLHttpRequest WebSocket EventSource Request Response Headers FormData axios got ky superagent",
+});
+
+/** Names that exist in node, in a browser or by convention, but not here, with what to do instead. `docs/programs.md` lists them. */
+const ABSENT = new Map([
+  ...NETWORK,
+  ...adviceFor({
+    [NO_MODULES]: "require module exports",
+    [NO_NODE]: "process Deno Bun __dirname __filename fs path os",
+    [NO_BROWSER]: "window document localStorage navigator",
+    [NOT_REPLAYED]: "WebAssembly SharedArrayBuffer Atomics WeakRef FinalizationRegistry",
+    [USE_DATE]: "dayjs moment luxon",
+    [USE_LANGUAGE]: "_ lodash",
+    [NO_ZOD]: "z zod",
+    [USE_UUID]: "uuid uuidv4 nanoid",
+    "Use globalThis.": "global",
+    "Use setTimeout(callback, 0).": "setImmediate",
+    "This version of V8 has no Temporal, node 26 has. Use Date and Intl.DateTimeFormat.": "Temporal",
+  }),
 ]);
+
+function adviceFor(names: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(names).flatMap(([advice, list]) => list.split(" ").map((name) => [name, advice])));
+}
 
 /** Modules of Python that programs often forget to import. */
 const MODULES =
@@ -45,6 +55,8 @@ const NO_RESULT_YET =
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
   if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
+  const missingField = /^globalThis\.(\w+) is not a (?:function|constructor)$/.exec(fault.message)?.[1];
+  if (missingField !== undefined) return ABSENT.get(missingField);
   const inPython = hintForPython(fault, tools);
   if (inPython !== undefined) return inPython;
   const notFunction = /^tools\.([\w.]+) is not a function$/.exec(fault.message)?.[1];
@@ -73,7 +85,7 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   if (undefinedName !== undefined)
     return MODULES.test(undefinedName)
       ? `Import it first: import ${undefinedName}.`
-      : (ABSENT.get(undefinedName) ?? meantTool(undefinedName, tools));
+      : (NETWORK.get(undefinedName) ?? meantTool(undefinedName, tools));
   const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
   if (missingModule !== undefined)
     return NETWORK_PACKAGES.test(missingModule)

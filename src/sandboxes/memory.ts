@@ -6,7 +6,7 @@ import { callback, type OptionsOf, readOptions } from "../options/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
 
-/** The two functions of a guest script that its host calls; see `bridge/guest/guest.js`. */
+/** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
 export interface GuestFace {
   deliver(text: string): void;
   /** Frames since the last drain, joined by U+001E. */
@@ -116,14 +116,17 @@ class MemoryGuest implements Guest {
 }
 
 let guestScript: Script | undefined;
+let globals: string | undefined;
 const drainMicrotasks = new Script("0");
 
 function loadGuest(): GuestFace {
-  guestScript ??= new Script(readFileSync(fileURLToPath(import.meta.resolve("#guest/guest.js")), "utf8"), {
-    filename: "guest.js",
-  });
+  const read = (url: string) => readFileSync(fileURLToPath(url), "utf8");
+  guestScript ??= new Script(read(import.meta.resolve("#guest/guest.js")), { filename: "guest.js" });
+  globals ??= read(import.meta.resolve("#guest/globals.js"));
   const context = createContext(constants.DONT_CONTEXTIFY, { microtaskMode: "afterEvaluate" });
-  const face = guestScript.runInContext(context) as GuestFace;
+  const face = guestScript.runInContext(context) as GuestFace & { provide(text: string, replacing: string): void };
+  // The locale and the zone of this process are not the program's.
+  face.provide(globals, "utc");
   return {
     deliver(text) {
       face.deliver(text);

@@ -22,16 +22,20 @@ test.each([
   ["require", "A program cannot load modules. Write the code it needs into the program."],
   ["process", "A program does not run in node: there are no files, no environment and no process."],
   ["window", "A program does not run in a browser."],
-  ["Buffer", "There is no Buffer. Work with strings, or with Uint8Array."],
-  ["structuredClone", "Use JSON.parse(JSON.stringify(value))."],
+  ["_", "There are no packages. Use the language: array methods, Object.groupBy, Object.entries, structuredClone."],
   ["setImmediate", "Use setTimeout(callback, 0)."],
-  [
-    "URL",
-    "URL belongs to browsers and node, and is not part of the language. Write it out in the program, or call a tool.",
-  ],
+  ["Temporal", "This version of V8 has no Temporal, node 26 has. Use Date and Intl.DateTimeFormat."],
   ["WebAssembly", "It is not available: a program must behave the same each time it is replayed."],
 ])("who misses %s is told what there is instead", (name, expected) => {
   expect(hint(`${name} is not defined`)).toBe(expected);
+});
+
+test("a name that is looked for on the global object is answered in the same way, and a name of JavaScript is not in Python", () => {
+  const answer = "A program has no network access. Use `tools` to reach anything outside.";
+  expect(hint("globalThis.fetch is not a function")).toBe(answer);
+  expect(hint("globalThis.WebSocket is not a constructor")).toBe(answer);
+  expect(hint("globalThis.toString is not a constructor")).toBeUndefined();
+  expect(hint("name 'z' is not defined")).toBeUndefined();
 });
 
 test("who misspells a tool is told the nearest that programs may call", () => {

@@ -23,6 +23,7 @@ const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocatio
 
 const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
+const globalsPath = fileURLToPath(import.meta.resolve("#guest/globals.js"));
 
 /**
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
@@ -253,18 +254,19 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
   }
 }
 
-/** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own three files. */
+/** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own four files. */
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
   const addonPath = findAddon();
   return [
     "--permission",
     "--allow-addons",
     ...(mode === "watch" ? ["--allow-worker"] : []),
-    ...[enginePath, guestPath, addonPath].map((path) => `--allow-fs-read=${path}`),
+    ...[enginePath, guestPath, globalsPath, addonPath].map((path) => `--allow-fs-read=${path}`),
     "--no-warnings",
     "--no-node-snapshot",
     enginePath,
     guestPath,
+    globalsPath,
     addonPath,
     mode,
     hostMark(),

@@ -13,8 +13,8 @@
  *
  * A guest's frame that does not begin with "{" could be taken for a report of the engine, so it ends the engine.
  *
- * Arguments: path of the guest script, path of isolated-vm's binary, "watch" or "kernel" (what ends this process after
- * its host has ended).
+ * Arguments: path of the guest script, path of the text that it is provided with, path of isolated-vm's binary, "watch" or
+ * "kernel" (what ends this process after its host has ended).
  */
 import { readFileSync, readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -32,10 +32,12 @@ const FLUSH_MS = 2;
 /** Size of the read buffer, in bytes, unless a frame is larger. */
 const ROOM_BYTES = 64 * 1024;
 
-const [guestPath = "", addonPath = "", parentDeath = ""] = process.argv.slice(2);
+const [guestPath = "", globalsPath = "", addonPath = "", parentDeath = ""] = process.argv.slice(2);
 /** @type {typeof import("isolated-vm")} */
 const ivm = createRequire(import.meta.url)(addonPath).ivm;
 const guestSource = readFileSync(guestPath, "utf8");
+// Isolates share this text: isolated-vm copies strings of this length once, outside of any heap.
+const globals = new ivm.ExternalCopy(readFileSync(globalsPath, "utf8"));
 
 // ---- the guest -------------------------------------------------------------------------------------------------
 
@@ -70,6 +72,7 @@ function prepare(memoryBytes) {
   });
   compiledGuest ??= /** @type {import("isolated-vm").CachedDataResult} */ (script).cachedData;
   const face = script.runSync(context, { reference: true });
+  face.getSync("provide", { reference: true }).applySync(undefined, [globals.copyInto()]);
   guest = {
     isolate,
     deliver: face.getSync("deliver", { reference: true }),

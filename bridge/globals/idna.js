@@ -1,0 +1,1 @@
+export { toASCII } from "tr46";
