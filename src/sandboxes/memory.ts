@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { constants, createContext, Script } from "node:vm";
 import { PortcullisError } from "../errors.ts";
 import { callback, type OptionsOf, readOptions } from "../options/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
+import { packageFile } from "./package-files.ts";
 
 /** The two functions of a guest script that its host calls; see `bridge/guest/guest.js`. */
 export interface GuestFace {
@@ -119,7 +119,7 @@ let guestScript: Script | undefined;
 const drainMicrotasks = new Script("0");
 
 function loadGuest(): GuestFace {
-  guestScript ??= new Script(readFileSync(fileURLToPath(import.meta.resolve("#guest/guest.js")), "utf8"), {
+  guestScript ??= new Script(readFileSync(packageFile("#guest/guest.js"), "utf8"), {
     filename: "guest.js",
   });
   const context = createContext(constants.DONT_CONTEXTIFY, { microtaskMode: "afterEvaluate" });

@@ -8,6 +8,7 @@ import { FrameQueue } from "../frame-queue.ts";
 import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
+import { packageFile } from "../package-files.ts";
 import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
@@ -20,9 +21,6 @@ const REPORT_BYTES = 4096;
 const CLOSING_MS = 100;
 /** What V8 and isolated-vm print before they abort for lack of memory. */
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
-
-const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
-const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
 
 /**
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
@@ -255,6 +253,8 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
 
 /** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own three files. */
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
+  const guestPath = packageFile("#guest/guest.js");
+  const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
   const addonPath = findAddon();
   return [
     "--permission",

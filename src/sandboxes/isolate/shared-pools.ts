@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import { packageVersion } from "../package-files.ts";
 import { EnginePool } from "./engine-pool.ts";
 import type { PoolOptions } from "./pool-options.ts";
 
@@ -8,10 +8,6 @@ interface SharedPool {
 }
 
 type SharedPools = Map<string, SharedPool>;
-
-const { version } = createRequire(import.meta.url)("portcullis/package.json") as { readonly version: string };
-/** One registry for each version of the package: another version's pools have other methods, and other engines. */
-const REGISTRY = Symbol.for(`portcullis/engine-pools@${version}`);
 
 /**
  * A pool of engines for one sandbox. Sandboxes of one thread whose options are equal share a pool, also where this module
@@ -45,9 +41,13 @@ export class PoolLease {
   }
 }
 
+let registryKey: symbol | undefined;
+
+/** One registry for each version of the package: another version's pools have other methods, and other engines. */
 function registry(): SharedPools {
-  const holder = globalThis as { [REGISTRY]?: SharedPools };
-  if (!holder[REGISTRY])
-    Object.defineProperty(globalThis, REGISTRY, { value: new Map() satisfies SharedPools, configurable: true });
-  return holder[REGISTRY]!;
+  registryKey ??= Symbol.for(`portcullis/engine-pools@${packageVersion()}`);
+  const holder = globalThis as { [key: symbol]: SharedPools | undefined };
+  if (!holder[registryKey])
+    Object.defineProperty(globalThis, registryKey, { value: new Map() satisfies SharedPools, configurable: true });
+  return holder[registryKey]!;
 }
