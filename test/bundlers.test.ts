@@ -77,7 +77,7 @@ async function runEsbuild(format: "esm" | "cjs", external: readonly string[], na
 async function runWebpack(): Promise<string> {
   const path = join(folder, "webpack");
   const compiler = webpack({
-    mode: "production",
+    mode: "none",
     target: "node24",
     context: folder,
     entry: "./app.js",

@@ -64,7 +64,7 @@ interface Import {
 
 const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
 const EXPRESSION =
-  /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
+  /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?|\bpackageFile)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
 const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta\.url\s*\)/g;
 
 function importsOf(file: string): Import[] {
@@ -152,7 +152,7 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/programs/prepare/strip-types.js", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory.ts", "bridge/guest/guest.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
-  expect(has("src/sandboxes/isolate/engine-process.ts", "isolated-vm", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "node-gyp-build", false)).toBe(true);
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);
 });

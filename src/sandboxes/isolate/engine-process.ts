@@ -1,7 +1,5 @@
 import { ChildProcess, spawn } from "node:child_process";
-import { createRequire } from "node:module";
 import type { Socket } from "node:net";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
@@ -12,6 +10,7 @@ import { packageFile } from "../package-files.ts";
 import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
+import { findAddon } from "./platform.ts";
 
 /** Length of unread frames above which the host stops reading from the engine, in UTF-16 code units. */
 const UNREAD_LENGTH = 256 * 1024;
@@ -255,6 +254,7 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
   const guestPath = packageFile("#guest/guest.js");
   const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
+  // The engine may not read other folders, so it cannot find the binary itself.
   const addonPath = findAddon();
   return [
     "--permission",
@@ -269,11 +269,4 @@ function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
     mode,
     hostMark(),
   ];
-}
-
-/** Finds the binary that isolated-vm would load for this node, in the same way. The engine itself may not read other folders. */
-function findAddon(): string {
-  const main = fileURLToPath(import.meta.resolve("isolated-vm"));
-  const { path } = createRequire(main)("node-gyp-build") as { readonly path: (folder: string) => string };
-  return path(dirname(main));
 }

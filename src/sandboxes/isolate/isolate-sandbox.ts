@@ -16,6 +16,7 @@ import type { EnginePool } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
+import { whyNoAddon } from "./platform.ts";
 import { PoolLease } from "./shared-pools.ts";
 
 /** How often the memory of a busy engine is read, in milliseconds. */
@@ -79,7 +80,7 @@ class IsolateSandbox implements Sandbox {
   }
 
   async warm(): Promise<void> {
-    if (this.#closed) throw closed();
+    this.#check();
     if (!this.#orphansEnded) endOrphans();
     this.#orphansEnded = true;
     await this.pool.warm().catch(unavailable);
@@ -88,7 +89,7 @@ class IsolateSandbox implements Sandbox {
   async open(options: OpenOptions, signal: AbortSignal): Promise<Guest> {
     if (options.language !== "javascript")
       throw new PortcullisError("sandbox_unavailable", `The isolate sandbox runs javascript, not ${options.language}.`);
-    if (this.#closed) throw closed();
+    this.#check();
     const engine = await this.#acquire(options, signal);
     if (this.#closed) {
       engine.retire();
@@ -115,6 +116,14 @@ class IsolateSandbox implements Sandbox {
     for (const guest of guests) guest.kill("the sandbox was closed");
     await Promise.all(guests.map((guest) => guest.exit));
     await this.#lease?.release();
+  }
+
+  /** Throws if no program can run: the sandbox is closed, or isolated-vm cannot be loaded here. */
+  #check(): void {
+    if (this.#closed) throw closed();
+    if (this.#lease) return;
+    const why = whyNoAddon();
+    if (why !== undefined) throw new PortcullisError("sandbox_unavailable", why);
   }
 
   async #acquire(options: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
@@ -145,7 +154,7 @@ function unavailable(cause: unknown): never {
   const detail = cause instanceof Error ? cause.message : String(cause);
   throw new PortcullisError(
     "sandbox_unavailable",
-    `The isolate sandbox cannot start an engine here: ${detail}. It needs node 24 or later and the package isolated-vm; \`portcullis doctor\` shows what is missing.`,
+    `The isolate sandbox cannot start an engine here: ${detail}. \`portcullis doctor\` shows what is missing.`,
     { cause },
   );
 }
