@@ -1,6 +1,18 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import packageJson from "./package.json" with { type: "json" };
+
+/** Tests that measure the host beside hostile programs, and tests that share the Docker daemon. They run one at a time, after the others. */
+const ALONE = [
+  "test/hostile.test.ts",
+  "test/hostile-docker.test.ts",
+  "test/host-memory.test.ts",
+  "test/linear-time.test.ts",
+  "test/bridge/vectors.test.ts",
+  "test/cli/docker.test.ts",
+  "test/sandboxes/docker/**/*.test.ts",
+];
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -14,10 +26,22 @@ export default defineConfig({
     ),
   },
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: ["test/docker-support/stop-engine.ts"],
     pool: "forks",
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "rooms",
+          include: ["test/**/*.test.ts"],
+          exclude: ALONE,
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { extends: true, test: { name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 });

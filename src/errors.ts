@@ -17,6 +17,10 @@ export const ERROR_CODES = {
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
+  journal_locked: "Another process has kept the journal locked for too long. Nothing was written.",
+  journal_full: "The journal's disk is full. Nothing was written.",
+  journal_corrupt: "The journal's file is damaged. The message says what is wrong.",
+  journal_read_only: "The journal's file cannot be written. The message says why.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",
 } as const;
 

@@ -6,6 +6,8 @@ export type { ExecuteOptions } from "./programs/execute-options.ts";
 export type { Limits } from "./programs/limits.ts";
 export type { Outcome } from "./programs/outcome.ts";
 export type { Report } from "./output/report.ts";
+export { createSqliteJournal } from "./journal/sqlite/sqlite-journal.ts";
+export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlite-journal.ts";
 export type { ExecutionId } from "./journal/execution-id.ts";
 
 export { agentAsTool } from "./agent/agent-as-tool.ts";

@@ -32,7 +32,7 @@ import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
 
-const JOURNAL = option<Journal>("a journal: create, append, read and list", isJournal);
+const JOURNAL = option<Journal>("a journal: create, append, read, list and renew", isJournal);
 const LISTENER = callback<(event: ExecutionEvent) => void>();
 
 const RUNTIME_RULES = {
@@ -207,8 +207,8 @@ export class Runtime implements AsyncDisposable {
     const { journal, sandbox, closing } = this;
     return {
       id,
-      records: () => journal.read(id),
-      replay: async () => replay(await journal.read(id), sandbox, closing),
+      records: () => Array.fromAsync(journal.read(id)),
+      replay: async () => replay(await Array.fromAsync(journal.read(id)), sandbox, closing),
     };
   }
 
@@ -287,6 +287,6 @@ function isSandboxOption(value: unknown): boolean {
 
 function isJournal(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { create, append, read, list } = value as Partial<Journal>;
-  return [create, append, read, list].every((method) => typeof method === "function");
+  const { create, append, read, list, renew } = value as Partial<Journal>;
+  return [create, append, read, list, renew].every((method) => typeof method === "function");
 }

@@ -7,12 +7,12 @@ import packageJson from "../package.json" with { type: "json" };
 const NAMES: Readonly<Record<string, { readonly values: string; readonly types: string }>> = {
   portcullis: {
     values: `
-      PortcullisError agentAsTool anthropic createRuntime defineTool fromAiSdk fromAnthropic fromOpenAIAgents
+      PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromOpenAIAgents
       gemini jsonSchema openai openaiChat`,
     types: `
       AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve CallContext
       Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle
-      ExecutionId JsonSchema Limits Outcome Report Runtime RuntimeOptions Schema Tool ToolOptions ToolPolicies
+      ExecutionId JsonSchema Limits Outcome Report Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
       ToolPolicy ToolSet`,
   },
   "portcullis/comparison": {
@@ -24,10 +24,10 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/journal": {
     values: `
-      createMemoryJournal`,
+      createMemoryJournal exportLines importLines`,
     types: `
-      AnsweredRecord CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
-      Head Header Journal JournalRecord MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader
+      AnsweredRecord AppendOptions CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary
+      Head Header Journal JournalProblem JournalRecord ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
       RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {

@@ -69,7 +69,7 @@ test.each<[unknown, string]>([
   [{ tools: [], onEvent: {} }, "createRuntime({ onEvent }): expected a function, got {}."],
   [
     { tools: [], journal: {} },
-    "createRuntime({ journal }): expected a journal: create, append, read and list, got {}.",
+    "createRuntime({ journal }): expected a journal: create, append, read, list and renew, got {}.",
   ],
   [
     { tools: [], heldBytes: 100 },
@@ -132,7 +132,7 @@ test("an execution has the runtime's limits and tenant where it does not say oth
     await runtime.execute("return 1", { tenant: "b", limits: { calls: 6 } }),
   ];
   const [first, second] = await Promise.all(
-    runs.map(async ({ execution }) => (await runtime.journal.read(execution))[0]),
+    runs.map(async ({ execution }) => (await Array.fromAsync(runtime.journal.read(execution)))[0]),
   );
   expect(runtime.limits).toEqual({ ...DEFAULT_LIMITS, calls: 5, wallMs: 5000 });
   expect(first).toMatchObject({ tenant: "a", limits: { ...DEFAULT_LIMITS, calls: 5, wallMs: 5000 } });
@@ -144,7 +144,7 @@ test("a journal that was handed in is written to", async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox, journal });
   const { execution } = await runtime.execute("return await tools.echo({ a: 1 })");
   expect(runtime.journal).toBe(journal);
-  expect((await journal.read(execution)).map(({ type }) => type)).toEqual([
+  expect((await Array.fromAsync(journal.read(execution))).map(({ type }) => type)).toEqual([
     "header",
     "turn",
     "call",
@@ -328,7 +328,7 @@ test("an execution replays as it was, and no handler runs again", async () => {
     "return [await tools.count(), Math.random(), Date.now()].length",
   );
   expect(outcome).toEqual({ type: "completed", value: 3 });
-  expect(await runtime.execution(execution).records()).toEqual(await runtime.journal.read(execution));
+  expect(await runtime.execution(execution).records()).toEqual(await Array.fromAsync(runtime.journal.read(execution)));
   expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
   expect(runs).toBe(1);
   expect(await refusal(runtime.execution("unknown").replay())).toMatchObject({ code: "execution_unknown" });
@@ -383,9 +383,9 @@ test("a derived runtime has its own tools, journal and listener, and the limits 
   await using derived = runtime.derive({ tools: [echo], journal, onEvent: listen("derived") });
   const { outcome, execution } = await derived.execute("return await tools.echo({ a: 1 })");
   expect(outcome).toEqual({ type: "completed", value: { a: 1 } });
-  const [header] = await journal.read(execution);
+  const [header] = await Array.fromAsync(journal.read(execution));
   expect(header).toMatchObject({ tenant: "a", tools: [{ name: "echo" }], limits: { calls: 3 } });
-  expect(await refusal(runtime.journal.read(execution))).toMatchObject({ code: "execution_unknown" });
+  expect(await refusal(Array.fromAsync(runtime.journal.read(execution)))).toMatchObject({ code: "execution_unknown" });
   expect(new Set(told.map((line) => line.split(" ")[0]))).toEqual(new Set(["derived"]));
 
   await using second = runtime.derive({ tools: [echo] });
@@ -460,7 +460,10 @@ test.each<[unknown, string]>([
   [undefined, "derive(options): expected an object, got undefined."],
   [{}, "derive({ tools }): expected an array of tools made by defineTool, got undefined."],
   [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
-  [{ tools: [], journal: {} }, "derive({ journal }): expected a journal: create, append, read and list, got {}."],
+  [
+    { tools: [], journal: {} },
+    "derive({ journal }): expected a journal: create, append, read, list and renew, got {}.",
+  ],
   [{ tools: [], onEvent: 1 }, "derive({ onEvent }): expected a function, got 1."],
 ])("a runtime is not derived with %j", async (options, message) => {
   await using runtime = await createRuntime({ tools: [], sandbox });

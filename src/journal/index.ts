@@ -1,5 +1,7 @@
 export { createMemoryJournal } from "./memory-journal.ts";
-export type { ExecutionSummary, Head, Journal } from "./journal.ts";
+export { exportLines, importLines } from "./lines.ts";
+export type { AppendOptions, ExecutionSummary, Head, Journal, ListOptions, ReadOptions } from "./journal.ts";
+export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
   AnsweredRecord,

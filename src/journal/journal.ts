@@ -6,10 +6,33 @@ export type Head = number;
 
 export interface ExecutionSummary {
   readonly execution: ExecutionId;
+  readonly kind: Header["kind"];
   readonly tenant: string;
   readonly startedAt: number;
   readonly records: Head;
   readonly ended: boolean;
+  /** The driver whose claim is the latest; missing before the first claim. */
+  readonly driver?: string;
+  /** Until when that driver holds the execution, in milliseconds since 1970, unless it renews its lease. */
+  readonly leasedUntil?: number;
+}
+
+export interface AppendOptions {
+  /** The records must survive a loss of power, also where the store trades that for speed: a call that changes something follows. */
+  readonly safe?: boolean;
+}
+
+export interface ReadOptions {
+  /** Index of the first record to read; 0 by default. */
+  readonly from?: Head;
+}
+
+export interface ListOptions {
+  /** Only executions without an outcome (`true`), or with one (`false`). */
+  readonly open?: boolean;
+  readonly tenant?: string;
+  /** Only executions that started before this time, in milliseconds since 1970. */
+  readonly before?: number;
 }
 
 /**
@@ -20,9 +43,19 @@ export interface Journal {
   /** Creates an execution with its header as the first record. Rejects with `execution_exists` if the id is taken. */
   create(header: Header): Promise<Head>;
   /** Appends all records or none, and returns the new head. Rejects with `head_moved` if `expected` is not the head. */
-  append(execution: ExecutionId, expected: Head, records: readonly JournalRecord[]): Promise<Head>;
-  /** All records of an execution. Rejects with `execution_unknown`. */
-  read(execution: ExecutionId): Promise<readonly JournalRecord[]>;
-  /** All executions, the latest first. */
-  list(): AsyncIterable<ExecutionSummary>;
+  append(
+    execution: ExecutionId,
+    expected: Head,
+    records: readonly JournalRecord[],
+    options?: AppendOptions,
+  ): Promise<Head>;
+  /** The records of an execution in order, as they are at the time of the call. Its first step rejects with `execution_unknown`. */
+  read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord>;
+  /** Executions, the latest first. */
+  list(options?: ListOptions): AsyncIterable<ExecutionSummary>;
+  /**
+   * Extends the lease of a driver that has claimed an execution; with a time in the past, gives it back. Rejects with
+   * `head_moved` if another driver has claimed the execution since, and with `execution_unknown`.
+   */
+  renew(execution: ExecutionId, driver: string, until: number): Promise<void>;
 }

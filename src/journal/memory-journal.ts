@@ -15,6 +15,8 @@ interface Entry {
   readonly records: JournalRecord[];
   length: number;
   ended: boolean;
+  driver?: string;
+  leasedUntil?: number;
 }
 
 /** A journal in this process's memory. Running executions are always kept; ended ones within `keepLength`. */
@@ -70,25 +72,44 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       entry.length += length;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) entry.ended = true;
+      const claim = records.findLast(({ type }) => type === "claim");
+      if (claim?.type === "claim") {
+        entry.driver = claim.driver;
+        entry.leasedUntil = claim.at + claim.leaseMs;
+      }
       if (entry.ended) {
         endedLength += ends ? entry.length : length;
         deleteOldest();
       }
       return entry.records.length;
     },
-    async read(execution) {
-      return [...find(execution).records];
+    async *read(execution, { from = 0 } = {}): AsyncGenerator<JournalRecord> {
+      yield* find(execution).records.slice(from);
     },
-    async *list(): AsyncGenerator<ExecutionSummary> {
-      for (const { header, records, ended } of [...entries.values()].toReversed()) {
+    async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
+      for (const { header, records, ended, driver, leasedUntil } of [...entries.values()].toReversed()) {
+        if (open === ended || (tenant !== undefined && tenant !== header.tenant)) continue;
+        if (before !== undefined && header.startedAt >= before) continue;
         yield {
           execution: header.execution,
+          kind: header.kind,
           tenant: header.tenant,
           startedAt: header.startedAt,
           records: records.length,
           ended,
+          ...(driver === undefined ? {} : { driver }),
+          ...(leasedUntil === undefined ? {} : { leasedUntil }),
         };
       }
+    },
+    async renew(execution, driver, until): Promise<void> {
+      const entry = find(execution);
+      if (entry.driver !== driver)
+        throw new PortcullisError(
+          "head_moved",
+          `Execution ${JSON.stringify(execution)} is driven by ${JSON.stringify(entry.driver)} now, no longer by ${JSON.stringify(driver)}.`,
+        );
+      entry.leasedUntil = until;
     },
   };
 }

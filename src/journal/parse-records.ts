@@ -35,7 +35,7 @@ export const RECORD_SCHEMAS = {
     model: text,
     task: text,
   }),
-  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), at }),
+  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs: amount, at }),
   turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
   message: z.strictObject({
     type: z.literal("message"),
@@ -114,7 +114,8 @@ export function parseRecords(values: unknown): readonly [Header, ...JournalRecor
   return [header, ...others];
 }
 
-function parseRecord(value: unknown, index: number): JournalRecord {
+/** Validates the record at this index of an execution. Throws like `parseRecords`. */
+export function parseRecord(value: unknown, index: number): JournalRecord {
   const { type, kind, format } = typeof value === "object" && value !== null ? (value as Partial<Header>) : {};
   if (type === "header" && format !== JOURNAL_FORMAT)
     throw new PortcullisError(

@@ -61,6 +61,8 @@ export type Header = ProgramHeader | ConversationHeader;
 export interface ClaimRecord {
   readonly type: "claim";
   readonly driver: string;
+  /** How long the driver holds the execution before it renews its lease, in milliseconds. */
+  readonly leaseMs: number;
   readonly at: number;
 }
 

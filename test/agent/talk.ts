@@ -36,7 +36,7 @@ export async function talk(
   const model = scriptedModel(script, scripted);
   const events: AgentEvent[] = [];
   const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
-  return { ...report, model, events, records: await journal.read(report.execution) };
+  return { ...report, model, events, records: await Array.fromAsync(journal.read(report.execution)) };
 }
 
 /** What the model was answered before a turn, in the order of its calls. */

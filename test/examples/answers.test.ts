@@ -102,7 +102,7 @@ describe.each(SHAPES)("the example $name", ({ name, ...shape }) => {
     const report = await runtime.execute(read(name, task.program));
     expect(report.outcome).toEqual({ type: "completed", value: task.answer });
     const { calls, bytesIn } = report.usage;
-    const steps = countSteps(await runtime.journal.read(report.execution));
+    const steps = countSteps(await Array.fromAsync(runtime.journal.read(report.execution)));
     expect({ calls, steps, bytes: bytesIn }).toEqual(shape);
     expect(report.calls.filter(({ outcome }) => outcome.type !== "value")).toEqual([]);
   });
@@ -151,7 +151,7 @@ describe("the sweep over the first flights", () => {
     const runtime = await runtimeOf("flights");
     const report = await runtime.execute(read("flights", sweep?.program ?? "").replaceAll("{{n}}", String(value)));
     expect(report.outcome).toEqual({ type: "completed", value: answer });
-    expect(countSteps(await runtime.journal.read(report.execution))).toBe(2);
+    expect(countSteps(await Array.fromAsync(runtime.journal.read(report.execution)))).toBe(2);
   });
 });
 

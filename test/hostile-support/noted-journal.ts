@@ -8,8 +8,9 @@ export class NotedJournal implements Journal {
   readonly kinds: string[] = [];
   readonly #journal = createMemoryJournal({ keepLength: 64 * 1024 });
   readonly create: Journal["create"] = (header) => this.#journal.create(header);
-  readonly read: Journal["read"] = (execution) => this.#journal.read(execution);
-  readonly list: Journal["list"] = () => this.#journal.list();
+  readonly read: Journal["read"] = (execution, options) => this.#journal.read(execution, options);
+  readonly list: Journal["list"] = (options) => this.#journal.list(options);
+  readonly renew: Journal["renew"] = (execution, driver, until) => this.#journal.renew(execution, driver, until);
 
   append: Journal["append"] = (execution, expected, records) => {
     for (const record of records) if (record.type !== "turn") this.kinds.push(kindOf(record));

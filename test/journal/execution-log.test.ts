@@ -3,7 +3,7 @@ import { ExecutionLog } from "../../src/journal/execution-log.ts";
 import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import { header, turn } from "./journal-suite.ts";
+import { header, turn } from "./records.ts";
 
 interface Append {
   readonly records: readonly JournalRecord[];
@@ -50,7 +50,7 @@ const [a, b, c, d] = ["a", "b", "c", "d"].map((event) => turn(event)) as [
 test("a log begins an execution with its header", async () => {
   const { log, store } = await heldLog();
   expect(log.execution).toBe("one");
-  expect(await store.read("one")).toEqual([header("one")]);
+  expect(await Array.fromAsync(store.read("one"))).toEqual([header("one")]);
 });
 
 test("an execution that is already there is not begun", async () => {
@@ -72,7 +72,7 @@ test("records given while an append is under way leave together in the next one,
   expect(together.records).toEqual([b, c, d]);
   together.go();
   await Promise.all([second, third]);
-  expect(await store.read("one")).toEqual([header("one"), a, b, c, d]);
+  expect(await Array.fromAsync(store.read("one"))).toEqual([header("one"), a, b, c, d]);
 });
 
 test("an append resolves only when its own records are in the journal", async () => {
@@ -80,7 +80,9 @@ test("an append resolves only when its own records are in the journal", async ()
   const order: string[] = [];
   const first = log.append(a).then(() => order.push("a"));
   const underWay = await nextAppend();
-  const second = log.append(b).then(async () => order.push(`b, of ${(await store.read("one")).length}`));
+  const second = log
+    .append(b)
+    .then(async () => order.push(`b, of ${(await Array.fromAsync(store.read("one"))).length}`));
   underWay.go();
   await first;
   const next = await nextAppend();
@@ -101,7 +103,7 @@ test("once an append has failed, those that wait and all later ones fail alike, 
   await expect(waiting).rejects.toBe(gone);
   await expect(log.append(c)).rejects.toBe(gone);
   expect(begun).toEqual([]);
-  expect(await store.read("one")).toEqual([header("one")]);
+  expect(await Array.fromAsync(store.read("one"))).toEqual([header("one")]);
 });
 
 test("a driver that has lost its execution to another is told so at every append", async () => {
@@ -109,7 +111,7 @@ test("a driver that has lost its execution to another is told so at every append
   const log = await ExecutionLog.create(store, header("one"));
   await store.append("one", 1, [turn("another driver's")]);
   for (const record of [a, b]) await expect(log.append(record)).rejects.toMatchObject({ code: "head_moved" });
-  expect(await store.read("one")).toEqual([header("one"), turn("another driver's")]);
+  expect(await Array.fromAsync(store.read("one"))).toEqual([header("one"), turn("another driver's")]);
 });
 
 test("a failed append that nobody awaits is no unhandled rejection", async () => {

@@ -1,62 +1,10 @@
 import { expect, test } from "vitest";
-import type { ExecutionSummary, Journal } from "../../src/journal/journal.ts";
-import type { JournalRecord, OutcomeRecord, ProgramHeader, TurnRecord } from "../../src/journal/record.ts";
+import type { ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { header, outcome, RECORDS, turn } from "./records.ts";
 
-export function header(execution: string, changes: Partial<ProgramHeader> = {}): ProgramHeader {
-  return {
-    type: "header",
-    kind: "program",
-    format: 1,
-    execution,
-    tenant: "default",
-    startedAt: 1_700_000_000_000,
-    language: "javascript",
-    sandbox: "memory",
-    program: "return 1",
-    source: "return 1",
-    tools: [{ name: "crm.find", digest: "ab" }],
-    limits: { calls: 10 },
-    versions: { node: "24.0.0" },
-    ...changes,
-  };
-}
-
-export const turn = (event: string, ...commands: string[]): TurnRecord => ({ type: "turn", event, commands });
-export const outcome: OutcomeRecord = { type: "outcome", outcome: '{"type":"completed"}', at: 1_700_000_000_001 };
-
-/** One record of every kind that may stand between the first and the last. */
-export const RECORDS: readonly JournalRecord[] = [
-  turn('{"kind":"start"}\n{}', '{"kind":"call"}\n{"a":"\\u0000 ü 😀"}'),
-  { type: "call", call: "1", tool: "crm.find", caller: "programmatic", decision: "allowed", inputDigest: "ab", at: 5 },
-  { type: "call", call: "2", tool: "no.tool", caller: "direct", decision: "refused", code: "tool_unknown", at: 6 },
-  { type: "call", call: "3", tool: "crm.find", caller: "programmatic", decision: "dropped", at: 7 },
-  { type: "violation", detail: "The guest greeted twice.", at: 8 },
-  { type: "restart", detail: "the engine ended", at: 9 },
-  { type: "claim", driver: "d1", at: 10 },
-  { type: "message", from: "model", message: "{}", opaque: "sealed", at: 11 },
-  { type: "retry", attempt: 1, reason: "overloaded", delayMs: 500, at: 12 },
-  { type: "call", call: "4", tool: "crm.pay", caller: "direct", decision: "held", inputDigest: "cd", at: 13 },
-  { type: "decision", call: "4", allow: true, by: "ann", note: "checked", at: 14 },
-  { type: "result", call: "5", value: "[1]", at: 15 },
-  { type: "answered", call: "4", ok: false, code: "handler_failed", ms: 1.5, bytes: 0, at: 16 },
-  {
-    type: "egress",
-    host: "example.com",
-    port: 443,
-    address: "203.0.113.1",
-    bytesUp: 1,
-    bytesDown: 2,
-    ms: 3,
-    outcome: "done",
-    detail: "",
-    at: 17,
-  },
-];
-
-export async function listed(journal: Journal): Promise<ExecutionSummary[]> {
-  const summaries: ExecutionSummary[] = [];
-  for await (const summary of journal.list()) summaries.push(summary);
-  return summaries;
+export async function listed(journal: Journal, options?: ListOptions): Promise<ExecutionSummary[]> {
+  return Array.fromAsync(journal.list(options));
 }
 
 /** What every store of executions promises. Each test asks for an empty one. */
@@ -67,7 +15,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await journal.append("one", 1, RECORDS.slice(0, 2))).toBe(3);
     expect(await journal.append("one", 3, RECORDS.slice(2))).toBe(RECORDS.length + 1);
     expect(await journal.append("one", RECORDS.length + 1, [outcome])).toBe(RECORDS.length + 2);
-    expect(await journal.read("one")).toEqual([header("one"), ...RECORDS, outcome]);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), ...RECORDS, outcome]);
   });
 
   test("an execution cannot be created twice, and the second attempt changes nothing", async () => {
@@ -78,7 +26,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
       code: "execution_exists",
       message: 'The journal already holds an execution "one".',
     });
-    expect(await journal.read("one")).toEqual([header("one"), turn("event")]);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("event")]);
   });
 
   test.each([0, 1, 3, -1, Number.NaN])(
@@ -91,7 +39,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
         code: "head_moved",
         message: `Execution "one" has 2 records, not ${expected}: another driver has appended to it.`,
       });
-      expect(await journal.read("one")).toEqual([header("one"), turn("first")]);
+      expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("first")]);
       expect(await listed(journal)).toMatchObject([{ records: 2, ended: false }]);
       expect(await journal.append("one", 2, [turn("second")])).toBe(3);
     },
@@ -106,7 +54,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     ]);
     expect(settled.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     const winner = settled[0]?.status === "fulfilled" ? [turn("a"), turn("b")] : [turn("c"), turn("d")];
-    expect(await journal.read("one")).toEqual([header("one"), ...winner]);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), ...winner]);
   });
 
   test("of records that cannot all be appended none is", async () => {
@@ -114,7 +62,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await journal.create(header("one"));
     const broken = null as unknown as JournalRecord;
     await expect(journal.append("one", 1, [turn("event"), broken])).rejects.toThrow();
-    expect(await journal.read("one")).toEqual([header("one")]);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one")]);
     expect(await journal.append("one", 1, [turn("event")])).toBe(2);
   });
 
@@ -122,25 +70,25 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     const journal = await makeJournal();
     await journal.create(header("one"));
     expect(await journal.append("one", 1, [])).toBe(1);
-    expect(await journal.read("one")).toEqual([header("one")]);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one")]);
   });
 
   test("an execution that is not there can be neither read nor appended to", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));
-    await expect(journal.read("two")).rejects.toMatchObject({ code: "execution_unknown" });
+    await expect(Array.fromAsync(journal.read("two"))).rejects.toMatchObject({ code: "execution_unknown" });
     await expect(journal.append("two", 1, [outcome])).rejects.toMatchObject({ code: "execution_unknown" });
-    await expect(journal.read("__proto__")).rejects.toMatchObject({ code: "execution_unknown" });
+    await expect(Array.fromAsync(journal.read("__proto__"))).rejects.toMatchObject({ code: "execution_unknown" });
   });
 
   test("what was read does not change when more is appended, nor the journal with what was read", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));
-    const read = await journal.read("one");
+    const read: JournalRecord[] = await Array.fromAsync(journal.read("one"));
     await journal.append("one", 1, [outcome]);
     expect(read).toEqual([header("one")]);
-    (read as JournalRecord[]).push(outcome, outcome);
-    expect(await journal.read("one")).toHaveLength(2);
+    read.push(outcome, outcome);
+    expect(await Array.fromAsync(journal.read("one"))).toHaveLength(2);
   });
 
   test("an empty journal lists nothing", async () => {
@@ -155,9 +103,79 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await journal.append("one", 1, [turn("event")]);
     await journal.append("two", 1, [turn("event"), outcome]);
     expect(await listed(journal)).toEqual([
-      { execution: "three", tenant: "default", startedAt: 3, records: 1, ended: false },
-      { execution: "two", tenant: "b", startedAt: 2, records: 3, ended: true },
-      { execution: "one", tenant: "a", startedAt: 1, records: 2, ended: false },
+      { execution: "three", kind: "program", tenant: "default", startedAt: 3, records: 1, ended: false },
+      { execution: "two", kind: "program", tenant: "b", startedAt: 2, records: 3, ended: true },
+      { execution: "one", kind: "program", tenant: "a", startedAt: 1, records: 2, ended: false },
     ]);
+  });
+
+  test("a list can be limited to open or ended executions, to a tenant, and to a time", async () => {
+    const journal = await makeJournal();
+    for (const [execution, tenant, startedAt] of [
+      ["one", "a", 1],
+      ["two", "b", 2],
+      ["three", "a", 3],
+    ] as const)
+      await journal.create(header(execution, { tenant, startedAt }));
+    await journal.append("one", 1, [outcome]);
+    const ids = async (options: ListOptions) => (await listed(journal, options)).map(({ execution }) => execution);
+    expect(await ids({ open: true })).toEqual(["three", "two"]);
+    expect(await ids({ open: false })).toEqual(["one"]);
+    expect(await ids({ tenant: "a" })).toEqual(["three", "one"]);
+    expect(await ids({ before: 3 })).toEqual(["two", "one"]);
+    expect(await ids({ open: true, tenant: "a", before: 3 })).toEqual([]);
+  });
+
+  test("more executions than one page are all listed once", async () => {
+    const journal = await makeJournal();
+    const ids = Array.from({ length: 600 }, (_, index) => `e${index}`);
+    for (const execution of ids) await journal.create(header(execution));
+    expect((await listed(journal)).map(({ execution }) => execution)).toEqual(ids.toReversed());
+  });
+
+  test("reading begins at the record that is asked for", async () => {
+    const journal = await makeJournal();
+    await journal.create(header("one"));
+    await journal.append("one", 1, RECORDS);
+    expect(await Array.fromAsync(journal.read("one", { from: 3 }))).toEqual(RECORDS.slice(2));
+    expect(await Array.fromAsync(journal.read("one", { from: RECORDS.length + 1 }))).toEqual([]);
+  });
+
+  test("many records are read in order", async () => {
+    const journal = await makeJournal();
+    const turns = Array.from({ length: 1000 }, (_, index) => turn(`event ${index}`));
+    await journal.create(header("one"));
+    await journal.append("one", 1, turns);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), ...turns]);
+  });
+
+  test("texts of any size and content come back as they were, also those that two records share", async () => {
+    const journal = await makeJournal();
+    const large = "ü😀\u0000\n".repeat(50_000);
+    const records = [
+      turn(`{"kind":"answer","id":1}\n${large}`, large),
+      turn(`{"kind":"answer","id":2}\n${large}`),
+      turn(`\ud800${large}`),
+      turn(JSON.stringify({ head: "", sha256: "ab" }).repeat(4000)),
+    ];
+    await journal.create(header("one", { source: large }));
+    await journal.append("one", 1, records);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one", { source: large }), ...records]);
+  });
+
+  test("the latest claim names the driver and its lease, which only that driver extends", async () => {
+    const journal = await makeJournal();
+    await journal.create(header("one"));
+    await journal.append("one", 1, [{ type: "claim", driver: "d1", leaseMs: 100, at: 1000 }]);
+    expect(await listed(journal)).toMatchObject([{ driver: "d1", leasedUntil: 1100 }]);
+    await journal.renew("one", "d1", 5000);
+    expect(await listed(journal)).toMatchObject([{ driver: "d1", leasedUntil: 5000, records: 2 }]);
+    await journal.append("one", 2, [{ type: "claim", driver: "d2", leaseMs: 100, at: 6000 }, turn("event")]);
+    await expect(journal.renew("one", "d1", 9000)).rejects.toMatchObject({
+      code: "head_moved",
+      message: 'Execution "one" is driven by "d2" now, no longer by "d1".',
+    });
+    expect(await listed(journal)).toMatchObject([{ driver: "d2", leasedUntil: 6100 }]);
+    await expect(journal.renew("two", "d1", 9000)).rejects.toMatchObject({ code: "execution_unknown" });
   });
 }

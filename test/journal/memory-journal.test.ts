@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
-import { header, journalSuite, listed, outcome, turn } from "./journal-suite.ts";
+import { journalSuite, listed } from "./journal-suite.ts";
+import { header, outcome, turn } from "./records.ts";
 
 journalSuite(() => createMemoryJournal());
 
@@ -74,7 +75,7 @@ test("what is appended to an execution after its end takes the room that it has,
 test("who asks for a forgotten execution is told why it may be gone", async () => {
   const journal = createMemoryJournal({ keepLength: 0 });
   await write(journal, "gone", 100, true);
-  await expect(journal.read("gone")).rejects.toMatchObject({
+  await expect(Array.fromAsync(journal.read("gone"))).rejects.toMatchObject({
     code: "execution_unknown",
     message:
       'The journal holds no execution "gone". The memory journal deletes ended executions beyond its keepLength.',

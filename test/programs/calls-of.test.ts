@@ -17,7 +17,7 @@ const echo = defineTool({
 async function layersOf(program: string): Promise<number[][]> {
   await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
   const { execution } = await runtime.execute(program);
-  const layers = callsOf(await runtime.journal.read(execution));
+  const layers = callsOf(await Array.fromAsync(runtime.journal.read(execution)));
   return layers.map((layer) => layer.map(({ inputText }) => (JSON.parse(inputText) as { n: number }).n));
 }
 

@@ -43,7 +43,7 @@ function scripted(...scripts: readonly (readonly (readonly string[] | typeof DEA
 async function execute({ sandbox }: ReturnType<typeof scripted>, tools = [echo]) {
   await using runtime = await createRuntime({ tools, sandbox });
   const report = await runtime.execute("unused");
-  return { ...report, records: await runtime.journal.read(report.execution) };
+  return { ...report, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
 }
 
 test("where a guest dies, another one takes its turns up and goes on", async () => {
@@ -223,7 +223,7 @@ test("where no further guest can be had, what was done is reported", async () =>
   const { execution, outcome, calls } = await runtime.execute("unused");
   expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "no memory left" });
   expect(calls).toMatchObject([{ tool: "echo", outcome: { type: "value" } }]);
-  expect((await runtime.journal.read(execution)).at(-1)).toMatchObject({ type: "outcome" });
+  expect((await Array.fromAsync(runtime.journal.read(execution))).at(-1)).toMatchObject({ type: "outcome" });
 });
 
 test("an execution that never got a guest rejects, and its journal says that it is over", async () => {
@@ -309,7 +309,7 @@ test("connections to the world outside are journalled and counted, and nothing i
   await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection, connection]) });
   const { execution, usage } = await runtime.execute("unused");
   expect(usage.connections).toEqual({ count: 2, bytesUp: 20, bytesDown: 400 });
-  const records = await runtime.journal.read(execution);
+  const records = await Array.fromAsync(runtime.journal.read(execution));
   expect(records.map(({ type }) => type)).toEqual(["header", "egress", "egress", "turn", "outcome"]);
   expect(records[1]).toEqual({ type: "egress", ...connection, at: expect.any(Number) });
   expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "network" });

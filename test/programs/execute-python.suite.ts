@@ -183,7 +183,7 @@ export function executePythonSuite(sandbox: Sandbox): void {
     const { outcome, execution } = await runtime.execute(program, python);
     expect(outcome).toEqual({ type: "completed", value: { text: "kept for a moment" } });
     expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "files" });
-    const records = await runtime.journal.read(execution);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
     expect(records.find((record) => record.type === "turn")?.commands).toContain(
       '{"kind":"unreplayable","cause":"files"}',
     );
@@ -191,7 +191,7 @@ export function executePythonSuite(sandbox: Sandbox): void {
 
   /** The journal, cut after every turn, leads to the same commands, byte for byte, in new guests. */
   async function expectReplay(runtime: Runtime, execution: string): Promise<void> {
-    const records = await runtime.journal.read(execution);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
     const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     for (let from = 0; from <= turns; from += 1)
       expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });

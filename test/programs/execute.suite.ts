@@ -181,7 +181,7 @@ export function executeSuite(sandbox: Sandbox): void {
 
   /** The journal, cut after every turn, leads to the same commands, byte for byte. */
   async function expectReplay(runtime: Runtime, execution: string): Promise<void> {
-    const records = await runtime.journal.read(execution);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
     const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     for (let from = 0; from <= turns; from += 1) {
       expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });

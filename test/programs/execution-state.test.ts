@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { answerText, frameText, type GuestFrame } from "../../bridge/frames.ts";
 import type { CallRecord, JournalRecord } from "../../src/journal/record.ts";
 import { foldExecution } from "../../src/programs/execution-state.ts";
-import { header, outcome, turn } from "../journal/journal-suite.ts";
+import { header, outcome, turn } from "../journal/records.ts";
 
 const AT = 1_700_000_000_000;
 const start = frameText({
@@ -80,10 +80,10 @@ test("claims, restarts, egress, the program's end and the outcome are told", () 
   const settled = frameText({ kind: "settled", ok: true, notes: [], body: "1" });
   const state = foldExecution([
     header("one"),
-    { type: "claim", driver: "d1", at: AT },
+    { type: "claim", driver: "d1", leaseMs: 1, at: AT },
     turn(start),
     { type: "restart", detail: "it died", at: AT },
-    { type: "claim", driver: "d2", at: AT },
+    { type: "claim", driver: "d2", leaseMs: 1, at: AT },
   ]);
   expect(state).toMatchObject({ driver: "d2", restarts: 1, turns: 1, turnsSinceStart: 0 });
   expect(foldExecution([turn(start, '{"kind":"unreplayable","cause":"files"}')]).unreplayable).toBe("files");

@@ -13,7 +13,7 @@ let records: readonly JournalRecord[];
 beforeAll(async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox });
   const { execution } = await runtime.execute("await tools.echo({}); return (await tools.echo({ a: 1 })).a;");
-  records = await runtime.journal.read(execution);
+  records = await Array.fromAsync(runtime.journal.read(execution));
 });
 
 const replayed = (changed: readonly unknown[], from?: number) =>

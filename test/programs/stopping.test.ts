@@ -60,7 +60,7 @@ test.each<[string, number, ExecuteOptions, string]>([
   expect(calls.filter((call) => call.started)).toHaveLength(before.length);
   // Its last words are heard all the same.
   expect(logs.text).toContain("before");
-  const records = await runtime.journal.read(execution);
+  const records = await Array.fromAsync(runtime.journal.read(execution));
   expect(records.at(-1)?.type).toBe("outcome");
   const decided = records.flatMap((record) => (record.type === "call" ? [record] : []));
   expect(decided.filter(({ decision }) => decision === "allowed")).toHaveLength(before.length);
@@ -72,7 +72,7 @@ test("while a call waits for approval the state of its execution shows it held, 
   const journal = createMemoryJournal();
   const seen = Promise.withResolvers<ExecutionState>();
   const approve = async ({ execution }: ApprovalRequest) => {
-    seen.resolve(foldExecution(await journal.read(execution)));
+    seen.resolve(foldExecution(await Array.fromAsync(journal.read(execution))));
     return { allow: true, by: "ann" };
   };
   const options = {
@@ -89,7 +89,7 @@ test("while a call waits for approval the state of its execution shows it held, 
     inputText: '{"amount":5}',
     decided: { decision: "held", inputDigest: expect.any(String) as string },
   });
-  const after = foldExecution(await journal.read(execution));
+  const after = foldExecution(await Array.fromAsync(journal.read(execution)));
   expect([after.calls.size, after.outcome]).toEqual([0, '{"type":"completed"}']);
 });
 

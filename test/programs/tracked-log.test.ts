@@ -4,7 +4,7 @@ import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import { foldExecution } from "../../src/programs/execution-state.ts";
 import type { GuestEvent } from "../../src/programs/guest-event.ts";
 import { TrackedLog } from "../../src/programs/tracked-log.ts";
-import { header, outcome } from "../journal/journal-suite.ts";
+import { header, outcome } from "../journal/records.ts";
 
 const AT = 1_700_000_000_000;
 const start = frameText({
@@ -41,11 +41,11 @@ test("the state of a log is the fold of what its journal holds", async () => {
   await log.append({ ...about("2"), decision: "allowed" });
   log.defer({ type: "answered", call: "2", ok: true, ms: 1, bytes: 1, at: AT });
   await log.append({ type: "restart", detail: "it died", at: AT });
-  expect(log.state).toEqual(foldExecution(await journal.read("one")));
+  expect(log.state).toEqual(foldExecution(await Array.fromAsync(journal.read("one"))));
   const answer = answerText(AT + 5, 2, true, "1");
   await appendTurns(log, [[{ head: { kind: "answer", now: AT + 5, id: 2 }, text: answer }, turnOf(call(4))]]);
   await log.append(outcome);
-  expect(log.state).toEqual(foldExecution(await journal.read("one")));
+  expect(log.state).toEqual(foldExecution(await Array.fromAsync(journal.read("one"))));
   expect([...log.state.calls.keys()]).toEqual([1, 4]);
 });
 
@@ -55,7 +55,12 @@ test("a deferred record is in the state at once, and in the journal before the n
   await appendTurns(log, [[BEGIN, turnOf(call(1))]]);
   log.defer({ type: "answered", call: "1", ok: false, code: "handler_failed", ms: 1, bytes: 0, at: AT });
   expect(log.state.calls.get(1)?.answered).toMatchObject({ code: "handler_failed" });
-  expect((await journal.read("one")).map(({ type }) => type)).toEqual(["header", "turn"]);
+  expect((await Array.fromAsync(journal.read("one"))).map(({ type }) => type)).toEqual(["header", "turn"]);
   await log.append(outcome);
-  expect((await journal.read("one")).map(({ type }) => type)).toEqual(["header", "turn", "answered", "outcome"]);
+  expect((await Array.fromAsync(journal.read("one"))).map(({ type }) => type)).toEqual([
+    "header",
+    "turn",
+    "answered",
+    "outcome",
+  ]);
 });

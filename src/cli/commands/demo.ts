@@ -98,6 +98,6 @@ async function funnel(runtime: Runtime, report: Report): Promise<string> {
 }
 
 async function resultTexts(runtime: Runtime, execution: string): Promise<string[]> {
-  const turns = pastTurns(await runtime.journal.read(execution));
+  const turns = pastTurns(await runtime.execution(execution).records());
   return turns.flatMap(({ event }) => (event.kind === "answer" ? [event.body] : []));
 }

@@ -120,7 +120,7 @@ async function haveConversation(
     opening: opening(),
     turns: transcript.turns,
     outcomes,
-    layers: lastProgram === undefined ? [] : callsOf(await journal.read(lastProgram)),
+    layers: lastProgram === undefined ? [] : callsOf(await Array.fromAsync(journal.read(lastProgram))),
     resultBytes: sum(calls.map(({ bytes }) => bytes)),
   };
 }

@@ -109,7 +109,7 @@ describe("an overflow of the stack that is caught is as deep in each replay, als
     await runtime.execute("return 1;");
     const { execution, outcome } = await runtime.execute(program);
     expect(outcome.type).toBe("completed");
-    const records = await runtime.journal.read(execution);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
     const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     const prefixes = [0, 1, Math.floor(turns / 2), turns - 1];
     const replays = Array.from({ length: REPLAYS }, (__, index) =>

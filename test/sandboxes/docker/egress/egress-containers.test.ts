@@ -337,7 +337,7 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
     expect(outcome).toEqual({ type: "completed", value: "GET / " });
     expect(usage.connections.count).toBe(2);
     expect(usage.connections.bytesDown).toBeGreaterThan(50);
-    const records = await runtime.journal.read(execution);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
     expect(records.filter(({ type }) => type === "egress")).toMatchObject([
       { host: "allowed.test", port, address: "127.0.0.1", outcome: "done" },
       // What was open when the program ended is in the journal before its outcome.

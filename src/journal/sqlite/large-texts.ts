@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { PortcullisError } from "../../errors.ts";
+
+/** A text longer than this is stored once, under the hash of its content, in UTF-16 code units. */
+const INLINE_LENGTH = 64 * 1024;
+/** Maximum length of the first line that is kept beside a stored text. */
+const HEAD_LENGTH = 4096;
+/** Maximum size of a stored text, in bytes: more than any limit of an execution allows. */
+const MAX_TEXT_BYTES = 512 * 1024 * 1024;
+
+/** Stands in a stored record for a long text. */
+interface TextRef {
+  /** What comes before the stored text: the header of a frame, which differs even where its body is the same. */
+  readonly head: string;
+  readonly sha256: string;
+}
+
+/** A text as it is stored. */
+export interface StoredText {
+  readonly sha256: Buffer;
+  readonly bytes: number;
+  /** Compressed by zstd. */
+  readonly data: Buffer;
+}
+
+/** JSON text of a record, with its long texts replaced by references. `store` is given each of them. */
+export function packRecord(record: unknown, store: (text: StoredText) => void): string {
+  const text = JSON.stringify(record);
+  if (text.length <= INLINE_LENGTH) return text;
+  return JSON.stringify(record, (_key, value: unknown) => {
+    // UTF-8 cannot hold half of a surrogate pair, JSON can.
+    if (typeof value !== "string" || value.length <= INLINE_LENGTH || !value.isWellFormed()) return value;
+    const end = value.slice(0, HEAD_LENGTH).indexOf("\n") + 1;
+    const body = Buffer.from(value.slice(end));
+    const sha256 = createHash("sha256").update(body).digest();
+    const data = zstdCompressSync(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+    store({ sha256, bytes: body.length, data });
+    return { head: value.slice(0, end), sha256: sha256.toString("hex") } satisfies TextRef;
+  });
+}
+
+/** The record of `packRecord`'s text. `find` returns a stored text. Throws `journal_corrupt` if a text is missing or altered. */
+export function unpackRecord(text: string, find: (sha256: Buffer) => StoredText | undefined): unknown {
+  if (!text.includes('"sha256":')) return JSON.parse(text);
+  return JSON.parse(text, (_key, value: unknown) => (isTextRef(value) ? readText(value, find) : value));
+}
+
+function readText({ head, sha256 }: TextRef, find: (sha256: Buffer) => StoredText | undefined): string {
+  const stored = find(Buffer.from(sha256, "hex"));
+  if (!stored) throw corrupt(`the text ${sha256} is missing`);
+  if (stored.bytes > MAX_TEXT_BYTES) throw corrupt(`the text ${sha256} is larger than a journal's text can be`);
+  const body = decompress(stored, sha256);
+  if (createHash("sha256").update(body).digest("hex") !== sha256) throw corrupt(`the text ${sha256} was altered`);
+  return head + body.toString("utf8");
+}
+
+function decompress({ data, bytes }: StoredText, sha256: string): Buffer {
+  try {
+    return zstdDecompressSync(data, { maxOutputLength: Math.max(1, bytes) });
+  } catch {
+    throw corrupt(`the text ${sha256} cannot be decompressed`);
+  }
+}
+
+/** Records hold no other object with exactly these fields. */
+function isTextRef(value: unknown): value is TextRef {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { head, sha256 } = value as Partial<TextRef>;
+  return typeof head === "string" && typeof sha256 === "string" && Object.keys(value).length === 2;
+}
+
+function corrupt(what: string): PortcullisError {
+  return new PortcullisError("journal_corrupt", `The journal is damaged: ${what}. Restore its file from a backup.`);
+}

@@ -1,0 +1,396 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { PortcullisError } from "../../errors.ts";
+import {
+  oneOf,
+  type OptionsOf,
+  readOptions,
+  required,
+  text,
+  wholeNumber,
+  wholeNumberOrInfinity,
+  withDefault,
+} from "../../options/options.ts";
+import type { AppendOptions, ExecutionSummary, Head, Journal, ListOptions, ReadOptions } from "../journal.ts";
+import type { Header, JournalRecord } from "../record.ts";
+import { openDatabase } from "./database.ts";
+import { packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
+import { isBusy, storeError } from "./store-error.ts";
+
+const SQLITE_JOURNAL_RULES = {
+  /**
+   * File of the journal, or `":memory:"`. It is created with mode 0600 if it does not exist; SQLite keeps two more files
+   * beside it.
+   */
+  path: required(text({ expected: "the path of a file" })),
+  /**
+   * What a loss of power may cost. `"full"` (default): nothing that was appended. `"relaxed"`: the last turns, except
+   * those before a call that changes something. No setting loses anything when a process dies.
+   */
+  durability: withDefault(oneOf(["full", "relaxed"]), "full"),
+  /** Size that the file may have, in bytes; unlimited by default. A larger append rejects with `journal_full`. */
+  maxBytes: wholeNumberOrInfinity({ min: 1024 * 1024, default: Number.POSITIVE_INFINITY }),
+  /** How long to wait for another process that keeps the file locked, in milliseconds; 10 seconds by default. */
+  lockTimeoutMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 10_000 }),
+};
+
+export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
+
+/** Which executions `prune` deletes. */
+export interface PruneOptions {
+  /** Executions that started before this time, in milliseconds since 1970. */
+  readonly before: number;
+  /** Also executions without an outcome, unless a driver holds them. */
+  readonly open?: boolean;
+}
+
+/** A damaged place of a journal. */
+export interface JournalProblem {
+  /** Missing if the file itself is damaged. */
+  readonly execution?: string;
+  readonly problem: string;
+}
+
+export interface SqliteJournal extends Journal, Disposable {
+  /** Deletes executions with their texts, and resolves with their number. A program of an open conversation stays. */
+  prune(options: PruneOptions): Promise<number>;
+  /** Reads everything, and yields what is damaged: the file, records, their order, hashes of texts. */
+  check(): AsyncIterable<JournalProblem>;
+}
+
+/** Number of records read at a time. */
+const PAGE = 64;
+/** Number of executions listed or deleted at a time. */
+const LIST_PAGE = 256;
+/** Maximum size of a stored record, in characters, beside its long texts. */
+const MAX_RECORD_LENGTH = 256 * 1024 * 1024;
+/** Maximum wait between two attempts to get the lock, in milliseconds. */
+const MAX_RETRY_MS = 50;
+
+/**
+ * A journal in a file, by SQLite. Several processes may use the same file. Throws `option_invalid`, `journal_version`,
+ * `journal_corrupt`, `journal_read_only` or `journal_locked` if the file cannot be used. Dispose of it to close the file.
+ */
+export function createSqliteJournal(options: SqliteJournalOptions): SqliteJournal {
+  const { path, durability, lockTimeoutMs, maxBytes } = readOptions(
+    "createSqliteJournal",
+    options,
+    SQLITE_JOURNAL_RULES,
+  );
+  const isRelaxed = durability === "relaxed";
+  const database = openDatabase(path, { synchronous: isRelaxed ? "NORMAL" : "FULL", maxBytes });
+  return new FileJournal(database, path, isRelaxed, lockTimeoutMs);
+}
+
+interface ExecutionRow {
+  readonly number: number;
+  readonly id: string;
+  readonly kind: Header["kind"];
+  readonly tenant: string;
+  readonly started_at: number;
+  readonly head: number;
+  readonly ended: number;
+  readonly driver: string | null;
+  readonly leased_until: number | null;
+}
+
+class FileJournal implements SqliteJournal {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #isRelaxed: boolean;
+  readonly #lockTimeoutMs: number;
+  readonly #statements: Statements;
+
+  constructor(database: DatabaseSync, path: string, isRelaxed: boolean, lockTimeoutMs: number) {
+    this.#database = database;
+    this.#path = path;
+    this.#isRelaxed = isRelaxed;
+    this.#lockTimeoutMs = lockTimeoutMs;
+    this.#statements = prepareStatements(database);
+  }
+
+  create(header: Header): Promise<Head> {
+    const { insertExecution } = this.#statements;
+    return this.#write(true, () => {
+      const { execution, kind, tenant, startedAt, parent } = header;
+      if (this.#find(execution))
+        throw new PortcullisError(
+          "execution_exists",
+          `The journal already holds an execution ${JSON.stringify(execution)}.`,
+        );
+      const { lastInsertRowid } = insertExecution.run(execution, kind, tenant, parent?.execution ?? null, startedAt);
+      this.#insert(Number(lastInsertRowid), 0, [header]);
+      return 1;
+    });
+  }
+
+  append(
+    execution: string,
+    expected: Head,
+    records: readonly JournalRecord[],
+    { safe = false }: AppendOptions = {},
+  ): Promise<Head> {
+    return this.#write(safe, () => {
+      const row = this.#get(execution);
+      if (row.head !== expected) throw headMoved(execution, row.head, expected);
+      this.#insert(row.number, expected, records);
+      const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
+      const claim = records.findLast((record) => record.type === "claim");
+      const driver = claim ? claim.driver : row.driver;
+      const leasedUntil = claim ? claim.at + claim.leaseMs : row.leased_until;
+      this.#statements.moveHead.run(expected + records.length, ended, driver, leasedUntil, row.number);
+      return expected + records.length;
+    });
+  }
+
+  async *read(execution: string, { from = 0 }: ReadOptions = {}): AsyncGenerator<JournalRecord> {
+    // Loaded on demand: loading the schema library takes as long as running a program.
+    const { parseRecord } = await import("../parse-records.ts");
+    const { number, head } = await this.#locked(() => this.#get(execution));
+    for (let position = from; position < head;) {
+      const page = await this.#locked(() =>
+        this.#statements.readRecords.all(number, position, Math.min(head, position + PAGE)),
+      );
+      for (const row of page) {
+        if (row.position !== position) break;
+        yield parseRecord(this.#unpack(row.record), position);
+        position += 1;
+      }
+      if (page.length === 0 || page.at(-1)?.position !== position - 1)
+        throw new PortcullisError(
+          "journal_corrupt",
+          `The journal is damaged: record ${position} of execution ${JSON.stringify(execution)} is missing. Restore its file from a backup.`,
+        );
+    }
+  }
+
+  async *list({ open, tenant, before }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
+    for (let below = Number.MAX_SAFE_INTEGER; ;) {
+      const rows = await this.#locked(() =>
+        this.#statements.listExecutions.all({
+          below,
+          ended: open === undefined ? null : Number(!open),
+          tenant: tenant ?? null,
+          before: before ?? null,
+        }),
+      );
+      for (const row of rows) yield summaryOf(row as unknown as ExecutionRow);
+      const last = rows.at(-1);
+      if (!last) return;
+      below = Number(last.number);
+    }
+  }
+
+  renew(execution: string, driver: string, until: number): Promise<void> {
+    return this.#write(false, () => {
+      const row = this.#get(execution);
+      if (row.driver !== driver)
+        throw new PortcullisError(
+          "head_moved",
+          `Execution ${JSON.stringify(execution)} is driven by ${JSON.stringify(row.driver)} now, no longer by ${JSON.stringify(driver)}.`,
+        );
+      this.#statements.setLease.run(until, row.number);
+    });
+  }
+
+  async prune({ before, open = false }: PruneOptions): Promise<number> {
+    let deleted = 0;
+    for (;;) {
+      const numbers = await this.#write(false, () => {
+        const page = this.#statements.findOld.all({ before, open: Number(open), now: Date.now() });
+        for (const { number } of page) {
+          for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
+        }
+        return page.length;
+      });
+      if (numbers === 0) break;
+      deleted += numbers;
+    }
+    await this.#write(false, () => this.#statements.deleteUnused.run());
+    await this.#locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
+    return deleted;
+  }
+
+  async *check(): AsyncGenerator<JournalProblem> {
+    const found = await this.#locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
+    for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
+    for await (const summary of this.list()) {
+      const problem = await this.#problemOf(summary);
+      if (problem !== undefined) yield { execution: summary.execution, problem };
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  async #problemOf({ execution, kind, tenant, startedAt, ended }: ExecutionSummary): Promise<string | undefined> {
+    let position = 0;
+    let outcomes = 0;
+    try {
+      for await (const record of this.read(execution)) {
+        if ((record.type === "header") !== (position === 0)) return `record ${position} is a ${record.type}`;
+        if (record.type === "header") {
+          const isSame = record.execution === execution && record.kind === kind && record.tenant === tenant;
+          if (!isSame || record.startedAt !== startedAt) return "its header does not match its entry in the list";
+        }
+        if (record.type === "outcome") outcomes += 1;
+        position += 1;
+      }
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+    if (outcomes > 1) return `it has ${outcomes} outcomes`;
+    return outcomes === Number(ended) ? undefined : "its list entry and its records disagree on whether it has ended";
+  }
+
+  #insert(number: number, position: number, records: readonly JournalRecord[]): void {
+    const { insertRecord, insertText, insertUse } = this.#statements;
+    for (const [index, record] of records.entries()) {
+      // A record that is not an object would be stored as text that no reader accepts.
+      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+      const packed = packRecord(record, ({ sha256, bytes, data }) => {
+        insertText.run(sha256, bytes, data);
+        insertUse.run(number, sha256);
+      });
+      insertRecord.run(number, position + index, packed);
+    }
+  }
+
+  #unpack(record: unknown): unknown {
+    if (typeof record !== "string" || record.length > MAX_RECORD_LENGTH)
+      throw new PortcullisError("journal_corrupt", "The journal is damaged: a record is no text, or too large.");
+    try {
+      return unpackRecord(
+        record,
+        (sha256) => this.#statements.findText.get(sha256) as unknown as StoredText | undefined,
+      );
+    } catch (error) {
+      if (PortcullisError.is(error)) throw error;
+      throw new PortcullisError("journal_corrupt", "The journal is damaged: a record is not JSON.", { cause: error });
+    }
+  }
+
+  #find(execution: string): ExecutionRow | undefined {
+    return this.#statements.findExecution.get(execution) as unknown as ExecutionRow | undefined;
+  }
+
+  #get(execution: string): ExecutionRow {
+    const row = this.#find(execution);
+    if (!row)
+      throw new PortcullisError(
+        "execution_unknown",
+        `The journal holds no execution ${JSON.stringify(execution)}. List what it holds with: portcullis executions`,
+      );
+    return row;
+  }
+
+  /** Runs a transaction. `safe` makes it survive a loss of power. */
+  #write<Value>(safe: boolean, run: () => Value): Promise<Value> {
+    const raise = this.#isRelaxed && safe;
+    return this.#locked(() => {
+      if (raise) this.#database.exec("PRAGMA synchronous = FULL");
+      try {
+        return this.#transaction(run);
+      } finally {
+        if (raise) this.#database.exec("PRAGMA synchronous = NORMAL");
+      }
+    });
+  }
+
+  #transaction<Value>(run: () => Value): Value {
+    this.#statements.begin.run();
+    try {
+      const value = run();
+      this.#statements.commit.run();
+      return value;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#statements.rollback.run();
+      throw error;
+    }
+  }
+
+  /** Waits without blocking the thread while another process keeps the file locked. */
+  async #locked<Value>(run: () => Value): Promise<Value> {
+    const deadline = performance.now() + this.#lockTimeoutMs;
+    for (let waitMs = 1; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
+      try {
+        if (!this.#database.isOpen)
+          throw new PortcullisError("runtime_closed", `The journal ${this.#path} was closed.`);
+        return run();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw storeError(error, this.#path);
+      }
+      await delay(waitMs * (0.5 + Math.random()));
+    }
+  }
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(database: DatabaseSync) {
+  const prepare = (sql: string): StatementSync => database.prepare(sql);
+  return {
+    begin: prepare("BEGIN IMMEDIATE"),
+    commit: prepare("COMMIT"),
+    rollback: prepare("ROLLBACK"),
+    findExecution: prepare("SELECT * FROM executions WHERE id = ?"),
+    insertExecution: prepare(
+      "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended) VALUES (?, ?, ?, ?, ?, 1, 0)",
+    ),
+    moveHead: prepare("UPDATE executions SET head = ?, ended = ?, driver = ?, leased_until = ? WHERE number = ?"),
+    setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
+    insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
+    readRecords: prepare(
+      "SELECT position, record FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",
+    ),
+    insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
+    insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
+    findText: prepare("SELECT sha256, bytes, data FROM texts WHERE sha256 = ?"),
+    listExecutions: prepare(
+      `SELECT * FROM executions WHERE number < :below AND (:ended IS NULL OR ended = :ended)
+       AND (:tenant IS NULL OR tenant = :tenant) AND (:before IS NULL OR started_at < :before)
+       ORDER BY number DESC LIMIT ${LIST_PAGE}`,
+    ),
+    findOld: prepare(
+      `SELECT number FROM executions AS one WHERE started_at < :before
+       AND (ended = 1 OR (:open = 1 AND coalesce(leased_until, 0) < :now))
+       AND NOT EXISTS (SELECT 1 FROM executions AS above WHERE above.id = one.parent AND above.ended = 0
+         AND (:open = 0 OR above.started_at >= :before OR coalesce(above.leased_until, 0) >= :now))
+       LIMIT ${LIST_PAGE}`,
+    ),
+    deleteExecution: ["records WHERE execution", "uses WHERE execution", "executions WHERE number"].map((rows) =>
+      prepare(`DELETE FROM ${rows} = ?`),
+    ),
+    deleteUnused: prepare("DELETE FROM texts WHERE sha256 NOT IN (SELECT sha256 FROM uses)"),
+  };
+}
+
+function headMoved(execution: string, head: Head, expected: Head): PortcullisError {
+  return new PortcullisError(
+    "head_moved",
+    `Execution ${JSON.stringify(execution)} has ${head} records, not ${expected}: another driver has appended to it.`,
+  );
+}
+
+function summaryOf({
+  id,
+  kind,
+  tenant,
+  started_at,
+  head,
+  ended,
+  driver,
+  leased_until,
+}: ExecutionRow): ExecutionSummary {
+  return {
+    execution: id,
+    kind,
+    tenant,
+    startedAt: started_at,
+    records: head,
+    ended: ended === 1,
+    ...(driver === null ? {} : { driver }),
+    ...(leased_until === null ? {} : { leasedUntil: leased_until }),
+  };
+}
