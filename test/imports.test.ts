@@ -64,9 +64,9 @@ interface Import {
 
 const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
 const EXPRESSION =
-  /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
-/** Modules of node, and the parts of the bundle that `bridge/globals` makes. */
-const NO_FILE = /^(?:node|part):/;
+  /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?|\bpackageFile)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
+/** Modules of node, files of the image, and the parts of the bundle that `bridge/globals` makes. */
+const NO_FILE = /^(?:node|part):|^#sandbox-image\//;
 const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta\.url\s*\)/g;
 
 function importsOf(file: string): Import[] {
@@ -154,7 +154,7 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/programs/prepare/strip-types.js", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory.ts", "bridge/guest/guest.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
-  expect(has("src/sandboxes/isolate/engine-process.ts", "isolated-vm", false)).toBe(true);
-  expect(has("src/sandboxes/isolate/engine-process.ts", "node-gyp-build", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/platform.ts", "node-gyp-build", false)).toBe(true);
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);
 });

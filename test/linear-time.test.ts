@@ -176,6 +176,11 @@ const CASES: Readonly<Record<string, Case>> = {
     (long) => countTokens(long),
     30_000,
   ),
+  "letters in no order": text(
+    (n) => times(n, (index) => String.fromCodePoint(97 + (((index * index) % 7919) % 26))).join(""),
+    (long) => countTokens(long),
+    30_000,
+  ),
   "a provider's words": text((n) => "sk.".repeat(n), failed, 100_000),
   "a provider's spaces": text((n) => " ".repeat(n), failed, 100_000),
   "an absolute target": text((n) => `http://${"a:".repeat(n)}`, parseAbsoluteTarget, 100_000),

@@ -67,18 +67,24 @@ class EventCutter {
   push(chunk: Uint8Array): Uint8Array[] {
     const events: Uint8Array[] = [];
     let start = 0;
-    for (const [at, byte] of chunk.entries()) {
-      const isSecondHalf = byte === LINE_FEED && this.#afterReturn;
-      this.#afterReturn = byte === CARRIAGE_RETURN;
+    // An iterator over the bytes, and fields in place of these variables, would take ten times as long.
+    let lineEnds = this.#lineEnds;
+    let afterReturn = this.#afterReturn;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      const isSecondHalf = byte === LINE_FEED && afterReturn;
+      afterReturn = byte === CARRIAGE_RETURN;
       if (isSecondHalf) continue;
       // Only the next byte shows whether a carriage return was the whole line end.
-      if (this.#lineEnds >= 2) {
+      if (lineEnds >= 2) {
         events.push(this.#cut(chunk.subarray(start, at)));
         start = at;
-        this.#lineEnds = 0;
+        lineEnds = 0;
       }
-      this.#lineEnds = byte === LINE_FEED || byte === CARRIAGE_RETURN ? this.#lineEnds + 1 : 0;
+      lineEnds = byte === LINE_FEED || afterReturn ? lineEnds + 1 : 0;
     }
+    this.#lineEnds = lineEnds;
+    this.#afterReturn = afterReturn;
     // A complete event is passed on without waiting for the next chunk.
     const rest = chunk.subarray(start);
     if (this.#lineEnds >= 2 && !this.#afterReturn) {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { constants, createContext, Script } from "node:vm";
 import { PortcullisError } from "../errors.ts";
 import { callback, type OptionsOf, readOptions } from "../options/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
+import { packageFile } from "./package-files.ts";
 
 /** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
 export interface GuestFace {
@@ -120,9 +120,10 @@ let globals: string | undefined;
 const drainMicrotasks = new Script("0");
 
 function loadGuest(): GuestFace {
-  const read = (url: string) => readFileSync(fileURLToPath(url), "utf8");
-  guestScript ??= new Script(read(import.meta.resolve("#guest/guest.js")), { filename: "guest.js" });
-  globals ??= read(import.meta.resolve("#guest/globals.js"));
+  guestScript ??= new Script(readFileSync(packageFile("#guest/guest.js"), "utf8"), {
+    filename: "guest.js",
+  });
+  globals ??= readFileSync(packageFile("#guest/globals.js"), "utf8");
   const context = createContext(constants.DONT_CONTEXTIFY, { microtaskMode: "afterEvaluate" });
   const face = guestScript.runInContext(context) as GuestFace & { provide(text: string, replacing: string): void };
   // The locale and the zone of this process are not the program's.

@@ -20,13 +20,15 @@ export interface InLine {
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #maxLength: number;
+  readonly #perTenant: number;
   /** Only tenants with waiting programs. The tenant that was served last comes last. */
   readonly #byTenant = new Map<string, Waiter[]>();
   #length = 0;
 
-  /** `maxLength` is how many programs may wait at once. */
-  constructor(maxLength: number) {
+  /** `maxLength` is how many programs may wait at once, `perTenant` how many engines or containers one tenant may have. */
+  constructor(maxLength: number, perTenant = Number.POSITIVE_INFINITY) {
     this.#maxLength = maxLength;
+    this.#perTenant = perTenant;
   }
 
   get length(): number {
@@ -82,15 +84,18 @@ export class WaitingLine<Waiter extends InLine> {
     return waiter;
   }
 
-  /** How many programs wait without an engine that is coming for them. */
-  unserved(coming: ReadonlyMap<string, number>): number {
+  /** How many programs wait that may have an engine, and for which none is coming. `held` and `coming` as for `next`. */
+  unserved(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): number {
     let unserved = 0;
-    for (const [tenant, waiters] of this.#byTenant) unserved += Math.max(0, waiters.length - (coming.get(tenant) ?? 0));
+    for (const [tenant, waiters] of this.#byTenant) {
+      const mayHave = this.#perTenant - (held.get(tenant) ?? 0);
+      unserved += Math.max(0, Math.min(waiters.length - (coming.get(tenant) ?? 0), mayHave));
+    }
     return unserved;
   }
 
   /**
-   * Returns the tenant that is served next. `held` counts each tenant's engines, coming ones included; `coming` counts
+   * Returns the tenant that is served next, one with fewer than `perTenant`. `held` counts each tenant's engines, coming ones included; `coming` counts
    * only the coming ones. The tenant `keeps` has just released an engine. While it has waiters it keeps that engine,
    * unless the next tenant has none, or fewer than `keeps` has.
    */
@@ -99,7 +104,7 @@ export class WaitingLine<Waiter extends InLine> {
     let fewest = Number.POSITIVE_INFINITY;
     for (const [tenant, waiters] of this.#byTenant) {
       const has = held.get(tenant) ?? 0;
-      if (waiters.length <= (coming.get(tenant) ?? 0)) continue;
+      if (has >= this.#perTenant || waiters.length <= (coming.get(tenant) ?? 0)) continue;
       if (has < fewest) {
         best = tenant;
         fewest = has;

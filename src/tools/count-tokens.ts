@@ -1,9 +1,12 @@
-import { createRequire } from "node:module";
+import { countBytePairs } from "./encodings/byte-pairs.ts";
+import { type Encoding, loadEncoding, type Ranks } from "./encodings/load-encoding.ts";
+
+export type { Encoding };
 
 /**
- * Longest piece tokenized at once, in UTF-16 code units. The tokenizer's time is quadratic in what it cannot split, such
- * as a run of letters: 100 kB of "a" in one piece takes seconds. A cut through digits or spaces adds no token, because
- * digits are split into groups of three and spaces into tokens of at most 128.
+ * Longest piece tokenized at once, in UTF-16 code units. Joining byte pairs takes time that is quadratic in what cannot be
+ * split, such as a run of letters. A cut through digits or spaces adds no token, because digits are split into groups of
+ * three and spaces into tokens of at most 128.
  */
 const PIECE_LENGTH = 384;
 
@@ -14,46 +17,67 @@ const PIECE_LENGTH = 384;
 const LAST_SPLIT =
   /^[^]*(?:\S(?=[^\S\r\n])|\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{N}](?=\p{N})|[\r\n](?=[^\s/]))/u;
 
-/** `o200k_base` is used by OpenAI's current models, `cl100k_base` by older ones. */
-export type Encoding = "o200k_base" | "cl100k_base";
-
-type Tokenizer = typeof import("gpt-tokenizer/encoding/o200k_base");
-
-const require = createRequire(import.meta.url);
-const LOADERS: Readonly<Record<Encoding, () => Tokenizer>> = {
-  o200k_base: () => require("gpt-tokenizer/encoding/o200k_base") as Tokenizer,
-  cl100k_base: () => require("gpt-tokenizer/encoding/cl100k_base") as Tokenizer,
+/** The words that an encoding splits a text into before it joins byte pairs, as defined by OpenAI's tiktoken. */
+const WORDS: Readonly<Record<Encoding, RegExp>> = {
+  o200k_base:
+    /[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu,
+  cl100k_base:
+    /'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]|\s+(?!\S)|\s/gu,
 };
+
+/** Length of the words whose tokens are remembered, in bytes. Beyond it all are forgotten. */
+const REMEMBERED_BYTES = 4 * 1024 * 1024;
+
+class Tokenizer {
+  readonly #words: RegExp;
+  readonly #ranks: Ranks;
+  readonly #remembered = new Map<string, number>();
+  #rememberedBytes = 0;
+
+  constructor(encoding: Encoding) {
+    this.#words = WORDS[encoding];
+    this.#ranks = loadEncoding(encoding);
+  }
+
+  count(piece: string): number {
+    const isAscii = Buffer.byteLength(piece) === piece.length;
+    let tokens = 0;
+    for (const word of piece.match(this.#words) ?? [])
+      tokens += isAscii && this.#ranks.has(word) ? 1 : this.#countWord(Buffer.from(word).toString("latin1"));
+    return tokens;
+  }
+
+  /** `bytes` is no part of a longer text, which would be kept in memory with it. */
+  #countWord(bytes: string): number {
+    if (this.#ranks.has(bytes)) return 1;
+    const known = this.#remembered.get(bytes);
+    if (known !== undefined) return known;
+    const tokens = countBytePairs(bytes, this.#ranks);
+    this.#rememberedBytes += bytes.length;
+    if (this.#rememberedBytes > REMEMBERED_BYTES) {
+      this.#remembered.clear();
+      this.#rememberedBytes = bytes.length;
+    }
+    this.#remembered.set(bytes, tokens);
+    return tokens;
+  }
+}
+
 const tokenizers = new Map<Encoding, Tokenizer>();
 
 /**
- * Text after which the tokenizer's cache is cleared, in UTF-16 code units. The cache holds parts of texts, and each part
- * keeps its whole text in memory.
- */
-const CACHED_LENGTH = 16 * 1024 * 1024;
-let cachedLength = 0;
-
-/** Counts special tokens like "<|endoftext|>" as ordinary text. */
-const AS_TEXT = { disallowedSpecial: new Set<string>() };
-
-/**
- * Counts the tokens of a text. Exact for OpenAI's models, unless the text has a part longer than a piece without a place
- * to split it: then each cut may add a token or two. An estimate for models of other providers. The first call loads the
- * encoding, which takes about 0.15 s.
+ * Counts the tokens of a text. Text that looks like a special token, like "<|endoftext|>", counts as ordinary text. Exact
+ * for OpenAI's models, unless the text has a part longer than a piece without a place to split it: then each cut may add a
+ * token or two. An estimate for models of other providers. The first call loads the encoding, which takes about 0.1 s.
  */
 export function countTokens(text: string, encoding: Encoding = "o200k_base"): number {
-  const tokenizer = tokenizers.get(encoding) ?? LOADERS[encoding]();
+  const tokenizer = tokenizers.get(encoding) ?? new Tokenizer(encoding);
   tokenizers.set(encoding, tokenizer);
   let tokens = 0;
   for (let start = 0; start < text.length;) {
     const end = endOfPiece(text, start);
-    tokens += tokenizer.countTokens(text.slice(start, end), AS_TEXT);
+    tokens += tokenizer.count(text.slice(start, end));
     start = end;
-  }
-  cachedLength += text.length;
-  if (cachedLength > CACHED_LENGTH) {
-    for (const { clearMergeCache } of tokenizers.values()) clearMergeCache();
-    cachedLength = 0;
   }
   return tokens;
 }

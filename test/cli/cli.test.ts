@@ -417,6 +417,7 @@ test("doctor tells what this machine has", async () => {
   expect(findings.map(({ what }) => what)).toEqual([
     "host's memory",
     "node",
+    "platform",
     "isolated-vm",
     "V8",
     "memory watch",

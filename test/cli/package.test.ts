@@ -40,6 +40,37 @@ test.each(Object.entries(exports).filter(([, entry]) => typeof entry !== "string
   },
 );
 
+/** What npm installs with the package: everything of the lock file that is neither for development nor optional for peers. */
+const installed = Object.entries(
+  (
+    JSON.parse(read("package-lock.json")) as {
+      readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>;
+    }
+  ).packages,
+).flatMap(([path, { dev, devOptional }]) => (path === "" || dev || devOptional ? [] : path));
+
+/** Space that a folder takes on a disk with blocks of 4 KiB. */
+const bytesOnDisk = (folder: string): number =>
+  filesIn(folder).reduce((sum, file) => sum + Math.ceil(statSync(posix.join(root, file)).size / 4096) * 4096, 4096);
+
+test("an install brings these packages and no other, of less than 40 MB", () => {
+  expect(installed.map((path) => path.replace("node_modules/", ""))).toEqual([
+    "@cfworker/json-schema",
+    "@standard-schema/spec",
+    "acorn",
+    "amaro",
+    "commander",
+    "isolated-vm",
+    "leven",
+    "node-gyp-build",
+    "p-queue",
+    "zod",
+  ]);
+  const bytes = installed.reduce((sum, path) => sum + bytesOnDisk(path), 0);
+  expect(bytes).toBeGreaterThan(20 * 1024 * 1024);
+  expect(bytes).toBeLessThan(40 * 1024 * 1024);
+});
+
 const examples = readdirSync(posix.join(root, "examples"), { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() ? entry.name : [],
 );

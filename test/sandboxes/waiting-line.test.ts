@@ -39,6 +39,22 @@ test("the tenant that has fewest engines comes first", () => {
   expect(line.next(held, NONE)).toBe("b");
 });
 
+test("a tenant that has as many engines as it may have is not served, and does not count as unserved", () => {
+  const line = new WaitingLine<{ tenant: string; reject: () => void }>(100, 2);
+  for (const tenant of ["a", "a", "a", "b"]) line.add({ tenant, reject: () => {} });
+  const heldBy = (a: number, b: number) =>
+    new Map([
+      ["a", a],
+      ["b", b],
+    ]);
+  expect(line.next(heldBy(2, 2), NONE)).toBeUndefined();
+  expect(line.next(heldBy(2, 1), NONE)).toBe("b");
+  expect(line.next(heldBy(1, 2), NONE)).toBe("a");
+  expect(line.next(heldBy(2, 1), NONE, "a")).toBe("b");
+  expect(line.unserved(heldBy(0, 0), NONE)).toBe(3);
+  expect(line.unserved(heldBy(2, 1), NONE)).toBe(1);
+});
+
 test("a tenant whose waiters all have an engine coming is not served twice", () => {
   const { line } = lineOf(100, "aab");
   expect(

@@ -4,6 +4,7 @@ import * as cl100k from "gpt-tokenizer/encoding/cl100k_base";
 import * as o200k from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import { countTokens, type Encoding } from "../../src/tools/count-tokens.ts";
+import { loadEncoding } from "../../src/tools/encodings/load-encoding.ts";
 
 const WHOLE: Readonly<Record<Encoding, (text: string) => number>> = {
   o200k_base: (text) => o200k.countTokens(text, { disallowedSpecial: new Set() }),
@@ -33,6 +34,17 @@ const CHUNKS =
     .concat(" ", "  ", " 1", "\t", "\n", "\r", "\r\n", "\n\n", "//\n", "\n  ", "\u00a0", "\u3000");
 
 describe.each(ENCODINGS)("in %s", (encoding) => {
+  test("the packed file holds every token of tiktoken's, with its rank", () => {
+    const published = file(`node_modules/gpt-tokenizer/data/${encoding}.tiktoken`).trim().split("\n");
+    const ranks = loadEncoding(encoding);
+    expect(ranks.size).toBe(published.length);
+    const wrong = published.filter((line) => {
+      const [token = "", rank] = line.split(" ");
+      return ranks.get(Buffer.from(token, "base64").toString("latin1")) !== Number(rank);
+    });
+    expect(wrong).toEqual([]);
+  });
+
   test.each([
     ["JSON", flights],
     ["JSON on several lines", JSON.stringify(JSON.parse(flights), undefined, 2)],

@@ -173,10 +173,10 @@ function fileInTar(archive: Buffer): string {
 
 /** Collects all files that the Dockerfile names in one folder, and returns node's version. */
 async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<string> {
-  for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder, name), join(folder, name));
+  for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder(), name), join(folder, name));
   mkdirSync(join(folder, "guest"));
-  for (const name of guestFiles()) copyFileSync(join(guestFolder, name), join(folder, "guest", name));
-  const downloads = JSON.parse(readFileSync(join(imageFolder, "downloads.json"), "utf8")) as Record<
+  for (const name of guestFiles()) copyFileSync(join(guestFolder(), name), join(folder, "guest", name));
+  const downloads = JSON.parse(readFileSync(join(imageFolder(), "downloads.json"), "utf8")) as Record<
     string,
     Record<string, Download>
   >;

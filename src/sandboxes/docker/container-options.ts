@@ -1,6 +1,6 @@
 import { EGRESS_SOCKET } from "./egress/egress-door.ts";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { packageFile } from "../package-files.ts";
 import type { ContainerCreateOptions, HostConfig, MountSettings } from "dockerode";
 import type { Language } from "../../../bridge/frames.ts";
 import type { ContainerLimits } from "./container-limits.ts";
@@ -143,7 +143,7 @@ function seccompProfile(egress: boolean): string {
 }
 
 function readProfile(name: string): unknown {
-  return JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`#sandbox-image/${name}`)), "utf8"));
+  return JSON.parse(readFileSync(packageFile(`#sandbox-image/${name}`), "utf8"));
 }
 
 /** All options of a container. They are complete at its creation; nothing is changed later. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
 import { PortcullisError } from "../../errors.ts";
+import { packageFile } from "../package-files.ts";
 import { type Daemon, isObject, isRefusal } from "./daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";
@@ -18,8 +18,8 @@ const ORIGIN = {
 };
 const BUILD_COMMAND = "portcullis image build";
 
-export const imageFolder = dirname(fileURLToPath(import.meta.resolve(`#sandbox-image/Dockerfile`)));
-export const guestFolder = dirname(fileURLToPath(import.meta.resolve("#guest/guest.js")));
+export const imageFolder = () => dirname(packageFile("#sandbox-image/Dockerfile"));
+export const guestFolder = () => dirname(packageFile("#guest/guest.js"));
 
 /** Scripts that run in containers besides the guests. */
 export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-forwarder.js"];
@@ -54,9 +54,9 @@ export async function originOf(daemon: Daemon, image: string): Promise<ImageOrig
   return { base, baseDigest, node, python };
 }
 
-/** Names of the guests' files in `guestFolder`. */
+/** Names of the guests' files in `guestFolder()`. */
 export function guestFiles(): readonly string[] {
-  return readdirSync(guestFolder).filter((name) => /\.(js|py)$/.test(name));
+  return readdirSync(guestFolder()).filter((name) => /\.(js|py)$/.test(name));
 }
 
 /** Rejects with a `PortcullisError` (`sandbox_unavailable`) that says what is wrong with the image and which command builds it. */
@@ -103,8 +103,8 @@ function contentsDigest(): string {
   if (digest !== undefined) return digest;
   const hash = createHash("sha256");
   const add = (name: string, path: string) => hash.update(`${name}\0`).update(readFileSync(path)).update("\0");
-  for (const name of ["Dockerfile", "downloads.json", ...IMAGE_SCRIPTS]) add(name, `${imageFolder}/${name}`);
-  for (const name of guestFiles().toSorted()) add(name, `${guestFolder}/${name}`);
+  for (const name of ["Dockerfile", "downloads.json", ...IMAGE_SCRIPTS]) add(name, `${imageFolder()}/${name}`);
+  for (const name of guestFiles().toSorted()) add(name, `${guestFolder()}/${name}`);
   digest = hash.digest("hex").slice(0, 16);
   return digest;
 }

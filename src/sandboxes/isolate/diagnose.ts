@@ -1,10 +1,9 @@
 import { createRequire } from "node:module";
 import type { Finding } from "../sandbox.ts";
 import { parentDeathCommand } from "./parent-death.ts";
+import { findAddon, isSupportedRuntime, NODE_SENTENCE, platformSupport, whyNoAddon } from "./platform.ts";
 import { canWatchMemory } from "./process-gauges.ts";
 
-/** Major versions of node that isolated-vm 7 ships binaries for. */
-const NODE_MAJORS = [24, 26];
 /** V8 x.y belongs to Chrome's release xy, one every four weeks (chromiumdash.appspot.com/schedule). 13.6 was released on this day. */
 const V8_ANCHOR = { release: 136, day: Date.UTC(2025, 3, 29) };
 const FOUR_WEEKS_MS = 28 * 86_400_000;
@@ -12,29 +11,41 @@ const OLD_V8_DAYS = 365;
 
 /** Checks what engines need on this machine, and how well their promises hold here. */
 export function diagnoseIsolates(): readonly Finding[] {
-  return [nodeFinding(), addonFinding(), v8Finding(), memoryFinding(), lifelineFinding()];
+  return [nodeFinding(), platformFinding(), addonFinding(), v8Finding(), memoryFinding(), lifelineFinding()];
 }
 
 function nodeFinding(): Finding {
-  const major = Number(process.versions.node.split(".")[0]);
-  const good = NODE_MAJORS.includes(major);
+  const { node } = process.versions;
+  return isSupportedRuntime(process)
+    ? { what: "node", state: "good", detail: node }
+    : // isolated-vm may have been compiled for another version of node.
+      { what: "node", state: whyNoAddon() === undefined ? "weak" : "missing", detail: `${node}. ${NODE_SENTENCE}` };
+}
+
+function platformFinding(): Finding {
+  const support = platformSupport(process);
+  const name = `${process.platform}-${process.arch}`;
   return {
-    what: "node",
-    state: good ? "good" : major >= 24 ? "weak" : "missing",
-    detail: `${process.versions.node}${good ? "" : `; isolated-vm has binaries for ${NODE_MAJORS.join(" and ")}: use one of those`}`,
+    what: "platform",
+    state: support === "tested" ? "good" : "weak",
+    detail:
+      support === "tested"
+        ? name
+        : support === "not tested"
+          ? `${name}: isolated-vm has binaries for it, but portcullis is not tested there`
+          : `${name}: isolated-vm has no binaries for it, and has to be compiled; portcullis is not tested there`,
   };
 }
 
 function addonFinding(): Finding {
+  const why = whyNoAddon();
+  if (why !== undefined) return { what: "isolated-vm", state: "missing", detail: why };
   try {
+    findAddon();
     const { version } = createRequire(import.meta.url)("isolated-vm/package.json") as { readonly version: string };
     return { what: "isolated-vm", state: "good", detail: version };
-  } catch {
-    return {
-      what: "isolated-vm",
-      state: "missing",
-      detail: "not installed: npm install isolated-vm, under node 24 or 26",
-    };
+  } catch (error) {
+    return { what: "isolated-vm", state: "missing", detail: `cannot be read: ${(error as Error).message}` };
   }
 }
 

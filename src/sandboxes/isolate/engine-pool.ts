@@ -49,7 +49,7 @@ export class EnginePool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#waiting = new WaitingLine(options.queue);
+    this.#waiting = new WaitingLine(options.queue, options.perTenant);
   }
 
   get closed(): boolean {
@@ -128,7 +128,14 @@ export class EnginePool {
     }, SOON_MS);
   }
 
+  /** Whether this tenant has as many engines as it may have. */
+  #isAtBound(tenant: string): boolean {
+    const { perTenant } = this.#options;
+    return perTenant !== undefined && (this.#held.get(tenant) ?? 0) >= perTenant;
+  }
+
   #takeIdle(tenant: string): EngineProcess | undefined {
+    if (this.#isAtBound(tenant)) return undefined;
     const own = this.#idle.findLastIndex((engine) => engine.tenant === tenant);
     const index = own >= 0 ? own : this.#idle.findIndex((engine) => engine.tenant === undefined);
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0];
@@ -157,8 +164,15 @@ export class EnginePool {
     while (!this.#closed && this.#waiting.length > 0) {
       const coming = countNames(this.#coming.values());
       const forAny = [...this.#coming.values()].filter((tenant) => tenant === undefined).length;
-      const tenant = this.#waiting.next(this.#held, coming);
-      if (tenant === undefined || this.#waiting.unserved(coming) <= forAny) return;
+      const held = this.#held;
+      const tenant = this.#waiting.next(held, coming);
+      if (tenant === undefined || this.#waiting.unserved(held, coming) <= forAny) return;
+      // A tenant at its bound waits also beside idle engines.
+      const ready = this.#takeIdle(tenant);
+      if (ready) {
+        this.#give(ready, tenant);
+        continue;
+      }
       if (this.#all.size < this.#options.engines) {
         this.#start(tenant).catch((error: unknown) => this.#noteFailedStart(tenant, error));
         continue;

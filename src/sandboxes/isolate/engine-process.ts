@@ -1,16 +1,16 @@
 import { ChildProcess, spawn } from "node:child_process";
-import { createRequire } from "node:module";
 import type { Socket } from "node:net";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
+import { packageFile } from "../package-files.ts";
 import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
+import { findAddon } from "./platform.ts";
 
 /** Length of unread frames above which the host stops reading from the engine, in UTF-16 code units. */
 const UNREAD_LENGTH = 256 * 1024;
@@ -20,10 +20,6 @@ const REPORT_BYTES = 4096;
 const CLOSING_MS = 100;
 /** What V8 and isolated-vm print before they abort for lack of memory. */
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
-
-const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
-const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.js"));
-const globalsPath = fileURLToPath(import.meta.resolve("#guest/globals.js"));
 
 /**
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
@@ -256,6 +252,10 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
 
 /** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own four files. */
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
+  const guestPath = packageFile("#guest/guest.js");
+  const globalsPath = packageFile("#guest/globals.js");
+  const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
+  // The engine may not read other folders, so it cannot find the binary itself.
   const addonPath = findAddon();
   return [
     "--permission",
@@ -271,11 +271,4 @@ function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
     mode,
     hostMark(),
   ];
-}
-
-/** Finds the binary that isolated-vm would load for this node, in the same way. The engine itself may not read other folders. */
-function findAddon(): string {
-  const main = fileURLToPath(import.meta.resolve("isolated-vm"));
-  const { path } = createRequire(main)("node-gyp-build") as { readonly path: (folder: string) => string };
-  return path(dirname(main));
 }

@@ -3,6 +3,7 @@ import { PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../options/options.ts";
 import {
   type Exit,
+  type Finding,
   type Guest,
   type KillReason,
   type OpenOptions,
@@ -11,10 +12,12 @@ import {
   type Sandbox,
 } from "../sandbox.ts";
 import { diagnoseIsolates } from "./diagnose.ts";
-import { EnginePool } from "./engine-pool.ts";
+import type { EnginePool } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
-import { ISOLATE_RULES, type IsolateSandboxOptions } from "./pool-options.ts";
+import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
+import { whyNoAddon } from "./platform.ts";
+import { PoolLease } from "./shared-pools.ts";
 
 /** How often the memory of a busy engine is read, in milliseconds. */
 const WATCH_MS = 10;
@@ -41,55 +44,117 @@ function machineMemory(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by SIGKILL. */
+/**
+ * A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by
+ * SIGKILL. Sandboxes with equal options share their engines, and the bounds on them. Disposing of one ends its programs;
+ * the engines end with the last sandbox that shares them.
+ */
 export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
-  const pool = new EnginePool({
+  return new IsolateSandbox({
     warm: Math.min(2, availableParallelism()),
     engines: defaultEngines(),
     ...readOptions("createIsolateSandbox", options, ISOLATE_RULES),
   });
-  let orphansEnded = false;
-  return {
-    name: "isolate",
-    languages: ["javascript"],
-    pool,
-    async warm() {
-      if (!orphansEnded) endOrphans();
-      orphansEnded = true;
-      await pool.warm().catch(unavailable);
-    },
-    async open(openOptions: OpenOptions, signal: AbortSignal): Promise<Guest> {
-      if (openOptions.language !== "javascript")
-        throw new PortcullisError(
-          "sandbox_unavailable",
-          `The isolate sandbox runs javascript, not ${openOptions.language}.`,
-        );
-      if (pool.closed)
-        throw new PortcullisError("sandbox_unavailable", "The isolate sandbox is closed: create another one.");
-      const engine = await pool
-        .acquire(openOptions, signal)
-        .catch((error: unknown) =>
-          signal.aborted || error instanceof QueueFull ? Promise.reject(error) : unavailable(error),
-        );
-      return new IsolateGuest(engine, pool, openOptions.limits.memoryBytes + MEMORY_SLACK_BYTES);
-    },
-    async diagnose() {
-      return diagnoseIsolates();
-    },
-    async clean() {
-      return `${endOrphans()} engines ended`;
-    },
-    async [Symbol.asyncDispose]() {
-      await pool.close();
-    },
-  };
+}
+
+const CLOSED = "The isolate sandbox is closed: create another one.";
+
+class IsolateSandbox implements Sandbox {
+  readonly name = "isolate";
+  readonly languages = ["javascript"] as const;
+  readonly #options: PoolOptions;
+  readonly #guests = new Set<IsolateGuest>();
+  /** Ends the waiting of programs that have no engine yet. */
+  readonly #waits = new Set<AbortController>();
+  #lease: PoolLease | undefined;
+  #closed = false;
+  #orphansEnded = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get pool(): EnginePool {
+    this.#lease ??= new PoolLease(this.#options);
+    return this.#lease.pool;
+  }
+
+  async warm(): Promise<void> {
+    this.#check();
+    if (!this.#orphansEnded) endOrphans();
+    this.#orphansEnded = true;
+    await this.pool.warm().catch(unavailable);
+  }
+
+  async open(options: OpenOptions, signal: AbortSignal): Promise<Guest> {
+    if (options.language !== "javascript")
+      throw new PortcullisError("sandbox_unavailable", `The isolate sandbox runs javascript, not ${options.language}.`);
+    this.#check();
+    const engine = await this.#acquire(options, signal);
+    if (this.#closed) {
+      engine.retire();
+      throw closed();
+    }
+    const guest = new IsolateGuest(engine, this.pool, options.limits.memoryBytes + MEMORY_SLACK_BYTES);
+    this.#guests.add(guest);
+    void guest.exit.then(() => this.#guests.delete(guest));
+    return guest;
+  }
+
+  async diagnose(): Promise<readonly Finding[]> {
+    return diagnoseIsolates();
+  }
+
+  async clean(): Promise<string> {
+    return `${endOrphans()} engines ended`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (const wait of this.#waits) wait.abort(closed());
+    const guests = [...this.#guests];
+    for (const guest of guests) guest.kill("the sandbox was closed");
+    await Promise.all(guests.map((guest) => guest.exit));
+    await this.#lease?.release();
+  }
+
+  /** Throws if no program can run: the sandbox is closed, or isolated-vm cannot be loaded here. */
+  #check(): void {
+    if (this.#closed) throw closed();
+    if (this.#lease) return;
+    const why = whyNoAddon();
+    if (why !== undefined) throw new PortcullisError("sandbox_unavailable", why);
+  }
+
+  async #acquire(options: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
+    const wait = new AbortController();
+    const abort = () => wait.abort(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    this.#waits.add(wait);
+    try {
+      return await this.pool.acquire(options, wait.signal);
+    } catch (error) {
+      if (wait.signal.aborted) throw error;
+      // The pool may have been made by another copy of this module, whose classes are not the ones that are known here.
+      const { code, allowed } = error as Partial<QueueFull>;
+      throw code === "queue_full" && allowed !== undefined ? new QueueFull(allowed) : unavailable(error);
+    } finally {
+      signal.removeEventListener("abort", abort);
+      this.#waits.delete(wait);
+    }
+  }
+}
+
+function closed(): PortcullisError {
+  return new PortcullisError("sandbox_unavailable", CLOSED);
 }
 
 function unavailable(cause: unknown): never {
   const detail = cause instanceof Error ? cause.message : String(cause);
   throw new PortcullisError(
     "sandbox_unavailable",
-    `The isolate sandbox cannot start an engine here: ${detail}. It needs node 24 or later and the package isolated-vm; \`portcullis doctor\` shows what is missing.`,
+    `The isolate sandbox cannot start an engine here: ${detail}. \`portcullis doctor\` shows what is missing.`,
     { cause },
   );
 }

@@ -9,6 +9,8 @@ export const ISOLATE_RULES = {
    * half of the machine's memory.
    */
   engines: wholeNumber({ min: 1 }),
+  /** Engines that one tenant's programs may have at once; by default all of them. Further programs of that tenant wait. */
+  perTenant: wholeNumber({ min: 1 }),
   /**
    * Programs that may wait at once, including those whose engine is starting; 1,000 by default. A further program ends
    * as `stopped`, by `queue`.

@@ -10,7 +10,7 @@ import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts"
 import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
-behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }));
+behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }), { sameReplies: true });
 
 function wireWith(options: Partial<OpenAiOptions>): Wire {
   return { ...responsesWire, model: (given) => openai({ model: "gpt-test", ...given, ...options }) };

@@ -1,0 +1,61 @@
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The one sentence about versions of node and other runtimes, in errors, in `doctor`, and in the documents. */
+export const NODE_SENTENCE =
+  "Isolates run under node 24 and 26, and not under node 22, another version, Bun or Deno: isolated-vm has no binaries for them.";
+
+/** Major versions of node that isolated-vm 7 ships binaries for. */
+const NODE_MAJORS: ReadonlySet<number> = new Set([24, 26]);
+/** Platforms that isolated-vm 7 ships binaries for, and whether the tests of this package run there. */
+const PLATFORMS: Readonly<Record<string, "tested" | "not tested">> = {
+  "linux-x64": "tested",
+  "linux-arm64": "not tested",
+  "darwin-arm64": "not tested",
+  "win32-x64": "not tested",
+};
+
+/** The part of `process` that says what runs this code, and where. */
+export type Host = Pick<NodeJS.Process, "platform" | "arch" | "versions">;
+
+/** Whether isolated-vm has binaries for this runtime. Bun and Deno pass for node, but cannot load them. */
+export function isSupportedRuntime({ versions }: Pick<Host, "versions">): boolean {
+  const { bun, deno, node } = versions;
+  return bun === undefined && deno === undefined && NODE_MAJORS.has(Number(node.split(".")[0]));
+}
+
+/** How well this platform is known to work: `tested`, `not tested`, or `no binary`. */
+export function platformSupport({
+  platform,
+  arch,
+}: Pick<Host, "platform" | "arch">): "tested" | "not tested" | "no binary" {
+  const name = `${platform}-${arch}`;
+  return Object.hasOwn(PLATFORMS, name) ? PLATFORMS[name]! : "no binary";
+}
+
+/** Finds the binary that isolated-vm would load for this node, in the same way. Throws if there is none. */
+export function findAddon(): string {
+  const main = fileURLToPath(import.meta.resolve("isolated-vm"));
+  const { path } = createRequire(main)("node-gyp-build") as { readonly path: (folder: string) => string };
+  return path(dirname(main));
+}
+
+/** Why isolated-vm is not to be had for this host, in sentences; undefined if it is. */
+export function whyNoAddon(host: Host = process): string | undefined {
+  const { bun, deno } = host.versions;
+  const runtime =
+    bun === undefined ? (deno === undefined ? `node ${host.versions.node}` : `Deno ${deno}`) : `Bun ${bun}`;
+  if (bun !== undefined || deno !== undefined) return `This is ${runtime}. ${NODE_SENTENCE}`;
+  try {
+    findAddon();
+    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND")
+      return `The package isolated-vm is not installed: npm install isolated-vm. ${NODE_SENTENCE}`;
+    if (!isSupportedRuntime(host)) return `This is ${runtime}. ${NODE_SENTENCE}`;
+    // The files may not be readable now, for example without free file descriptors.
+    if (platformSupport(host) !== "no binary") return undefined;
+    return `isolated-vm has no binary for ${host.platform}-${host.arch}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform of those in docs/operating.md.`;
+  }
+}

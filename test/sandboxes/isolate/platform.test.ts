@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import {
+  isSupportedRuntime,
+  NODE_SENTENCE,
+  platformSupport,
+  whyNoAddon,
+} from "../../../src/sandboxes/isolate/platform.ts";
+
+const root = new URL("../../../", import.meta.url);
+const inOneLine = (path: string) => readFileSync(new URL(path, root), "utf8").replaceAll(/\s+/g, " ");
+const versions = (more: Partial<NodeJS.ProcessVersions>) => ({ ...process.versions, ...more });
+
+test("the sentence about node's versions is the same in README and docs", () => {
+  for (const path of ["README.md", "docs/operating.md"]) expect(inOneLine(path)).toContain(NODE_SENTENCE);
+});
+
+const prebuilds = new URL("node_modules/isolated-vm/prebuilds/", root);
+
+test("platforms with binaries are those of isolated-vm, and the table of the documents has each", () => {
+  const shipped = readdirSync(prebuilds);
+  expect(shipped.length).toBeGreaterThan(0);
+  for (const name of [
+    "linux-x64",
+    "linux-arm64",
+    "darwin-arm64",
+    "darwin-x64",
+    "win32-x64",
+    "win32-arm64",
+    "freebsd-x64",
+  ]) {
+    const [platform, arch] = name.split("-") as [NodeJS.Platform, NodeJS.Architecture];
+    expect([name, platformSupport({ platform, arch }) !== "no binary"]).toEqual([name, shipped.includes(name)]);
+  }
+  const rows = readFileSync(new URL("docs/operating.md", root), "utf8");
+  for (const name of [...shipped, "darwin-x64"]) {
+    const [platform, arch] = name.split("-") as [NodeJS.Platform, NodeJS.Architecture];
+    const row = rows.split("\n").find((line) => line.includes(`\`${name}\``));
+    expect(row, name).toContain(`| ${platformSupport({ platform, arch })} `);
+  }
+});
+
+test("versions of node that count as supported have a binary for each platform, and others have none", () => {
+  for (const folder of readdirSync(prebuilds)) {
+    const files = readdirSync(new URL(`${folder}/`, prebuilds)).join();
+    expect(["abi127", "abi137", "abi147"].map((abi) => files.includes(abi))).toEqual([false, true, true]);
+  }
+  expect(
+    ["22.23.3", "24.21.0", "25.0.0", "26.3.0"].map((node) => isSupportedRuntime({ versions: versions({ node }) })),
+  ).toEqual([false, true, false, true]);
+});
+
+test.each([
+  ["bun", "Bun"],
+  ["deno", "Deno"],
+])("%s, which passes for a supported node, gets the sentence", (name, shown) => {
+  const host = {
+    platform: process.platform,
+    arch: process.arch,
+    versions: versions({ node: "26.3.0", [name]: "9.9.9" }),
+  };
+  expect(isSupportedRuntime(host)).toBe(false);
+  expect(whyNoAddon(host)).toBe(`This is ${shown} 9.9.9. ${NODE_SENTENCE}`);
+});
+
+test("this machine, where the tests run, has what it needs", () => {
+  expect(whyNoAddon()).toBeUndefined();
+  expect(existsSync(fileURLToPath(prebuilds))).toBe(true);
+});
