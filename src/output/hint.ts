@@ -43,6 +43,15 @@ const NO_RESULT_YET =
 
 /** What the author of a program can do about a fault, or undefined if unknown. */
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
+  const hint = hintForMessage(fault, tools);
+  if (fault.unawaited === undefined) return hint;
+  const unawaited = `Did you forget await? Before this error the program used the promise of tools.${fault.unawaited}(…) like a result.`;
+  return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
+}
+
+const AWAIT_IT = /^A call returns a promise/;
+
+function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
   if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
   const inPython = hintForPython(fault, tools);
