@@ -53,7 +53,7 @@ const AWAIT_IT = /^A call returns a promise/;
 
 function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
-  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
+  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools, missing);
   const inPython = hintForPython(fault, tools);
   if (inPython !== undefined) return inPython;
   const notFunction = /^tools\.([\w.]+) is not a function$/.exec(fault.message)?.[1];
@@ -82,7 +82,7 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   if (undefinedName !== undefined)
     return MODULES.test(undefinedName)
       ? `Import it first: import ${undefinedName}.`
-      : (ABSENT.get(undefinedName) ?? meantTool(undefinedName, tools));
+      : (ABSENT.get(undefinedName) ?? meantTool(undefinedName, tools, undefinedName));
   const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
   if (missingModule !== undefined)
     return NETWORK_PACKAGES.test(missingModule)
@@ -95,8 +95,8 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   return undefined;
 }
 
-function meantTool(name: string, tools: ToolSet): string | undefined {
-  const names = tools.nearestNames(name, "programmatic");
+function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): string | undefined {
+  const names = tools.nearestNames(name, "programmatic").filter((one) => `tools.${one}` !== written);
   return names.length === 0 ? undefined : `Did you mean ${names.map((one) => `tools.${one}`).join(" or ")}?`;
 }
 
