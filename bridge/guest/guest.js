@@ -1,15 +1,13 @@
 /*
- * The JavaScript guest: what surrounds a program on its own side of the wall. A sandbox runs this file as a
- * script, exactly as it lies here, in a realm of its own. Its completion value is the whole interface:
+ * The JavaScript guest: runs one program inside a sandbox, and speaks the protocol of `bridge/README.md` with the host. A
+ * sandbox runs this file unchanged as a script, in a new realm. The script's completion value is its interface:
  *
- *   deliver(text)  begins a turn: gives the guest one frame from the host. Microtasks must run out before anything
- *                  else happens, and with them the turn ends.
+ *   deliver(text)  begins a turn with one frame from the host. The turn ends when the microtask queue is empty.
  *   drain()        returns the frames sent since the last drain, joined by U+001E, which JSON text never contains.
  *
- * It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. It takes
- * the functions it needs before the program runs and keeps its state where the program's changes to shared
- * prototypes cannot reach, so that a program which breaks its own realm still gets a truthful ending.
- * What programs see of all this is described in README.md beside this file.
+ * The guest is not a security boundary: the host repeats each of its checks. The guest keeps references to the functions
+ * that it needs from before the program starts, and its state is in closures. So a program that changes built-in
+ * prototypes still gets a correct ending. README.md beside this file describes what a program can use.
  */
 "use strict";
 (() => {
@@ -18,21 +16,21 @@
   const DEPTH = 100;
   const LINE_BYTES = 16_384;
   const TIMERS_AT_ONCE = 10_000;
-  /** Bytes of a frame that are left to its header: more than the host reads of one. */
+  /** Bytes of a frame that are reserved for its header. The host accepts shorter headers only. */
   const HEADER_BYTES = 16_384;
   /** Most notes on a value. */
   const NOTES = 8;
   /** Key of the name of a call's tool on the prototype of its promise. */
   const TOOL = Symbol("tool");
-  /** More frames of the stack than sending a command needs. */
+  /** Stack frames that must be free before a command is sent; sending needs fewer. */
   const COMMAND_STACK = 100;
   const TOO_LARGE = "value_too_large";
   const AWAIT_MISSING = "await_missing";
   const LONGEST_TIMER_MS = 2 ** 31 - 1;
-  /** An async function's text as V8 composes it has this many lines before the program's first. */
+  /** Lines that V8 puts before the body of a function made by `new AsyncFunction`. */
   const LINES_BEFORE_PROGRAM = 2;
 
-  // ---- taken before the program can change them -------------------------------------------------------------
+  // ---- built-ins, as they are before the program starts ------------------------------------------------------
 
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const { parse, stringify } = JSON;
@@ -85,30 +83,30 @@
 
   const nothing = () => {};
 
-  /** A promise that is never rejected: what reacts to it runs as the next microtask. */
+  /** A fulfilled promise, to run a function as the next microtask. */
   const fulfilled = withoutClass(RealPromise.resolve());
 
-  /** Lets `then` be used on a promise without asking it for its class, which the program may have changed. */
+  /** Keeps `then` from reading the promise's class from `constructor`, which the program may have changed. */
   function withoutClass(promise) {
     return defineProperty(promise, "constructor", { __proto__: null, value: undefined });
   }
 
-  /** Gives an object a field of its own, whatever the program has made it inherit. */
+  /** Defines an own field. An assignment would call a setter that the program may have put on a prototype. */
   function setField(object, key, value) {
     defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   }
 
-  /** An array that nothing is inherited by: no setter takes what is pushed, no toJSON speaks for it. */
+  /** An array without a prototype, on which the program cannot put setters or a `toJSON`. */
   function newList() {
     return setPrototypeOf([], null);
   }
 
-  /** Runs out of stack here, if at all, and not between what the guest notes and what it sends. */
+  /** Makes a stack overflow happen here, and not between a change of the guest's state and the frame that reports it. */
   function needStack(frames) {
     return frames === 0 ? 0 : 1 + needStack(frames - 1);
   }
 
-  // ---- what leaves ------------------------------------------------------------------------------------------
+  // ---- frames to the host -----------------------------------------------------------------------------------
 
   let outbox = "";
   let settled = false;
@@ -139,7 +137,7 @@
     return frames;
   }
 
-  // ---- what arrives -----------------------------------------------------------------------------------------
+  // ---- frames from the host ---------------------------------------------------------------------------------
 
   function deliver(text) {
     endTurn();
@@ -220,7 +218,7 @@
       if (instanceOf(RealAggregateError, error))
         fault.message = shorten(`${fault.message}: ${preview(error.errors)}`, 8192);
       const { code, tool } = error;
-      // That a value was too large is the guest's own word, and ends a program in another way than its errors do.
+      // Only the guest may use this code: it ends the execution as stopped, and not as failed.
       if (typeof code === "string" && (code !== TOO_LARGE || instanceOf(ValueError, error)))
         fault.code = shorten(code, 64);
       if (typeof tool === "string") fault.tool = shorten(tool, 256);
@@ -254,7 +252,7 @@
   }
   define("ToolError", ToolError);
 
-  /** Sends a call and resolves with its answer's frame parts; `ask` turns those into a value or an error. */
+  /** Sends a call. Resolves with the answer: `ok`, and the value or the fields of the error. */
   function call(tool, input, extra) {
     if (extra)
       throw new ToolError("input_invalid", tool, `${tool} takes one object with named fields, not several arguments.`);
@@ -287,7 +285,7 @@
     open.resolve({ __proto__: null, ok: header.ok, value: parse(body) });
   }
 
-  /** One call from its input to its value. The error is made after the await, so that V8's asynchronous stack leads to the line of the program that waits for it. */
+  /** Makes one call. The error is created after the await, so that its stack has the line of the program that awaits the call. */
   async function ask(own, name, inputs) {
     try {
       const reply = await call(name, inputs[0], inputs.length > 1);

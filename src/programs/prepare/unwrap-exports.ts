@@ -33,16 +33,22 @@ export function unwrapExports(code: string, options: Options): string {
       } else if (isOnSameLine(code, defaultEnd, tokens[index + 2]) && wordAt(code, tokens[index + 2]) !== "class")
         edits.push({ start, end: defaultEnd, text: "return".padEnd(defaultEnd - start) });
     } else if (word === "{") {
-      const close = tokens.findIndex((token, at) => at > index && token.type.label === "}");
-      if (close < 0 || wordAt(code, tokens[close + 1]) === "from") continue;
+      let close = index + 2;
+      while (close < tokens.length && tokens[close]?.type.label !== "}") close += 1;
+      if (close === tokens.length || wordAt(code, tokens[close + 1]) === "from") continue;
       const list = tokens.slice(index + 2, close).map((token) => wordAt(code, token));
       const at = list.findIndex((one, place) => one === "as" && list[place + 1] === "default");
       if (at > 0) called = list[at - 1];
       blank(start, tokens[close]?.end ?? end);
     } else if (DECLARING.test(word)) blank(start, end);
   }
-  let text = code;
-  for (const edit of edits.toReversed()) text = text.slice(0, edit.start) + edit.text + text.slice(edit.end);
+  const parts: string[] = [];
+  let written = 0;
+  for (const { start, end, text: part } of edits) {
+    parts.push(code.slice(written, start), part);
+    written = end;
+  }
+  const text = parts.join("") + code.slice(written);
   if (called === undefined) return text;
   const isCalled = readTokens(text, options)?.filter((token) => wordAt(text, token) === called).length !== 1;
   return isCalled ? text : `${text}\nreturn ${called};`;
