@@ -45,6 +45,8 @@ export interface FaultBody {
   /** Code of the tool error or guest check, where the program threw one. */
   readonly code?: string;
   readonly tool?: string;
+  /** A tool whose promise the program has used as if it were the result, before it failed with another error. */
+  readonly unawaited?: string;
   /** Position in the source that the guest was given, both counted from 1. */
   readonly line?: number;
   readonly column?: number;

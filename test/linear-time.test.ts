@@ -111,6 +111,16 @@ const CASES: Readonly<Record<string, Case>> = {
     (source) => parseProgram(source),
     6000,
   ),
+  "exports of lists": text(
+    (n) => `let a;${"export{a};".repeat(n)}`,
+    (source) => parseProgram(source),
+    6000,
+  ),
+  "lines that may be Python or prose": text(
+    (n) => `a b;\n${"for a in".repeat(n)}\n${"word ".repeat(n)}`,
+    (source) => parseProgram(source),
+    6000,
+  ),
   "spaces in an import beside types": text(
     (n) => `let x: number = ;\nimport${" ".repeat(n)}type${" ".repeat(n)}`,
     (source) => parseProgram(source),

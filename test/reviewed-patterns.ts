@@ -26,6 +26,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^[A-Za-z0-9_-]+$/`,
     String.raw`/^[A-Za-z_$][\w$]*$/`,
     String.raw`/^[A-Za-z_][A-Za-z0-9_]*$/`,
+    String.raw`/^[A-Za-z_][\w.]*$/`,
     String.raw`/^[A-Za-z_]\w*$/`,
     String.raw`/^[\w.-]+$/`,
     String.raw`/^[\w.:-]+$/`,

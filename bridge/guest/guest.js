@@ -1,17 +1,15 @@
 /*
- * The JavaScript guest: what surrounds a program on its own side of the wall. A sandbox runs this file as a
- * script, exactly as it lies here, in a realm of its own. Its completion value is the whole interface:
+ * The JavaScript guest: runs one program inside a sandbox, and speaks the protocol of `bridge/README.md` with the host. A
+ * sandbox runs this file unchanged as a script, in a new realm. The script's completion value is its interface:
  *
- *   deliver(text)  begins a turn: gives the guest one frame from the host. Microtasks must run out before anything
- *                  else happens, and with them the turn ends.
+ *   deliver(text)  begins a turn with one frame from the host. The turn ends when the microtask queue is empty.
  *   drain()        returns the frames sent since the last drain, joined by U+001E, which JSON text never contains.
  *   provide(text)  called once, before any event, with the text of globals.js: global objects that V8 does not have.
  *                  A second argument "utc" makes en-US and UTC the defaults, where the process has others.
  *
- * It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. It takes
- * the functions it needs before the program runs and keeps its state where the program's changes to shared
- * prototypes cannot reach, so that a program which breaks its own realm still gets a truthful ending.
- * What programs see of all this is described in README.md beside this file.
+ * The guest is not a security boundary: the host repeats each of its checks. The guest keeps references to the functions
+ * that it needs from before the program starts, and its state is in closures. So a program that changes built-in
+ * prototypes still gets a correct ending. README.md beside this file describes what a program can use.
  */
 "use strict";
 (() => {
@@ -20,16 +18,21 @@
   const DEPTH = 100;
   const LINE_BYTES = 16_384;
   const TIMERS_AT_ONCE = 10_000;
-  /** Bytes of a frame that are left to its header: more than the host reads of one. */
+  /** Bytes of a frame that are reserved for its header. The host accepts shorter headers only. */
   const HEADER_BYTES = 16_384;
-  /** More frames of the stack than sending a command needs. */
+  /** Most notes on a value. */
+  const NOTES = 8;
+  /** Key of the name of a call's tool on the prototype of its promise. */
+  const TOOL = Symbol("tool");
+  /** Stack frames that must be free before a command is sent; sending needs fewer. */
   const COMMAND_STACK = 100;
   const TOO_LARGE = "value_too_large";
+  const AWAIT_MISSING = "await_missing";
   const LONGEST_TIMER_MS = 2 ** 31 - 1;
-  /** An async function's text as V8 composes it has this many lines before the program's first. */
+  /** Lines that V8 puts before the body of a function made by `new AsyncFunction`. */
   const LINES_BEFORE_PROGRAM = 2;
 
-  // ---- taken before the program can change them -------------------------------------------------------------
+  // ---- built-ins, as they are before the program starts ------------------------------------------------------
 
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const { parse, stringify } = JSON;
@@ -43,12 +46,14 @@
     keys,
     prototype: objectPrototype,
   } = Object;
-  const { apply, construct } = Reflect;
+  const { apply, construct, get: getThrough, setPrototypeOf: trySetPrototype } = Reflect;
   const { floor, min, max } = Math;
   const { isFinite: isFiniteNumber, parseFloat: parseNumber, parseInt: parseInteger } = Number;
   const { isArray } = Array;
   const RealDate = Date;
   const RealPromise = Promise;
+  const RealProxy = Proxy;
+  const RealRegExp = RegExp;
   const RealError = Error;
   const RealMap = Map;
   const RealSet = Set;
@@ -71,6 +76,9 @@
   const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get);
   const setForEach = uncurry(Set.prototype.forEach);
   const push = uncurry(Array.prototype.push);
+  const inheritsFrom = uncurry(objectPrototype.isPrototypeOf);
+  const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()));
+  const asyncIteratorPrototype = getPrototypeOf(getPrototypeOf(async function* () {}.prototype));
   const typedArray = getPrototypeOf(Uint8Array.prototype);
   const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get);
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
@@ -78,30 +86,30 @@
 
   const nothing = () => {};
 
-  /** A promise that is never rejected: what reacts to it runs as the next microtask. */
+  /** A fulfilled promise, to run a function as the next microtask. */
   const fulfilled = withoutClass(RealPromise.resolve());
 
-  /** Lets `then` be used on a promise without asking it for its class, which the program may have changed. */
+  /** Keeps `then` from reading the promise's class from `constructor`, which the program may have changed. */
   function withoutClass(promise) {
     return defineProperty(promise, "constructor", { __proto__: null, value: undefined });
   }
 
-  /** Gives an object a field of its own, whatever the program has made it inherit. */
+  /** Defines an own field. An assignment would call a setter that the program may have put on a prototype. */
   function setField(object, key, value) {
     defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   }
 
-  /** An array that nothing is inherited by: no setter takes what is pushed, no toJSON speaks for it. */
+  /** An array without a prototype, on which the program cannot put setters or a `toJSON`. */
   function newList() {
     return setPrototypeOf([], null);
   }
 
-  /** Runs out of stack here, if at all, and not between what the guest notes and what it sends. */
+  /** Makes a stack overflow happen here, and not between a change of the guest's state and the frame that reports it. */
   function needStack(frames) {
     return frames === 0 ? 0 : 1 + needStack(frames - 1);
   }
 
-  // ---- what leaves ------------------------------------------------------------------------------------------
+  // ---- frames to the host -----------------------------------------------------------------------------------
 
   let outbox = "";
   let settled = false;
@@ -132,7 +140,7 @@
     return frames;
   }
 
-  // ---- what arrives -----------------------------------------------------------------------------------------
+  // ---- frames from the host ---------------------------------------------------------------------------------
 
   function deliver(text) {
     endTurn();
@@ -181,7 +189,8 @@
     const notes = newList();
     let text;
     try {
-      text = encode(value, "The program returned", notes);
+      text = encode(value, "The program returned", notes, true);
+      noteFailures(notes);
     } catch (error) {
       fail(error);
       return;
@@ -212,10 +221,11 @@
       if (instanceOf(RealAggregateError, error))
         fault.message = shorten(`${fault.message}: ${preview(error.errors)}`, 8192);
       const { code, tool } = error;
-      // That a value was too large is the guest's own word, and ends a program in another way than its errors do.
+      // Only the guest may use this code: it ends the execution as stopped, and not as failed.
       if (typeof code === "string" && (code !== TOO_LARGE || instanceOf(ValueError, error)))
         fault.code = shorten(code, 64);
       if (typeof tool === "string") fault.tool = shorten(tool, 256);
+      if (misusedCall !== undefined && code !== AWAIT_MISSING) fault.unawaited = misusedCall;
       const position = execute(/program\.js:(\d{1,9}):(\d{1,9})/, RealString(error.stack));
       if (position !== null) {
         fault.line = max(1, parseInteger(position[1], 10) - LINES_BEFORE_PROGRAM);
@@ -230,6 +240,8 @@
   // ---- calls ------------------------------------------------------------------------------------------------
 
   const openCalls = new RealMap();
+  /** Calls that failed. */
+  const failures = newList();
   let lastId = 0;
   let callCount = 0;
 
@@ -243,7 +255,7 @@
   }
   define("ToolError", ToolError);
 
-  /** Sends a call and resolves with its answer's frame parts; `ask` turns those into a value or an error. */
+  /** Sends a call. Resolves with the answer: `ok`, and the value or the fields of the error. */
   function call(tool, input, extra) {
     if (extra)
       throw new ToolError("input_invalid", tool, `${tool} takes one object with named fields, not several arguments.`);
@@ -262,7 +274,7 @@
 
   function inputText(tool, input) {
     try {
-      return encode(input === undefined ? {} : input, `The input of ${tool} holds`, undefined) ?? "null";
+      return encode(input === undefined ? {} : input, `The input of ${tool} holds`, undefined, true) ?? "null";
     } catch (error) {
       if (!instanceOf(ValueError, error)) throw error;
       throw new ToolError(error.code === TOO_LARGE ? "budget_spent" : "input_invalid", tool, error.message);
@@ -276,7 +288,7 @@
     open.resolve({ __proto__: null, ok: header.ok, value: parse(body) });
   }
 
-  /** One call from its input to its value. The error is made after the await, so that V8's asynchronous stack leads to the line of the program that waits for it. */
+  /** Makes one call. The error is created after the await, so that its stack has the line of the program that awaits the call. */
   async function ask(own, name, inputs) {
     try {
       const reply = await call(name, inputs[0], inputs.length > 1);
@@ -284,19 +296,118 @@
       throw new ToolError(reply.value.code, reply.value.tool, reply.value.message);
     } catch (error) {
       own.failed = true;
+      own.code = instanceOf(ToolError, error) ? error.code : "input_invalid";
+      push(failures, own);
       if (own.result !== undefined) forgive(own.result);
       throw error;
     }
   }
 
-  /** A program may await a call long after it failed: that is no unhandled rejection. */
+  /** Keeps the rejection of a call from being reported as unhandled, because a program may await the call later. */
   function forgive(promise) {
+    const prototype = getPrototypeOf(promise);
     try {
       then(promise, undefined, nothing);
     } catch {
-      // The program has broken the class of its promises: its own error is the one to tell.
+      // The program has changed the class of its promises, and will get its own error for that.
+    }
+    // `then` has read `constructor`, as the program does where it awaits the call.
+    trySetPrototype(promise, prototype);
+  }
+
+  /** Notes about calls that failed and that the program never awaited. */
+  function noteFailures(notes) {
+    for (let index = 0; index < failures.length && notes.length < NOTES; index += 1) {
+      const { tool, code, prototypes, result } = failures[index];
+      if (getPrototypeOf(result) === prototypes.fresh)
+        push(notes, shorten(`A call of ${tool} failed (${code}), and the program did not await it.`, 256));
     }
   }
+
+  // ---- promises of calls --------------------------------------------------------------------------------------
+
+  /*
+   * A program that forgets `await` uses a call's promise as if it were the call's result. So the promise reports what is
+   * done with a result and never with a promise. It is an ordinary promise of V8 with another prototype:
+   *
+   *   promise → prototype for its tool → proxy, which is asked only for properties that no promise has → Promise.prototype
+   *
+   * There are two prototypes per tool. A new promise has `fresh`, where a missing property is an error. `await`, `then`
+   * and `Promise.all` and its like read `constructor`, which is a getter of `fresh`: it gives the promise the prototype
+   * `awaited`. From then on a missing property is only recorded, because programs keep fields of their own on promises
+   * that they wait for (`if (!promise.done)`). Conversion to a string or a number is an error with either prototype.
+   * The promise itself has no state besides its prototype. So V8 awaits it in as few steps as any other.
+   */
+
+  /** The tool of the call's promise that was misused last, for the hint on a later failure. */
+  let misusedCall;
+
+  function misuse(tool, message) {
+    misusedCall = tool;
+    const error = new TypeError(`${message} did you forget await?`);
+    setField(error, "code", AWAIT_MISSING);
+    setField(error, "tool", tool);
+    return error;
+  }
+
+  function promisePrototypes(tool) {
+    const awaited = promisePrototype(tool, { value: RealPromise, writable: true }, () => {
+      misusedCall = tool;
+    });
+    const fresh = promisePrototype(
+      tool,
+      {
+        get() {
+          // A program may freeze its promises: that must not keep it from awaiting them.
+          if (getPrototypeOf(this) === fresh) trySetPrototype(this, awaited);
+          return RealPromise;
+        },
+        set(value) {
+          setField(this, "constructor", value);
+        },
+      },
+      (key) => {
+        throw misuse(tool, `tools.${tool}(…) returns a promise, which has no property ${stringify(shorten(key, 64))}:`);
+      },
+    );
+    return { __proto__: null, fresh, awaited };
+  }
+
+  function promisePrototype(tool, constructor, onMissing) {
+    const isMissing = (target, key) => {
+      if (key in target) return false;
+      if (typeof key === "string") onMissing(key);
+      // V8 throws its own error after this, unless the program only looked.
+      else if (key === Symbol.iterator || key === Symbol.asyncIterator) misusedCall = tool;
+      return true;
+    };
+    const proxy = new RealProxy(create(RealPromise.prototype), {
+      __proto__: null,
+      get: (target, key, promise) => (isMissing(target, key) ? undefined : getThrough(target, key, promise)),
+      has: (target, key) => !isMissing(target, key),
+    });
+    const prototype = create(proxy);
+    const convert = () => {
+      throw misuse(tool, `The promise of tools.${tool}(…) was used as its result:`);
+    };
+    for (const key of ["then", "catch", "finally", Symbol.toStringTag])
+      defineProperty(prototype, key, getOwnPropertyDescriptor(RealPromise.prototype, key) ?? { value: undefined });
+    for (const key of [Symbol.toPrimitive, "toString", "toLocaleString"])
+      defineProperty(prototype, key, { __proto__: null, value: convert, writable: true, configurable: true });
+    defineProperty(prototype, "toJSON", {
+      __proto__: null,
+      // `encode` refuses the promise itself, because it knows the place.
+      value() {
+        return encoding ? this : convert();
+      },
+      writable: true,
+      configurable: true,
+    });
+    defineProperty(prototype, TOOL, { __proto__: null, value: tool });
+    return defineProperty(prototype, "constructor", { __proto__: null, ...constructor, configurable: true });
+  }
+
+  // ---- the tree of tools --------------------------------------------------------------------------------------
 
   function toolTree(names) {
     const root = create(null);
@@ -305,14 +416,19 @@
       const path = split(name, ".");
       let branch = root;
       for (let depth = 0; depth < path.length - 1; depth += 1) branch = branch[path[depth]] ??= create(null);
+      let prototypes;
       const tool = (...inputs) => {
-        const own = { __proto__: null, result: undefined, failed: false };
+        prototypes ??= promisePrototypes(name);
+        const own = { __proto__: null, tool: name, prototypes, result: undefined, failed: false, code: "" };
         own.result = ask(own, name, inputs);
+        trySetPrototype(own.result, prototypes.fresh);
         if (own.failed) forgive(own.result);
         return own.result;
       };
       defineProperty(tool, "name", { value: name });
       branch[path[path.length - 1]] = freeze(tool);
+      // `tools["crm.find"]` is the tool too, and is not listed twice.
+      if (path.length > 1) defineProperty(root, name, { __proto__: null, value: tool });
     }
     return freezeTree(root);
   }
@@ -325,23 +441,32 @@
   // ---- values to JSON ---------------------------------------------------------------------------------------
 
   class ValueError extends TypeError {
-    constructor(code, message) {
+    constructor(code, message, tool) {
       super(message);
       setField(this, "code", code);
+      if (tool !== undefined) setField(this, "tool", tool);
     }
   }
 
+  /** Whether `encode` is at work. */
+  let encoding = false;
+
   /**
-   * JSON text of a value, or undefined for undefined. What JSON would drop or empty without a word is either
-   * kept (Map, Set, Error, typed arrays) or refused in a sentence that begins with `what`; `notes` takes the rest.
+   * JSON text of a value, or undefined for undefined. What JSON would leave out or empty silently is converted (Map, Set,
+   * Error, typed arrays, iterators if `readsIterators`) or refused with a sentence that begins with `what`. `notes`
+   * receives a sentence about each other change. Without `notes` a BigInt is refused.
    */
-  function encode(root, what, notes) {
+  function encode(root, what, notes, readsIterators) {
     const flat = flatText(root);
     if (flat !== undefined) return flat;
     let top = null;
     let size = 0;
-    const refuse = (thing, advice) => {
-      throw new ValueError("value_not_json", `${what} ${thing}${path(top)}: ${advice}`);
+    const refuse = (thing, advice, tool) => {
+      throw new ValueError("value_not_json", `${what} ${thing}${path(top)}: ${advice}`, tool);
+    };
+    const note = (thing, key, became) => {
+      if (notes !== undefined && notes.length < NOTES)
+        push(notes, shorten(`${thing}${path({ __proto__: null, key, up: top })} became ${became}`, 256));
     };
     const refuseSize = () => {
       throw new ValueError(
@@ -349,7 +474,7 @@
         `${what} more than ${limits.frameBytes} characters of JSON. Pass on only what is needed: select, aggregate or count first.`,
       );
     };
-    const text = stringify(root, function replace(key, value) {
+    const replace = function (key, value) {
       while (top !== null && top.value !== this) top = top.up;
       size += 4 + key.length;
       const type = typeof value;
@@ -360,35 +485,42 @@
         // Each element takes two characters. V8 gives up on the longest arrays before it asks for their first.
         if (isArray(value) && value.length > limits.frameBytes / 2) refuseSize();
         const parent = top;
-        const plain = toPlain(value);
-        top = { __proto__: null, value: plain, source: value, key, up: parent };
+        top = { __proto__: null, value, source: value, key, up: parent };
         let depth = 0;
         for (let ancestor = parent; ancestor !== null; ancestor = ancestor.up) {
           if (ancestor.source === value) refuse("a value that contains itself", "build a copy without the cycle.");
           depth += 1;
         }
         if (depth >= DEPTH) refuse(`a value nested more than ${DEPTH} levels deep`, "flatten it.");
-        if (plain === undefined) refuse("a Promise", "await it first.");
-        return plain;
+        top.value = toPlain(value, refuse, readsIterators ? refuseSize : undefined);
+        return top.value;
       }
       if (type === "number") {
-        if (!isFiniteNumber(value) && notes !== undefined && notes.length < 8)
-          push(
-            notes,
-            shorten(
-              `${value}${path({ __proto__: null, key, up: top })} became null, because JSON has no such number.`,
-              256,
-            ),
-          );
+        if (!isFiniteNumber(value)) note(RealString(value), key, "null, because JSON has no such number.");
         return value;
+      }
+      if (type === "bigint" && notes !== undefined) {
+        note("A BigInt", key, "a string, because JSON has no such number.");
+        return RealString(value);
       }
       if (type === "bigint" || type === "function" || type === "symbol") {
         top = { __proto__: null, value, source: value, key, up: top };
         if (type === "bigint") refuse("a BigInt", "turn it into a Number or a String first.");
         refuse(`a ${type}`, "JSON holds data only.");
       }
+      // JSON.stringify has asked the date for its text already.
+      if (value === null && this[key] !== null && instanceOf(RealDate, this[key]))
+        note("An invalid date", key, "null.");
       return value;
-    });
+    };
+    const outer = encoding;
+    encoding = true;
+    let text;
+    try {
+      text = stringify(root, replace);
+    } finally {
+      encoding = outer;
+    }
     const allowed = limits.frameBytes - HEADER_BYTES;
     if (text !== undefined && text.length * 3 > allowed && utf8Length(text) > allowed)
       throw new ValueError(
@@ -436,10 +568,17 @@
     return `{${text}}`;
   }
 
-  /** The JSON form of an object: itself, or what stands for it. A Promise has none. */
-  function toPlain(value) {
+  /**
+   * The JSON form of an object: the object itself, or what replaces it. Calls `refuse` for an object that has no JSON
+   * form. An iterator is read to its end if `refuseSize` is given, which is called when it yields too much.
+   */
+  function toPlain(value, refuse, refuseSize) {
     if (isArray(value)) return value;
-    if (instanceOf(RealPromise, value)) return undefined;
+    if (instanceOf(RealPromise, value)) {
+      const tool = value[TOOL];
+      if (tool === undefined) refuse("a Promise", "did you forget await?");
+      refuse(`the promise of tools.${tool}(…)`, "did you forget await?", tool);
+    }
     if (instanceOf(RealMap, value)) return plainMap(value);
     if (instanceOf(RealSet, value)) {
       const items = newList();
@@ -454,7 +593,31 @@
       for (let index = 0; index < length; index += 1) push(items, value[index]);
       return items;
     }
+    if (instanceOf(RealRegExp, value)) refuse("a RegExp", "use its source, which is a string.");
+    const tag = value[Symbol.toStringTag];
+    if (typeof tag !== "string") return value;
+    if (inheritsFrom(asyncIteratorPrototype, value))
+      refuse("an async iterator", "collect its values with `for await` first.");
+    if (inheritsFrom(iteratorPrototype, value)) {
+      if (refuseSize === undefined) refuse("an iterator", "turn it into an array first.");
+      return readIterator(value, refuseSize);
+    }
+    if (tag === "URL" || tag === "URLSearchParams") return RealString(value);
+    // Of a WeakMap, an ArrayBuffer or an Intl.NumberFormat, JSON would keep nothing without saying so.
+    if (keys(value).length === 0) refuse(`an object of the class ${shorten(tag, 64)}`, "JSON holds data only.");
     return value;
+  }
+
+  /** An array of what an iterator yields. */
+  function readIterator(iterator, refuseSize) {
+    const items = newList();
+    const { next } = iterator;
+    for (;;) {
+      const { done, value } = apply(next, iterator, []);
+      if (done) return items;
+      if (items.length >= limits.frameBytes / 2) refuseSize();
+      push(items, value);
+    }
   }
 
   /** An object, or pairs where the keys are no strings or numbers. */
@@ -638,7 +801,8 @@
       if (instanceOf(RealError, value)) return `${RealString(value.name)}: ${RealString(value.message)}`;
       if (typeof value === "bigint") return `${RealString(value)}n`;
       if (typeof value === "function") return `[function ${value.name}]`;
-      if (typeof value === "object" && value !== null) return encode(value, "It holds", undefined) ?? "undefined";
+      if (typeof value === "object" && value !== null)
+        return encode(value, "It holds", newList(), false) ?? "undefined";
       return RealString(value);
     } catch (error) {
       return instanceOf(ValueError, error) ? `[not printable: ${error.message}]` : "[not printable]";

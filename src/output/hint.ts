@@ -53,8 +53,17 @@ const NO_RESULT_YET =
 
 /** What the author of a program can do about a fault, or undefined if unknown. */
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
+  const hint = hintForMessage(fault, tools);
+  if (fault.unawaited === undefined) return hint;
+  const unawaited = `Did you forget await? Before this error the program used the promise of tools.${fault.unawaited}(…) like a result.`;
+  return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
+}
+
+const AWAIT_IT = /^A call returns a promise/;
+
+function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
-  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools);
+  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools, missing);
   const missingField = /^globalThis\.(\w+) is not a (?:function|constructor)$/.exec(fault.message)?.[1];
   if (missingField !== undefined) return ABSENT.get(missingField);
   const inPython = hintForPython(fault, tools);
@@ -85,7 +94,7 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   if (undefinedName !== undefined)
     return MODULES.test(undefinedName)
       ? `Import it first: import ${undefinedName}.`
-      : (NETWORK.get(undefinedName) ?? meantTool(undefinedName, tools));
+      : (NETWORK.get(undefinedName) ?? meantTool(undefinedName, tools, undefinedName));
   const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
   if (missingModule !== undefined)
     return NETWORK_PACKAGES.test(missingModule)
@@ -98,8 +107,8 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   return undefined;
 }
 
-function meantTool(name: string, tools: ToolSet): string | undefined {
-  const names = tools.nearestNames(name, "programmatic");
+function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): string | undefined {
+  const names = tools.nearestNames(name, "programmatic").filter((one) => `tools.${one}` !== written);
   return names.length === 0 ? undefined : `Did you mean ${names.map((one) => `tools.${one}`).join(" or ")}?`;
 }
 

@@ -51,7 +51,9 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   const execution = randomUUID();
   const { sandbox, gate, journal, language, leaseMs, limits, tenant, signal, above, onEvent } = scope;
 
-  const prepared = await prepare(source, language, { tenant, signal });
+  const visible = gate.tools.visibleTo(["programmatic"]);
+  const tools = visible.map(({ name }) => name);
+  const prepared = await prepare(source, language, { tenant, signal }, new Set(tools));
   if (!prepared.ok) {
     const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault: prepared.fault };
     return { execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
@@ -59,8 +61,6 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   const { program, map } = prepared;
 
   const startedAt = Date.now();
-  const visible = gate.tools.visibleTo(["programmatic"]);
-  const tools = visible.map(({ name }) => name);
   const log = await TrackedLog.create(
     journal,
     {

@@ -9,6 +9,8 @@ export interface Fault {
   readonly code?: string;
   /** The tool whose call was refused or failed. */
   readonly tool?: string;
+  /** A tool whose promise the program used as if it were its result, before it failed with this error. */
+  readonly unawaited?: string;
   /** Position in the original source, both counted from 1. */
   readonly line?: number;
   readonly column?: number;

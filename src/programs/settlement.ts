@@ -5,7 +5,14 @@ import { readPlainData } from "../values/plain-data.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
 import type { Completed, Ending, Fault } from "./outcome.ts";
-import { faultAt, onlyMention, type SourceMap } from "./source-map.ts";
+import {
+  faultAt,
+  nextMention,
+  onlyMention,
+  onlyUnawaitedMention,
+  type Position,
+  type SourceMap,
+} from "./source-map.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
 
@@ -56,7 +63,9 @@ export async function settle(
       ...notDone(
         lines.filter(({ tool, outcome, started }) => started && outcome.type !== "value" && changes(tools, tool)),
       ),
-      ...(openCalls.length === 0 ? [] : [endedWithProgram(openCalls.map((name) => knownName(tools, name)))]),
+      ...(openCalls.length === 0
+        ? []
+        : [endedWithProgram(openCalls.map((name) => (isKnown(tools, name) ? name : "an unknown tool")))]),
     ],
     remarks,
     ending: { type: "completed", ...returned, text: body },
@@ -82,7 +91,7 @@ export function parseValue(text: string): unknown {
   return read.ok ? read.value : NOT_JSON;
 }
 
-function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumstances): Ending {
+function endingOf(fault: FaultBody, { limits, map, tools, calls, overdraft }: Circumstances): Ending {
   const overBudget = fault.code === "budget_spent" || fault.code === "result_over_budget";
   if (overBudget && overdraft)
     return { type: "stopped", limit: overdraft.limit, allowed: overdraft.allowed, seen: overdraft.seen };
@@ -92,10 +101,24 @@ function endingOf(fault: FaultBody, { limits, map, calls, overdraft }: Circumsta
     return { type: "stopped", limit: "outputBytes", allowed: limits.outputBytes, seen: limits.frameBytes };
   if (OUT_OF_MEMORY.test(`${fault.name}: ${fault.message}`))
     return { type: "stopped", limit: "memoryBytes", allowed: limits.memoryBytes, seen: limits.memoryBytes };
-  const { line, column, ...words } = fault;
+  const { line, column, unawaited, ...words } = fault;
   const position =
-    line === undefined || column === undefined ? onlyMention(map.source, words.tool) : map.toSource({ line, column });
-  return { type: "failed", fault: faultAt(map.source, words, position) };
+    line === undefined || column === undefined
+      ? placeOfCall(map.source, words)
+      : placeOfName(map.source, words.message, map.toSource({ line, column }));
+  const known = unawaited !== undefined && isKnown(tools, unawaited) ? { unawaited } : {};
+  return { type: "failed", fault: faultAt(map.source, { ...words, ...known }, position) };
+}
+
+/** Place of a call that a fault without a position is about. The guest knows no place of a value that it cannot encode. */
+function placeOfCall(source: string, { code, tool }: FaultBody): Position | undefined {
+  return (code === "value_not_json" ? onlyUnawaitedMention(source, tool) : undefined) ?? onlyMention(source, tool);
+}
+
+/** Place of an unknown name: V8 gives the start of the statement instead if that is a `return`. */
+function placeOfName(source: string, message: string, position: Position): Position {
+  const name = /^([\w$]{1,64}) is not defined$/.exec(message)?.[1];
+  return (name === undefined ? undefined : nextMention(source, name, position)) ?? position;
 }
 
 /** Whether a call of this tool may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
@@ -104,10 +127,10 @@ function changes(tools: ToolSet, name: string): boolean {
   return tool !== undefined && isVisible(tool, ["programmatic"]) && tool.effect !== "read";
 }
 
-/** The name of a tool that programs may call. Any other name is text chosen by the program and is not quoted in a note. */
-function knownName(tools: ToolSet, name: string): string {
+/** Whether this is a tool that programs may call. Any other name is text chosen by the program and is not quoted. */
+function isKnown(tools: ToolSet, name: string): boolean {
   const tool = tools.get(name);
-  return tool && isVisible(tool, ["programmatic"]) ? name : "an unknown tool";
+  return tool !== undefined && isVisible(tool, ["programmatic"]);
 }
 
 /** Allocation failures that do not end the engine: of an array buffer in V8, of anything in Python. */
@@ -170,13 +193,14 @@ function parseFault(body = ""): FaultBody | undefined {
   if (body.length > FAULT_LENGTH) return undefined;
   const value = parseValue(body);
   if (typeof value !== "object" || value === null) return undefined;
-  const { name, message, code, tool, line, column } = value as Record<string, unknown>;
+  const { name, message, code, tool, unawaited, line, column } = value as Record<string, unknown>;
   if (!isText(name, 128) || !isText(message, 8192)) return undefined;
   return {
     name,
     message,
     ...(isText(code, 64) ? { code } : {}),
     ...(isText(tool, 256) ? { tool } : {}),
+    ...(isText(unawaited, 256) ? { unawaited } : {}),
     ...(isCount(line) && isCount(column) ? { line, column } : {}),
   };
 }

@@ -22,6 +22,46 @@ const EXCERPT_LENGTH = 160;
 export function onlyMention(source: string, tool: string | undefined): Position | undefined {
   const index = tool === undefined ? -1 : source.indexOf(`tools.${tool}`);
   if (index < 0 || source.includes(`tools.${tool}`, index + 1)) return undefined;
+  return placeAt(source, index);
+}
+
+/** The only mention of a tool that does not follow `await`; undefined if there is none or more than one. */
+export function onlyUnawaitedMention(source: string, tool: string | undefined): Position | undefined {
+  if (tool === undefined) return undefined;
+  const mention = `tools.${tool}`;
+  const found: number[] = [];
+  for (let index = source.indexOf(mention); index >= 0; index = source.indexOf(mention, index + 1))
+    if (
+      !source
+        .slice(Math.max(0, index - 32), index)
+        .trimEnd()
+        .endsWith("await")
+    )
+      found.push(index);
+  return found.length === 1 ? placeAt(source, found[0] ?? 0) : undefined;
+}
+
+/** The first place from `position` on where a name stands as a word; undefined if there is none. */
+export function nextMention(source: string, name: string, { line, column }: Position): Position | undefined {
+  const lines = source.split(LINE_BREAK);
+  for (let at = line; at <= lines.length; at += 1) {
+    const text = lines[at - 1] ?? "";
+    for (
+      let index = text.indexOf(name, at === line ? column - 1 : 0);
+      index >= 0;
+      index = text.indexOf(name, index + 1)
+    )
+      if (!isPartOfWord(text[index - 1]) && !isPartOfWord(text[index + name.length]))
+        return { line: at, column: index + 1 };
+  }
+  return undefined;
+}
+
+function isPartOfWord(character = ""): boolean {
+  return /[\w$.]/.test(character);
+}
+
+function placeAt(source: string, index: number): Position {
   const before = source.slice(0, index).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }

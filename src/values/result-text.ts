@@ -1,4 +1,5 @@
 import { type HeldOverdraft, memoryOf, type Share } from "./held-bytes.ts";
+import { isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
 import type { SlicedWork } from "./slice-scheduler.ts";
 
 /** Maximum depth that is weighed. Deeper values weigh nothing; the serialiser handles them. */
@@ -23,7 +24,8 @@ export type ResultText =
 const lastLargeResults = new Map<string, Promise<unknown>>();
 
 /**
- * Serialises a handler's result to JSON; undefined becomes `null`. A large result is serialised in parts that yield the
+ * Serialises a handler's result to JSON; undefined becomes `null`. Maps, sets, typed arrays and iterators become objects
+ * and arrays; a function, symbol, bigint or another object that JSON would leave out or empty is `not_json`. A large result is serialised in parts that yield the
  * host's thread in between, and abandoned as soon as it exceeds `allowedBytes`.
  */
 export function resultText(value: unknown, allowedBytes: number, share: Share): ResultText | Promise<ResultText> {
@@ -35,8 +37,9 @@ export function resultText(value: unknown, allowedBytes: number, share: Share): 
 /** Undefined if the value must be serialised in parts. */
 function shortText(value: unknown, allowedBytes: number): ResultText | undefined {
   try {
-    if (weigh(value, PART_BYTES) > PART_BYTES) return undefined;
-    const text = JSON.stringify(value) ?? "null";
+    const scale = newScale(PART_BYTES);
+    if (add(0, value, scale, 0) > PART_BYTES) return undefined;
+    const text = textOf(value, scale, allowedBytes);
     const bytes = Buffer.byteLength(text);
     return bytes > allowedBytes ? { type: "too_large", bytes } : { type: "text", text, bytes };
   } catch (cause) {
@@ -78,13 +81,17 @@ function* weighInParts(value: unknown, enough: number, depth: number): SlicedWor
   if (weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return weight;
   if (depth === DEPTH) return 0;
   let sum = 2;
-  const parts: Iterable<unknown> = Array.isArray(value) ? value : Object.values(value);
+  const parts: Iterable<unknown> = Array.isArray(value) || value instanceof Set ? value : valuesOf(value);
   for (const part of parts) {
     sum += yield* weighInParts(part, enough - sum, depth + 1);
     if (sum > enough) break;
     yield;
   }
   return sum;
+}
+
+function valuesOf(record: object): Iterable<unknown> {
+  return record instanceof Map ? record.values() : Object.values(record);
 }
 
 function afterOtherResults(make: () => ResultText | Promise<ResultText>, tenant: string): Promise<ResultText> {
@@ -102,7 +109,7 @@ function* textInParts(value: unknown, allowedBytes: number, share: Share): Slice
   let bytes = 0;
   let held = 0;
   try {
-    for (const part of partsOf(value, "", new Set())) {
+    for (const part of partsOf(value, "", new Set(), allowedBytes)) {
       if (typeof part === "string") {
         text += part;
         bytes += Buffer.byteLength(part);
@@ -128,36 +135,45 @@ function* textInParts(value: unknown, allowedBytes: number, share: Share): Slice
  * another index. A yielded number is a lower bound of the bytes that follow, so that the reader can stop before they are
  * made.
  */
-function* partsOf(returned: unknown, name: string, within: Set<object>): Generator<string | number> {
+function* partsOf(
+  returned: unknown,
+  name: string,
+  within: Set<object>,
+  allowedBytes: number,
+): Generator<string | number> {
   if (ArrayBuffer.isView(returned)) yield returned.byteLength * 2;
-  const value = hasJson(returned) ? returned.toJSON(name) : returned;
+  const json = hasJson(returned) ? returned.toJSON(name) : returned;
+  const isRecord = typeof json === "object" && json !== null;
+  if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
+  const value = isRecord && isUnusual(json) ? jsonForm(json, allowedBytes) : json;
   if (typeof value === "string" || Array.isArray(value)) yield value.length;
-  if (typeof value !== "object" || value === null || weigh(value, PART_BYTES) <= PART_BYTES) {
-    yield JSON.stringify(value) ?? "null";
+  const scale = newScale(PART_BYTES);
+  if (typeof value !== "object" || value === null || add(0, value, scale, 0) <= PART_BYTES) {
+    yield textOf(value, scale, allowedBytes);
     return;
   }
-  if (within.has(value)) throw new TypeError("The result contains itself.");
-  within.add(value);
-  if (Array.isArray(value)) yield* rowsOf(value, within);
-  else yield* fieldsOf(value as Record<string, unknown>, within);
-  within.delete(value);
+  if (isRecord) within.add(json);
+  if (Array.isArray(value)) yield* rowsOf(value, within, allowedBytes);
+  else yield* fieldsOf(value as Record<string, unknown>, within, allowedBytes);
+  if (isRecord) within.delete(json);
 }
 
-function* rowsOf(rows: readonly unknown[], within: Set<object>): Generator<string | number> {
+function* rowsOf(rows: readonly unknown[], within: Set<object>, allowedBytes: number): Generator<string | number> {
+  const scale = newScale(PART_BYTES);
   yield "[";
   let from = 0;
   let weight = 0;
   let passed = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    const rowWeight = weigh(rows[index], PART_BYTES);
+    const rowWeight = add(0, rows[index], scale, 0);
     weight += rowWeight;
     if (weight <= PART_BYTES) continue;
     if (passed < LOOK_AHEAD_BYTES && passed + weight >= LOOK_AHEAD_BYTES) yield* lookAhead(rows, index);
     passed += weight;
-    if (index > from) yield innerText(rows.slice(from, index), from > 0);
+    if (index > from) yield innerText(rows.slice(from, index), from > 0, scale, allowedBytes);
     if (rowWeight > PART_BYTES) {
       if (index > 0) yield ",";
-      yield* partsOf(rows[index], String(index), within);
+      yield* partsOf(rows[index], String(index), within, allowedBytes);
       from = index + 1;
       weight = 0;
     } else {
@@ -165,7 +181,7 @@ function* rowsOf(rows: readonly unknown[], within: Set<object>): Generator<strin
       weight = rowWeight;
     }
   }
-  if (rows.length > from) yield innerText(rows.slice(from), from > 0);
+  if (rows.length > from) yield innerText(rows.slice(from), from > 0, scale, allowedBytes);
   yield "]";
 }
 
@@ -180,13 +196,18 @@ function* lookAhead(rows: readonly unknown[], from: number): Generator<number> {
   }
 }
 
-function* fieldsOf(record: Readonly<Record<string, unknown>>, within: Set<object>): Generator<string | number> {
+function* fieldsOf(
+  record: Readonly<Record<string, unknown>>,
+  within: Set<object>,
+  allowedBytes: number,
+): Generator<string | number> {
   yield "{";
+  const scale = newScale(PART_BYTES);
   let isFirst = true;
   let fields: [string, unknown][] = [];
   let weight = 0;
   const collected = (): string => {
-    const text = innerText(Object.fromEntries(fields), !isFirst);
+    const text = innerText(Object.fromEntries(fields), !isFirst, scale, allowedBytes);
     if (text !== "") isFirst = false;
     fields = [];
     weight = 0;
@@ -194,12 +215,13 @@ function* fieldsOf(record: Readonly<Record<string, unknown>>, within: Set<object
   };
   for (const name of Object.keys(record)) {
     const field = record[name];
-    const fieldWeight = weigh(field, PART_BYTES);
+    const fieldWeight = add(0, field, scale, 0);
+    if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
     if (fieldWeight > PART_BYTES) {
       yield collected();
       yield `${isFirst ? "" : ","}${JSON.stringify(name)}:`;
       isFirst = false;
-      yield* partsOf(field, name, within);
+      yield* partsOf(field, name, within, allowedBytes);
     } else {
       fields.push([name, field]);
       weight += name.length + fieldWeight;
@@ -211,8 +233,8 @@ function* fieldsOf(record: Readonly<Record<string, unknown>>, within: Set<object
 }
 
 /** A container's text without its brackets, after a comma if `comma` is set and the text is not empty. */
-function innerText(container: object, comma: boolean): string {
-  const text = JSON.stringify(container).slice(1, -1);
+function innerText(container: object, comma: boolean, scale: Scale, allowedBytes: number): string {
+  const text = textOf(container, scale, allowedBytes).slice(1, -1);
   return comma && text !== "" ? `,${text}` : text;
 }
 
@@ -225,18 +247,33 @@ function hasJson(value: unknown): value is { toJSON(name: string): unknown } {
  * `toJsonBytes`. Stops once the sum exceeds `enough`.
  */
 export function weigh(value: unknown, enough: number, toJsonBytes = TO_JSON_BYTES): number {
-  return add(0, value, { enough, toJsonBytes }, 0);
+  return add(0, value, newScale(enough, toJsonBytes), 0);
 }
 
 interface Scale {
   readonly enough: number;
   readonly toJsonBytes: number;
+  /** Whether a value was seen of which plain `JSON.stringify` would lose something. */
+  unusual: boolean;
+}
+
+function newScale(enough: number, toJsonBytes = TO_JSON_BYTES): Scale {
+  return { enough, toJsonBytes, unusual: false };
+}
+
+/** JSON text of a value that was weighed on this scale. The general way takes several times as long. */
+function textOf(value: unknown, scale: Scale, allowedBytes: number): string {
+  return (scale.unusual ? stringifyUnusual(value, allowedBytes) : JSON.stringify(value)) ?? "null";
 }
 
 function add(bytes: number, value: unknown, scale: Scale, depth: number): number {
   if (typeof value === "string") return bytes + value.length + 2;
+  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") scale.unusual = true;
   if (typeof value !== "object" || value === null) return bytes + 1;
-  if (ArrayBuffer.isView(value)) return bytes + value.byteLength * 2;
+  if (ArrayBuffer.isView(value)) {
+    scale.unusual = true;
+    return bytes + value.byteLength * 2;
+  }
   if (value instanceof Date) return bytes + DATE_BYTES;
   if (hasJson(value)) return bytes + scale.toJsonBytes;
   if (depth === DEPTH) return bytes;
@@ -246,15 +283,29 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
       sum = add(sum, value[index], scale, depth + 1);
     return sum;
   }
+  if (isUnusual(value)) {
+    scale.unusual = true;
+    if (value instanceof Map || value instanceof Set) return addEntries(bytes, value, scale, depth);
+  }
   // Each field has a brace or a comma before its name. JSON omits fields that are undefined.
   let sum = bytes + 1;
   for (const key of Object.keys(value)) {
     const field = (value as Record<string, unknown>)[key];
+    if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
     if (field === undefined || typeof field === "function" || typeof field === "symbol") continue;
     sum = add(sum + key.length + 4, field, scale, depth + 1);
     if (sum > scale.enough) break;
   }
   return Math.max(sum, bytes + 2);
+}
+
+function addEntries(bytes: number, entries: Map<unknown, unknown> | Set<unknown>, scale: Scale, depth: number): number {
+  let sum = bytes + 2;
+  for (const [key, value] of entries.entries()) {
+    sum = add(entries instanceof Map ? sum + String(key).length + 3 : sum, value, scale, depth + 1);
+    if (sum > scale.enough) break;
+  }
+  return sum;
 }
 
 /** A short description of a result's type, for people: `array of 200`. */

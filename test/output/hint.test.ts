@@ -46,6 +46,25 @@ test("who misspells a tool is told the nearest that programs may call", () => {
   expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
 });
 
+test("a suggestion never is what was written", () => {
+  expect(hint("tools.crm.listPeople is not a function")).toBe(
+    "The tools are tools.crm.listPeople, tools.billing.listInvoices.",
+  );
+  const short = new ToolSet([tool("ping", "programmatic")]);
+  expect(hintFor({ name: "ReferenceError", message: "ping is not defined" }, short)).toBe("Did you mean tools.ping?");
+  expect(hintFor({ name: "TypeError", message: "tools.ping is not a function" }, short)).not.toContain("Did you mean");
+});
+
+test("an error after a promise was used as a result tells of that too", () => {
+  const fault = { name: "Error", message: "No.", unawaited: "crm.listPeople" };
+  const unawaited =
+    "Did you forget await? Before this error the program used the promise of tools.crm.listPeople(…) like a result.";
+  expect(hintFor(fault, tools)).toBe(unawaited);
+  expect(hintFor({ ...fault, message: "fetch is not defined" }, tools)).toBe(
+    `A program has no network access. Use \`tools\` to reach anything outside. ${unawaited}`,
+  );
+});
+
 test("where nothing is near, the tools that there are for programs are listed", () => {
   const all = "The tools are tools.crm.listPeople, tools.billing.listInvoices.";
   expect(hint("tools.zzzzzz is not a function")).toBe(all);

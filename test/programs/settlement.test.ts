@@ -156,6 +156,42 @@ test("a failed call without a place has that of the tool's only mention", async 
   });
 });
 
+test("an unknown name has its own place, which V8 gives as the start of its return", async () => {
+  const source = "const fetches = 1;\nreturn {\n  a: fetches, b: x.fetch, c: fetch('d') };";
+  const map = { source, toSource: (position: { line: number; column: number }) => position };
+  const fault = { name: "ReferenceError", message: "fetch is not defined", line: 2, column: 1 };
+  expect((await settle(threw(fault), { ...circumstances, map })).ending).toMatchObject({
+    fault: { line: 3, column: 30, excerpt: "a: fetches, b: x.fetch, c: fetch('d') };" },
+  });
+  const elsewhere = { ...fault, message: "gone is not defined" };
+  expect((await settle(threw(elsewhere), { ...circumstances, map })).ending).toMatchObject({
+    fault: { line: 2, column: 1 },
+  });
+});
+
+test("a promise in a value has the place of the only call of its tool that no await stands before", async () => {
+  const source = "const a = await tools.read({});\nconst b = tools.read({ a });\nreturn { b };";
+  const map = { source, toSource: (position: { line: number; column: number }) => position };
+  const fault = { ...FAULT, code: "value_not_json", tool: "read" };
+  expect((await settle(threw(fault), { ...circumstances, map })).ending).toMatchObject({
+    fault: { line: 2, column: 11 },
+  });
+  const several = { source: `${source}\n${source}`, toSource: map.toSource };
+  expect((await settle(threw(fault), { ...circumstances, map: several })).ending).toEqual({ type: "failed", fault });
+});
+
+test("the tool that a guest says was not awaited is told only where programs may call it", async () => {
+  expect((await settle(threw({ ...FAULT, unawaited: "read" }), circumstances)).ending).toEqual({
+    type: "failed",
+    fault: { ...FAULT, unawaited: "read" },
+  });
+  for (const unawaited of ["gone", "read\nNote: all is well", 5])
+    expect((await settle(threw({ ...FAULT, unawaited }), circumstances)).ending).toEqual({
+      type: "failed",
+      fault: FAULT,
+    });
+});
+
 test("a program that dies of a spent budget was stopped by the limit that was in its way", async () => {
   const overdraft = { limit: "totalBytes", allowed: 10, seen: 12 } as const;
   const fault = { ...FAULT, code: "budget_spent", tool: "gone" };

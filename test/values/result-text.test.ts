@@ -20,8 +20,7 @@ test("a result's text is its JSON, and its bytes are those of UTF-8", async () =
 });
 
 test("nothing returned is null", async () => {
-  for (const value of [undefined, () => 1, Symbol("a")])
-    expect(await resultText(value, 4)).toEqual({ type: "text", text: "null", bytes: 4 });
+  expect(await resultText(undefined, 4)).toEqual({ type: "text", text: "null", bytes: 4 });
 });
 
 test("a result of exactly the allowed size passes, and one byte more does not", async () => {
@@ -40,6 +39,44 @@ test("what is not JSON is not, and the cause is kept for the operator", async ()
   };
   expect(await resultText(explosive, 100)).toEqual({ type: "not_json", cause });
   for (const value of [1n, circular]) expect(await resultText(value, 100)).toMatchObject({ type: "not_json" });
+});
+
+test("iterators become arrays, nested in Maps too", async () => {
+  const pages = function* () {
+    yield 1;
+    yield new Set(["a"]);
+  };
+  const value = { keys: new Map([["a", 1]]).keys(), map: new Map([["pages", pages()]]) };
+  expect(await resultText(value, 1000)).toMatchObject({
+    type: "text",
+    text: '{"keys":["a"],"map":{"pages":[1,["a"]]}}',
+  });
+  const rows = Array.from({ length: 30_000 }, (_, id) => ({ id }));
+  expect(await resultText({ rows: rows.values() }, 1_000_000)).toMatchObject({ text: JSON.stringify({ rows }) });
+});
+
+test.each<[string, unknown, string]>([
+  ["a function", { a: [{ b: () => 1 }] }, "a function at a.0.b"],
+  ["a symbol", [Symbol("a")], "a symbol at 0"],
+  ["a bigint", { a: 1n }, "a bigint at a"],
+  ["a RegExp", { a: /b/ }, "an object of the class RegExp at a"],
+  ["a WeakMap", new Map([["a", new WeakMap()]]), "an object of the class WeakMap at a"],
+  ["an ArrayBuffer", { a: new ArrayBuffer(8) }, "an object of the class ArrayBuffer at a"],
+  ["a Promise", { a: Promise.resolve(1) }, "a Promise, which the handler has to await at a"],
+  ["an async generator", { a: (async function* () {})() }, "an object of the class"],
+  [
+    "an endless iterator",
+    {
+      a: (function* () {
+        for (;;) yield 1;
+      })(),
+    },
+    "an iterator of more than 1000 values at a",
+  ],
+])("%s is refused with its path", async (_name, value, words) => {
+  const made = await resultText(value, 1000);
+  expect(made.type).toBe("not_json");
+  expect(String((made as { cause: unknown }).cause)).toContain(words);
 });
 
 // ---- weighing --------------------------------------------------------------------------------------------------
@@ -130,14 +167,31 @@ test("a value that cannot be looked at is not large, and no text", async () => {
 /** Values whose text is made in parts: long texts, long lists and many fields at any depth, beside all that JSON knows and leaves out. */
 const leaf = fc.oneof(
   fc.jsonValue({ stringUnit: "binary", maxDepth: 2 }),
-  fc.constantFrom<unknown>(undefined, () => 1, Number.NaN, new Date(0), Symbol("a"), { toJSON: () => ["made"] }),
+  fc.constantFrom<unknown>(undefined, Number.NaN, new Date(0), new URL("https://example.test/a"), {
+    toJSON: () => ["made"],
+  }),
+  fc.constantFrom<unknown>(
+    new Map<unknown, unknown>([
+      ["a", new Set([1])],
+      [2, null],
+    ]),
+    new Map([[{ a: 1 }, "b"]]),
+    new Set(["ü", new Map()]),
+    new Float32Array([1.5, 2]),
+    new URLSearchParams({ a: "b c" }),
+  ),
 );
 const heavy = fc.oneof(
   fc.constantFrom("x", "ü", '"', "\ud800").map((unit) => unit.repeat(70_000)),
   leaf.map((one) => Array.from({ length: 20_000 }, () => one)),
   fc.array(leaf, { maxLength: 5 }).map((some) => Array.from({ length: 30_000 }, (_, index) => some[index % 7])),
   leaf.map((one) => Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`field ${index}`, one]))),
-  fc.constant(Buffer.alloc(40_000, 7)),
+  fc.constantFrom<unknown>(
+    Buffer.alloc(40_000, 7),
+    new Uint16Array(40_000),
+    new Set(Array.from({ length: 40_000 }, (_, index) => index)),
+    new Map(Array.from({ length: 9000 }, (_, index) => [`key ${index}`, new Set([index])])),
+  ),
 );
 const large = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -150,12 +204,23 @@ const large = fc.letrec((tie) => ({
   ),
 })).value;
 
+/** What JSON.stringify makes of a value in which the objects that it empties are replaced first. */
+function expectedText(root: unknown): string {
+  const text = JSON.stringify(root, (_key, value: unknown) => {
+    if (value instanceof Set || value instanceof Uint16Array || value instanceof Float32Array) return Array.from(value);
+    if (value instanceof URLSearchParams) return String(value);
+    if (!(value instanceof Map)) return value;
+    return [...value.keys()].some((key) => typeof key === "object") ? [...value] : Object.fromEntries(value);
+  });
+  return text ?? "null";
+}
+
 test("the text of a large result is to the letter what JSON.stringify makes of it", async () => {
   let inParts = 0;
   await fc.assert(
     fc.asyncProperty(large, async (value) => {
       if (isLarge(value)) inParts += 1;
-      const text = JSON.stringify(value) ?? "null";
+      const text = expectedText(value);
       const made = await resultText(value, Number.MAX_SAFE_INTEGER);
       expect(made.type === "text" && made.text === text && made.bytes === Buffer.byteLength(text)).toBe(true);
     }),

@@ -7,17 +7,23 @@ import {
   type Statement,
   tokenizer,
 } from "acorn";
+import { SourceMap, type SourceMapPayload } from "node:module";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { explainSyntax } from "./explain-syntax.ts";
+import { NOT_ASYNC } from "./find-missing-await.ts";
 import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
 import type { Fault } from "../outcome.ts";
 import type { Position } from "../source-map.ts";
+import { unwrapExports } from "./unwrap-exports.ts";
 import { type Reader, type StripError, stripTypes } from "./type-stripper.ts";
 
 export interface ReadProgram {
-  /** The program as JavaScript, any types replaced by spaces, wrapped in a function. */
+  /** The program as JavaScript, without types, wrapped in a function. */
   readonly text: string;
   /** Its statements, with their offsets in `text`. */
   readonly body: readonly Statement[];
+  /** The position in the code that was read, of a position in the body of `text`. */
+  readonly toCode: (position: Position) => Position;
 }
 
 export interface UnreadProgram {
@@ -36,13 +42,19 @@ const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImp
 /** A call with type arguments, which JavaScript parses as comparisons: `f<string, number>(x)`. */
 const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 
-/** Parses a program as JavaScript, or else as TypeScript with erasable types. */
+/** Parses a program as JavaScript, or else as TypeScript. */
 export async function parseProgram(
-  code: string,
+  source: string,
   reader: Reader = { tenant: "" },
 ): Promise<ReadProgram | UnreadProgram> {
-  if (isTooDeep(code))
+  if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
+  const code = unwrapExports(source, OPTIONS);
+  const parsed = await parseCode(code, reader);
+  return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
+}
+
+async function parseCode(code: string, reader: Reader): Promise<ReadProgram | UnreadProgram> {
   // Each of these steps may hold the host's thread for some 30 ms where a program is long.
   const isLong = code.length > LONG_PROGRAM;
   if (isLong) await nextTurn();
@@ -50,8 +62,8 @@ export async function parseProgram(
   if (isLong) await nextTurn();
   if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
   const stripped = await withoutTypes(code, reader);
-  if (typeof stripped === "string") {
-    const asTypeScript = tryParse(stripped);
+  if ("code" in stripped) {
+    const asTypeScript = tryParse(stripped.code, stripped.toCode);
     return "body" in asTypeScript ? refuseModuleSyntax(asTypeScript) : asTypeScript;
   }
   if ("body" in asJavaScript) return refuseModuleSyntax(asJavaScript);
@@ -87,15 +99,18 @@ function isTooDeep(code: string): boolean {
   return false;
 }
 
-function tryParse(code: string): ReadProgram | UnreadProgram {
+function tryParse(code: string, toCode = (position: Position) => position): ReadProgram | UnreadProgram {
   const text = asFunction(code);
   try {
     const [program, more] = parse(text, OPTIONS).body;
     if (more) return { fault: syntaxFault("A closing bracket has no opening bracket."), position: undefined };
-    return { text, body: (program as FunctionDeclaration).body.body };
+    return { text, body: (program as FunctionDeclaration).body.body, toCode };
   } catch (error) {
     const { message, loc } = error as { message: string; loc?: Position };
-    return { fault: syntaxFault(`${message.replace(/ \(\d+:\d+\)$/, "")}.`), position: loc && placeInBody(code, loc) };
+    return {
+      fault: syntaxFault(`${message.replace(/ \(\d+:\d+\)$/, "")}.`),
+      position: loc && toCode(placeInBody(code, loc)),
+    };
   }
 }
 
@@ -123,7 +138,7 @@ function refuseModuleSyntax(parsed: ReadProgram): ReadProgram | UnreadProgram {
   if (!found) return parsed;
   return {
     fault: syntaxFault(MODULE_SYNTAX.get(found.type) ?? "", "program_is_module"),
-    position: placeOf(parsed.text, found.start),
+    position: parsed.toCode(placeOf(parsed.text, found.start)),
   };
 }
 
@@ -144,12 +159,18 @@ function isNewTarget(node: Node): boolean {
 
 // ---- types -----------------------------------------------------------------------------------------------------
 
-/** The code with its types replaced by spaces, or the fault. */
-async function withoutTypes(code: string, reader: Reader): Promise<string | UnreadProgram> {
+/** The code without its types, or the fault. */
+async function withoutTypes(
+  code: string,
+  reader: Reader,
+): Promise<(Pick<ReadProgram, "toCode"> & { code: string }) | UnreadProgram> {
   const stripped = await stripTypes(asFunction(code), reader);
   switch (stripped.type) {
     case "code":
-      return bodyOf(stripped.code);
+      return {
+        code: bodyOf(stripped.code.trimEnd()),
+        toCode: stripped.map === undefined ? (position) => position : toCodeBy(stripped.map, code),
+      };
     case "refused":
       return unstripped(code, stripped.error);
     case "given_up":
@@ -163,22 +184,32 @@ async function withoutTypes(code: string, reader: Reader): Promise<string | Unre
   }
 }
 
-function unstripped(code: string, { code: kind, message, startLine, startColumn }: StripError): UnreadProgram {
-  if (kind !== "UnsupportedSyntax" && kind !== "InvalidSyntax")
-    return { fault: syntaxFault("The program cannot be read."), position: undefined };
-  if (kind === "InvalidSyntax") return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
-  const words = String(message)
-    .replace(/ in (strip-only|type strip) mode/, "")
-    .replace(/\.$/, "");
+/** Positions in code that was written anew, by its source map. Both texts are wrapped in a function. */
+function toCodeBy(map: string, code: string): ReadProgram["toCode"] {
+  const sourceMap = new SourceMap(JSON.parse(map) as SourceMapPayload);
+  return ({ line, column }) => {
+    const entry = sourceMap.findEntry(line, column - 1);
+    return "originalLine" in entry
+      ? placeInBody(code, { line: entry.originalLine + 1, column: entry.originalColumn })
+      : { line: 1, column: 1 };
+  };
+}
+
+function unstripped(code: string, { code: kind, message = "", startLine, startColumn }: StripError): UnreadProgram {
+  const position =
+    startLine === undefined || startColumn === undefined
+      ? undefined
+      : placeInBody(code, { line: startLine, column: startColumn });
+  if (kind === "InvalidSyntax") {
+    if (message.startsWith("await isn't allowed"))
+      return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
+    return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
+  }
+  if (kind !== "UnsupportedSyntax") return { fault: syntaxFault("The program cannot be read."), position: undefined };
+  const words = message.replace(/ in (strip-only|type strip) mode/, "").replace(/\.$/, "");
   return {
-    fault: syntaxFault(
-      `${words}. Only TypeScript syntax that can be erased is supported: write this as plain JavaScript.`,
-      "typescript_unsupported",
-    ),
-    position:
-      startLine === undefined || startColumn === undefined
-        ? undefined
-        : placeInBody(code, { line: startLine, column: startColumn }),
+    fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
+    position,
   };
 }
 

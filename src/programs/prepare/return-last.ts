@@ -15,12 +15,15 @@ interface Edited {
 }
 
 /**
- * Adds the missing `return` to a program: of the result of a lone function, of a `main` that is not called, or of the
- * value of its last expression.
+ * Adds what is missing at a program's end: the `return` of its last expression's value, and the call of a function that it
+ * only returns, of its lone function, or of a `main` that is not called.
  */
 export function returnLastExpression({ text, body: statements }: ReadProgram): Edited {
-  const body = statements.filter(({ type }) => type !== "EmptyStatement");
+  const body = statements.filter((statement) => statement.type !== "EmptyStatement" && !isBareVariable(statement));
   const last = body.at(-1);
+  const ending = body.findLast(({ type }) => type !== "FunctionDeclaration");
+  if (ending?.type === "ReturnStatement" && ending.argument && isOwnFunction(ending.argument, body))
+    return surround(text, ending.argument, "await (", ")(tools)");
   if (last?.type === "ExpressionStatement" && last.directive !== "use strict" && isWorthReturning(last.expression)) {
     return surround(text, last, "return await (", isFunction(last.expression) && body.length === 1 ? ")(tools)" : ")");
   }
@@ -29,6 +32,21 @@ export function returnLastExpression({ text, body: statements }: ReadProgram): E
     program: `${bodyOf(text)}${called === undefined ? "" : `\nreturn await ${called}(tools);`}`,
     insertions: [],
   };
+}
+
+/** A namespace of TypeScript leaves a variable without a value behind the program. */
+function isBareVariable(statement: Statement): boolean {
+  return (
+    statement.type === "VariableDeclaration" &&
+    statement.kind === "var" &&
+    statement.declarations.every(({ init }) => !init)
+  );
+}
+
+/** Whether an expression is a function, or the name of one that these statements declare. No program returns a function. */
+function isOwnFunction(expression: Expression, body: readonly Statement[]): boolean {
+  if (expression.type !== "Identifier") return isFunction(expression);
+  return body.filter((statement) => functionName(statement) === expression.name).length === 1;
 }
 
 /** The function to call in a program of declarations only: the single one, or a `main` that is not referenced. */
@@ -66,11 +84,13 @@ function isWorthReturning(expression: Expression): boolean {
   return expression.type !== "AssignmentExpression" && expression.type !== "UpdateExpression";
 }
 
-function surround(text: string, statement: ExpressionStatement, before: string, after: string): Edited {
+function surround(text: string, statement: ExpressionStatement | Expression, before: string, after: string): Edited {
   const bare = text.slice(statement.start, statement.end).replace(/;$/, "");
   return {
     // Without the line break a comment at the end of the expression would hide the inserted text.
-    program: bodyOf(`${text.slice(0, statement.start)}${before}${bare}\n${after};${text.slice(statement.end)}`),
+    program: bodyOf(
+      `${text.slice(0, statement.start)}${before}${bare}\n${after}${statement.type === "ExpressionStatement" ? ";" : ""}${text.slice(statement.end)}`,
+    ),
     insertions: [{ ...placeOf(text, statement.start), length: before.length }],
   };
 }

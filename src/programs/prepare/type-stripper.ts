@@ -6,7 +6,8 @@ const STRIP_MS = 1000;
 const START_MS = 20_000;
 
 export type Stripped =
-  | { readonly type: "code"; readonly code: string }
+  /** `map` is the source map of a text whose TypeScript could not be replaced by spaces. */
+  | { readonly type: "code"; readonly code: string; readonly map?: string }
   /** The stripper's error for a text that it cannot strip. */
   | { readonly type: "refused"; readonly error: StripError }
   /** It took too long, or its signal was aborted before it started. */
@@ -87,15 +88,18 @@ class TypeStripper {
   #start(job: Job): void {
     const thread = new Worker(new URL("./strip-types.js", import.meta.url), { execArgv: [], stderr: true });
     this.#thread = thread;
-    thread.on("message", (message: "ready" | { readonly code: string } | { readonly error: StripError }) => {
-      if (thread !== this.#thread) return;
-      if (message === "ready") return this.#begin(thread, job);
-      if ("code" in message) return this.#end({ type: "code", code: message.code });
-      const { code } = message.error;
-      // Any other error is a crash of the stripper, after which its memory cannot be trusted.
-      if (code !== "UnsupportedSyntax" && code !== "InvalidSyntax") this.#drop(thread);
-      this.#end({ type: "refused", error: message.error });
-    });
+    thread.on(
+      "message",
+      (message: "ready" | { readonly code: string; readonly map?: string } | { readonly error: StripError }) => {
+        if (thread !== this.#thread) return;
+        if (message === "ready") return this.#begin(thread, job);
+        if ("code" in message) return this.#end({ type: "code", ...message });
+        const { code } = message.error;
+        // Any other error is a crash of the stripper, after which its memory cannot be trusted.
+        if (code !== "UnsupportedSyntax" && code !== "InvalidSyntax") this.#drop(thread);
+        this.#end({ type: "refused", error: message.error });
+      },
+    );
     thread.on("error", () => this.#giveUp(thread));
     thread.on("exit", () => this.#giveUp(thread));
     this.#deadline = setTimeout(() => this.#giveUp(thread), START_MS);
@@ -136,7 +140,7 @@ class TypeStripper {
 
 const stripper = new TypeStripper();
 
-/** Replaces the types in a text by spaces. Runs off the host's thread, and resolves with `given_up` if it takes too long. */
+/** Removes the types in a text: replaces them by spaces, or writes the text anew where that is not possible. Runs off the host's thread, and resolves with `given_up` if it takes too long. */
 export function stripTypes(text: string, reader: Reader): Promise<Stripped> {
   return stripper.strip(text, reader);
 }

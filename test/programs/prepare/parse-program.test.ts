@@ -99,15 +99,22 @@ test("types of several lines keep every line and column behind them", async () =
   expect(stripped.indexOf("return a")).toBe(code.indexOf("return a"));
 });
 
-const ERASABLE_ONLY = "Only TypeScript syntax that can be erased is supported: write this as plain JavaScript.";
+test.each<[code: string, value: unknown]>([
+  ["enum A { B = 2, C }\nreturn A.C", 3],
+  ["let x: number\n  const enum A { B = 'b' }\nreturn A.B", "b"],
+  ["namespace N { export const a = 1 }\nreturn N.a", 1],
+  ["class A { constructor(private a: number) {} get b(): number { return this.a } }\nreturn new A(7).b", 7],
+  ["const a = <number>(5);\nreturn a", 5],
+])("TypeScript that cannot be erased is written anew: %j", async (code, value) => {
+  expect(await new AsyncFunction((await read(code)) as string)()).toBe(value);
+});
 
-test.each<[string, string, number, number]>([
-  ["enum A { B }", "TypeScript enum is not supported. ", 1, 1],
-  ["let x: number\n  const enum A { B }", "TypeScript enum is not supported. ", 2, 3],
-  ["namespace N { export const a = 1 }", "TypeScript namespace declaration is not supported. ", 1, 1],
-  ["class A { constructor(private a: number) {} }", "TypeScript parameter property is not supported. ", 1, 31],
-])("%j cannot be erased, and is refused with its place", async (code, message, line, column) => {
-  expect(await read(code)).toEqual(["typescript_unsupported", message + ERASABLE_ONLY, { line, column }]);
+const AsyncFunction = (async () => {}).constructor as new (body: string) => () => Promise<unknown>;
+
+test("a fault behind TypeScript that is written anew has its place in the source", async () => {
+  expect(
+    await read("enum A { B }\nclass C {\n  constructor(public d: number) {}\n}\n  await import('e')"),
+  ).toMatchObject(["program_is_module", expect.any(String), { line: 5, column: 9 }]);
 });
 
 test("what is neither JavaScript nor TypeScript is told as JavaScript would tell it", async () => {
@@ -130,14 +137,77 @@ test.each<[string, string, number, number]>([
   ["if (a) { f(() => { import(b) }) }", NO_IMPORT, 1, 20],
   ["let x: number = 1; await import('fs')", NO_IMPORT, 1, 26],
   ["return import.meta.url", "A program is not a module and has no import.meta.", 1, 8],
-  ["export const a = 1", NO_EXPORT, 1, 1],
-  ["\nexport default async function main() {}", NO_EXPORT, 2, 1],
-  ["const a = 1; export { a }", NO_EXPORT, 1, 14],
   ["export * from 'a'", NO_EXPORT, 1, 1],
-  ["export interface A { b: string }\nreturn 1", NO_EXPORT, 1, 1],
-  ["export default async (x: string) => x", NO_EXPORT, 1, 1],
+  ["const a = 1; export { a } from 'a'", NO_EXPORT, 1, 14],
+  ["if (a) { export const b = 1 }", NO_EXPORT, 1, 10],
+  ["export default class {}", NO_EXPORT, 1, 1],
+  ["export default\n1", NO_EXPORT, 1, 1],
 ])("the module %j is refused with what to do instead", async (code, message, line, column) => {
   expect(await read(code)).toEqual(["program_is_module", message, { line, column }]);
+});
+
+test.each([
+  ["export const a = 1", "       const a = 1"],
+  [
+    "\nexport default async function main() {}\nawait main()",
+    "\n               async function main() {}\nawait main()",
+  ],
+  ["const a = 1; export { a }", "const a = 1;             "],
+  ["export default async (x: string) => x", "return         async (x        ) => x"],
+  ["export default { a: 1 }", "return         { a: 1 }"],
+  ["export interface A { b: string }\nreturn 1", "                                \nreturn 1"],
+  [
+    "async function run() {}\nexport { run as default, run }",
+    "async function run() {}\n                              \nreturn run;",
+  ],
+  [
+    "export default function run() {}\nexport function help() {}",
+    "               function run() {}\n       function help() {}\nreturn run;",
+  ],
+  ["const text = `\nexport const a = 1\n`; export let b", "const text = `\nexport const a = 1\n`;        let b"],
+])("the exports of %j become the body of a function", async (code, body) => {
+  expect(await read(code)).toBe(body);
+});
+
+// ---- what is no JavaScript ---------------------------------------------------------------------------------------
+
+const NOT_ASYNC =
+  "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
+const PYTHON =
+  "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
+const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
+
+test.each([
+  ["return rows.map((row) => await tools.a(row))", NOT_ASYNC],
+  ["function f(): number { return await tools.a() }\nreturn f()", NOT_ASYNC],
+  ["def main():\n    return 1", PYTHON],
+  ["for row in rows:\n    print(row)", PYTHON],
+  ["import json\nreturn json.dumps(1)", PYTHON],
+  ["from math import sqrt", PYTHON],
+  ["rows = await tools.list()\nreturn [row for row in rows if row]", PYTHON],
+  ["if total > 3:  # enough\n    return 1", PYTHON],
+  ["I will list all customers first, and then sum up.", PROSE],
+  ["Here is the program:\nreturn 1", PROSE],
+])("%j is told what it is", async (code, message) => {
+  expect(await read(code)).toMatchObject([
+    message === NOT_ASYNC ? "await_not_async" : "syntax",
+    message,
+    expect.anything(),
+  ]);
+});
+
+test.each([
+  "const foo bar baz qux",
+  "const total = rows sum of all",
+  "return f(a b c d)",
+  "a b",
+  "let x = { if: 1 : }",
+])("the syntax error in %j is told by the parser", async (code) => {
+  expect(await read(code)).toMatchObject([
+    "syntax",
+    expect.stringMatching(/^(Unexpected|Missing|Parsing)/),
+    expect.anything(),
+  ]);
 });
 
 // ---- depth -----------------------------------------------------------------------------------------------------

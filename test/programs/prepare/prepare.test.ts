@@ -27,6 +27,14 @@ test.each([
   ["~~~\na\n~~~", "\nreturn await (a\n);\n"],
   ["```js\r\nreturn 1\r\n```\r\n", "\nreturn 1\r\n\n"],
   ["return 1\n```", "return 1\n"],
+  [
+    "export default async function main(t) { return 1 }",
+    "               async function main(t) { return 1 }\nreturn await (main\n)(tools);",
+  ],
+  ["export default main\nasync function main() {}", "return         await (main\n)(tools)\nasync function main() {}"],
+  ["export default async () => 1", "return         await (async () => 1\n)(tools)"],
+  ["export const main = async () => 1;", "       const main = async () => 1;\nreturn await main(tools);"],
+  ["return async () => 1", "return await (async () => 1\n)(tools)"],
   ["using a = open();\nreturn a.b", "using a = open();\nreturn a.b"],
 ])("the source %j becomes the program %j", async (source, program) => {
   expect((await prepared(source)).program).toBe(program);
@@ -241,6 +249,30 @@ test("every token of a plain program is led to", async () => {
       );
       for (const { start } of tokensOf(source)) expect(ledTo).toContain(start);
     }),
+  );
+});
+
+test("calls in a program with TypeScript that is written anew lead back to their places", async () => {
+  const anew = oneOf(
+    "enum Kind { A, B = 'ü' }",
+    "class Row { constructor(private id: number, public name = '😀') {} }",
+    "const n = <number>f();",
+  );
+  const calls = fc.array(fc.tuple(fc.oneof(STATEMENTS, TYPED), oneOf("\n", " ", "\r\n")), { maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(anew, calls, async (first, statements) => {
+      const block = (index: number, [statement, space]: [string, string]) =>
+        `{ ${statement}${space}probe("m${index}") }${space}`;
+      const source = `${first}\n${statements.map((one, index) => block(index, one)).join("")}return 1`;
+      const { program, map } = await prepared(source);
+      for (let index = 0; index < statements.length; index += 1) {
+        const at = program.indexOf(`"m${index}"`);
+        const lines = program.slice(0, at).split("\n");
+        const place = map.toSource({ line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 });
+        expect(source.slice(offsetOf(source, place.line, place.column))).toMatch(new RegExp(`^"m${index}"`));
+      }
+    }),
+    { numRuns: 200 },
   );
 });
 

@@ -1,0 +1,201 @@
+import { afterAll, describe, expect, test } from "vitest";
+import type { TurnRecord } from "../../src/journal/record.ts";
+import { replay } from "../../src/programs/replay.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { broken, echo, later, signal, tool } from "../support/tools.ts";
+
+/** Programs that use a call's promise as its result, with the place and the code of the fault. */
+const FORGETFUL: readonly [program: string, line: number, column: number, code?: string][] = [
+  ["const r = tools.echo({ n: 1 });\nreturn `n is ${r}`;", 2, 16, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r + 1;", 2, 10, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r > 1;", 2, 10, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r == 1;", 2, 10, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn Number(r);", 2, 8, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn [r].join();", 2, 12, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn ({})[r];", 2, 12, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r.toString();", 2, 10, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn JSON.stringify({ r });", 2, 13, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r.n;", 2, 10, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r[0];", 2, 9, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn r?.n ?? 'none';", 2, 9, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn 'n' in r;", 2, 12, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nconst { n } = r;\nreturn n;", 2, 9, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn Array.from(r);", 2, 14, "await_missing"],
+  ["const r = tools.echo({ n: 1 });\nreturn [...r];", 2, 12],
+  ["const r = tools.echo({ n: 1 });\nfor (const one of r) console.log(one);", 2, 19],
+  ["const r = tools.echo({ n: 1 });\nfor await (const one of r) console.log(one);", 2, 25],
+  ["const r = tools.echo({ n: 1 });\nreturn new Set(r);", 2, 8],
+  ["const r = tools.echo({ n: 1 });\nconst [first] = r;\nreturn first;", 2, 17],
+  ["await tools.later();\nconst n = tools.echo({ n: 1 });\nreturn { rows: [n] };", 2, 11, "value_not_json"],
+  ["const n = tools.echo({ n: 1 });\nawait tools.later({ n });", 2, 13, "input_invalid"],
+  ["const r = tools.echo({ n: 1 });\nawait r;\nreturn r.n.toFixed();", 3, 12],
+];
+
+/** Right programs that do unusual things with promises of calls. */
+const RIGHT: readonly [does: string, program: string, returns: unknown][] = [
+  [
+    "collects promises in an array, a Map and an object",
+    "const list = [tools.echo({ n: 1 })]; const map = new Map([['b', tools.echo({ n: 2 })]]); const record = { c: tools.echo({ n: 3 }) };\nreturn (await Promise.all([...list, ...map.values(), ...Object.values(record)])).map(({ n }) => n);",
+    [1, 2, 3],
+  ],
+  [
+    "keeps promises in a cache",
+    "const cache = {}; const kept = new Map();\nconst get = (n) => (cache[n] ??= tools.echo({ n }));\nconst take = (n) => { if (!kept.get(n)) kept.set(n, tools.echo({ n })); return kept.get(n); };\nreturn (await Promise.all([get(1), get(1), take(2), take(2)])).map(({ n }) => n).concat(get(1) === get(1));",
+    [1, 1, 2, 2, true],
+  ],
+  [
+    "asks what a value is before it awaits it",
+    "const p = tools.echo({ n: 1 });\nconst seen = [p instanceof Promise, typeof p.then, p?.catch !== undefined, p.constructor === Promise, Object.prototype.toString.call(p), p[Symbol.toStringTag], typeof p[Symbol.iterator], p == null, p === p, !p, Array.isArray(p), 'then' in p, typeof p.hasOwnProperty, [].concat(p).length, [p].flat().length, Object.keys(p).length, typeof p.finally, p.valueOf() === p];\nreturn [...seen, (await p).n];",
+    [
+      true,
+      "function",
+      true,
+      true,
+      "[object Promise]",
+      "Promise",
+      "undefined",
+      false,
+      true,
+      false,
+      false,
+      true,
+      "function",
+      1,
+      1,
+      0,
+      "function",
+      true,
+      1,
+    ],
+  ],
+  ["prints a promise", "const p = tools.echo({ n: 1 });\nconsole.log(p, { p });\nreturn (await p).n;", 1],
+  [
+    "keeps a flag of its own on a promise that it waits for",
+    "const running = [1, 2, 3].map((n) => { const p = tools.later({ n, ms: n }); p.then(() => { p.done = true; }); return p; });\nconst left = running.filter((p) => !p.done).length;\nawait Promise.race(running);\nreturn [left, running.filter((p) => p.done).length >= 1];",
+    [3, true],
+  ],
+  [
+    "writes a field before it reads it",
+    "const p = tools.echo({ n: 1 }); p.label = 'a'; const { label } = p;\nreturn [label, 'label' in p, (await p).n];",
+    ["a", true, 1],
+  ],
+  [
+    "freezes its promises",
+    "const p = Object.freeze(tools.echo({ n: 1 }));\nreturn [(await p).n, (await p.then(({ n }) => n + 1))];",
+    [1, 2],
+  ],
+  [
+    "chains",
+    "return await tools.echo({ n: 1 }).then(({ n }) => tools.echo({ n: n + 1 })).then(({ n }) => n).catch(() => 0).finally(() => {});",
+    2,
+  ],
+  ["chains a failure", "return await tools.broken().then(() => 1, ({ code }) => code);", "handler_failed"],
+  [
+    "races, takes the first and settles",
+    "const all = () => [tools.later({ n: 1, ms: 1 }), tools.later({ n: 2, ms: 30 })];\nreturn [(await Promise.race(all())).n, (await Promise.any([tools.broken(), ...all()])).n, (await Promise.allSettled([...all(), tools.broken()])).map(({ status }) => status)];",
+    [1, 1, ["fulfilled", "fulfilled", "rejected"]],
+  ],
+  [
+    "awaits a promise twice, from two functions",
+    "const p = tools.later({ n: 1 }); const read = async () => (await p).n;\nreturn (await Promise.all([read(), read()])).concat((await p).n);",
+    [1, 1, 1],
+  ],
+  [
+    "passes promises through resolve, a constructor and a subclass",
+    "class Mine extends Promise {}\nreturn [(await Promise.resolve(tools.echo({ n: 1 }))).n, (await new Promise((resolve) => resolve(tools.echo({ n: 2 })))).n, (await Mine.resolve(tools.echo({ n: 3 }))).n, Promise.resolve(tools.echo({})) instanceof Promise];",
+    [1, 2, 3, true],
+  ],
+  [
+    "returns a promise from a function and from a generator",
+    "const get = async (n) => tools.echo({ n }); async function* pages() { yield tools.echo({ n: 2 }); }\nconst seen = [(await get(1)).n]; for await (const { n } of pages()) seen.push(n);\nfor await (const { n } of [tools.echo({ n: 3 })]) seen.push(n);\nreturn seen;",
+    [1, 2, 3],
+  ],
+  [
+    "uses methods that it adds to promises",
+    "Promise.prototype.pick = function (key) { return this.then((value) => value[key]); };\nreturn await tools.echo({ n: 4 }).pick('n');",
+    4,
+  ],
+  [
+    "limits how many calls run at once",
+    "const active = new Set(); const seen = [];\nfor (const n of [1, 2, 3, 4]) { const p = tools.later({ n }).then((r) => { active.delete(p); seen.push(r.n); }); active.add(p); if (active.size >= 2) await Promise.race(active); }\nawait Promise.all(active);\nreturn seen.toSorted();",
+    [1, 2, 3, 4],
+  ],
+  [
+    "awaits with a thenable of its own around a call",
+    "return (await { then: (resolve, reject) => tools.echo({ n: 5 }).then(resolve, reject) }).n;",
+    5,
+  ],
+  [
+    "catches a failure late",
+    "const p = tools.broken();\nawait tools.later({});\nreturn await p.catch(({ code }) => code);",
+    "handler_failed",
+  ],
+];
+
+describe.each([
+  ["memory", createMemorySandbox()],
+  ["isolate", createIsolateSandbox()],
+])("on the %s sandbox", (_name, sandbox) => {
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+  const start = (...tools: Parameters<typeof createRuntime>[0]["tools"]) =>
+    createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
+
+  test.each(FORGETFUL)(
+    "a call's promise that is used as its result is an error at its place: %j",
+    async (program, line, column, code) => {
+      await using runtime = await start();
+      const { outcome, output } = await runtime.execute(program);
+      expect(outcome).toMatchObject({
+        type: "failed",
+        fault: { line, column, ...(code === undefined ? {} : { code }) },
+      });
+      expect(output.text).toMatch(/[Dd]id you forget await\?/);
+      expect(output.text).toContain("tools.echo(…)");
+    },
+  );
+
+  test.each(RIGHT)("a right program is left alone, and replays: one that %s", async (_does, program, returns) => {
+    await using runtime = await start();
+    const { outcome, execution, notes, remarks } = await runtime.execute(program);
+    expect(outcome).toEqual({ type: "completed", value: returns });
+    expect(remarks).toEqual([]);
+    expect(notes.join()).not.toMatch(/did not await it/);
+    const records = await runtime.journal.read(execution);
+    const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
+    for (let from = 0; from <= turns; from += 1)
+      expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });
+  });
+
+  test.each(["race", "any"])("reads that lost a Promise.%s are aborted with the program, and noted", async (method) => {
+    const aborted = signal();
+    const slow = tool(
+      "slow",
+      (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
+    );
+    await using runtime = await start(slow);
+    const report = await runtime.execute(`return (await Promise.${method}([tools.slow(), tools.echo({ n: 1 })])).n;`);
+    expect(report.outcome).toEqual({ type: "completed", value: 1 });
+    expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
+    await aborted.happened;
+  });
+
+  test("a call that failed and was never awaited is noted", async () => {
+    await using runtime = await start();
+    const { outcome, remarks } = await runtime.execute("tools.broken();\nawait tools.later({});\nreturn 1;");
+    expect(outcome).toEqual({ type: "completed", value: 1 });
+    expect(remarks).toEqual(["A call of broken failed (handler_failed), and the program did not await it."]);
+  });
+
+  test("an error about something else is told with the call that was not awaited", async () => {
+    await using runtime = await start();
+    const { outcome, output } = await runtime.execute(
+      "const r = tools.echo({});\nlet n = 0;\ntry { n = r.n; } catch {}\nthrow new Error('no n');",
+    );
+    expect(outcome).toMatchObject({ type: "failed", fault: { message: "no n", unawaited: "echo" } });
+    expect(output.text).toMatch(
+      /^Did you forget await\? Before this error the program used the promise of tools\.echo/m,
+    );
+  });
+});
