@@ -1,5 +1,5 @@
-import { jsonSchemaOf } from "../tools/define-tool.ts";
 import type { Tool } from "../tools/tool.ts";
+import { jsonSchemaOf } from "../tools/tool-schemas.ts";
 import { typeText } from "../tools/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
@@ -72,11 +72,8 @@ function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): strin
 export function inputInvalid(tool: Tool, reason: string) {
   const type = shortTypeOf(tool);
   const expected = type === "" ? "" : ` It takes ${type}.`;
-  return refusal(
-    "input_invalid",
-    tool.name,
-    `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}.${expected}`,
-  );
+  const sentence = `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}`;
+  return refusal("input_invalid", tool.name, `${sentence}${sentence.endsWith("?") ? "" : "."}${expected}`);
 }
 
 /** Maximum length of an input type that is shown, in characters. */

@@ -257,7 +257,7 @@ export class GateSession {
 
   #readInput(call: OpenCall) {
     if (call.isOver) return undefined;
-    return readInput(call.tool.input, call.inputText, (bytes) => {
+    return readInput(call.tool, call.inputText, (bytes) => {
       const overdraft = this.share.hold(bytes);
       if (!overdraft) call.inputBytes = bytes;
       return overdraft;

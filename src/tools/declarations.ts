@@ -1,7 +1,7 @@
 import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../options/options.ts";
 import { countTokens } from "./count-tokens.ts";
-import { jsonSchemaOf } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
+import { jsonSchemaOf } from "./tool-schemas.ts";
 import { PYTHON } from "./type-notation.ts";
 import { fieldsOf, oneLine, typeText } from "./type-text.ts";
 

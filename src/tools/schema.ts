@@ -3,7 +3,7 @@ import { describe, PortcullisError } from "../errors.ts";
 import { compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
 import { evaluate, type Failure } from "./json-schema/evaluate.ts";
 
-/** A schema that validates and can give its JSON Schema: one of zod 4 or arktype, or one that `jsonSchema()` makes. */
+/** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
   StandardJSONSchemaV1<Input, Output>;
 
@@ -20,6 +20,9 @@ export interface Issue {
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/** The vendor of schemas that `jsonSchema()` makes. */
+export const PLAIN_VENDOR = "portcullis";
 
 /** Issues of one value that are listed; the rest are counted. */
 const ISSUES_LISTED = 5;
@@ -43,7 +46,7 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   return {
     "~standard": {
       version: 1,
-      vendor: "portcullis",
+      vendor: PLAIN_VENDOR,
       validate(value) {
         const failure = evaluate(compiled, value);
         return failure ? { issues: [issueOf(failure)] } : { value: value as Value };
@@ -89,12 +92,61 @@ export function resolveReference(root: JsonSchema, reference: string): unknown {
   return place;
 }
 
-/** Whether a value is a `Schema`. */
+/** Whether a value is a `Schema`. Schemas of some libraries are functions. */
 export function isSchema(value: unknown): value is Schema {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value))
-    return false;
+  const standard = standardOf(value);
+  return standard !== undefined && "validate" in standard && hasJsonSchema(standard);
+}
+
+/** How a schema of each library gives its JSON Schema. */
+const JSON_SCHEMA_BY: Readonly<Record<string, string>> = {
+  zod: 'Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none)',
+  valibot: "Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema",
+  arktype: "Use arktype 2.1.28 or newer",
+  effect: "Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4",
+};
+
+/** What a value lacks that is nearly a schema, and what to do; undefined for a schema, and for a value of another kind. */
+export function schemaFault(value: unknown): string | undefined {
+  const standard = standardOf(value);
+  if (standard === undefined) {
+    if (isEffectSchema(value)) return `a schema of effect gives no JSON Schema by itself. ${JSON_SCHEMA_BY.effect}.`;
+    if (isPlainJsonSchema(value)) return "this is a plain JSON Schema. Wrap it: jsonSchema(schema).";
+    return undefined;
+  }
+  const vendor = "vendor" in standard ? standard.vendor : undefined;
+  if (typeof vendor !== "string") return undefined;
+  const lacks = [
+    ...("validate" in standard ? [] : ["no validation"]),
+    ...(hasJsonSchema(standard) ? [] : ["no JSON Schema"]),
+  ];
+  if (lacks.length === 0) return undefined;
+  const advice = Object.hasOwn(JSON_SCHEMA_BY, vendor)
+    ? JSON_SCHEMA_BY[vendor]
+    : `Use a version or a package of ${vendor} that implements Standard JSON Schema, or jsonSchema() with a plain JSON Schema`;
+  return `this schema of ${vendor} gives ${lacks.join(" and ")}. ${advice}.`;
+}
+
+function standardOf(value: unknown): object | undefined {
+  if (!isObject(value) || !("~standard" in value)) return undefined;
   const standard = value["~standard"];
-  return typeof standard === "object" && standard !== null && "validate" in standard && "jsonSchema" in standard;
+  return typeof standard === "object" && standard !== null ? standard : undefined;
+}
+
+function hasJsonSchema(standard: object): boolean {
+  return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
+}
+
+function isEffectSchema(value: unknown): boolean {
+  return isObject(value) && "~effect/Schema/Schema" in value;
+}
+
+function isPlainJsonSchema(value: unknown): boolean {
+  return isObject(value) && ("$schema" in value || ("type" in value && "properties" in value));
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** Validates a value. Returns a promise only if the schema does. */
@@ -113,9 +165,11 @@ function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown): 
   return { ok: false, issues: unlisted > 0 ? [...issues, { path: "", message: `and ${unlisted} more` }] : issues };
 }
 
-/** Issues as one sentence. */
+/** Issues as one sentence; after a question mark follows the next one. */
 export function issuesText(issues: readonly Issue[]): string {
-  return issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+  return issues
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+    .reduce((text, issue) => (text === "" ? issue : `${text}${text.endsWith("?") ? "" : ";"} ${issue}`), "");
 }
 
 function withReceived(message: string, received: unknown): string {
@@ -134,7 +188,7 @@ function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
   return value;
 }
 
-function pathText(keys: readonly PropertyKey[]): string {
+export function pathText(keys: readonly PropertyKey[]): string {
   return keys
     .map((key, index) =>
       typeof key === "number" || /^\d+$/.test(String(key))

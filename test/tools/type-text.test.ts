@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { jsonSchemaOf } from "../../src/tools/define-tool.ts";
+import { jsonSchemaOf } from "../../src/tools/tool-schemas.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
 import { PYTHON } from "../../src/tools/type-notation.ts";
 import { oneLine, typeText } from "../../src/tools/type-text.ts";

@@ -6,7 +6,7 @@ import { isMultipleOf } from "./multiple-of.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Maximum steps of one check: about a second. A megabyte of ordinary data takes a hundredth of that. */
-export const MOST_STEPS = 10_000_000;
+export const MAX_STEPS = 10_000_000;
 /** Maximum depth of nested schema parts in one check. */
 const MAX_DEPTH = 1500;
 
@@ -40,7 +40,7 @@ const FITS: Outcome = { failure: undefined, seen: undefined };
 export function evaluate(
   { root, readsSeen }: CompiledSchema,
   value: unknown,
-  maxSteps = MOST_STEPS,
+  maxSteps = MAX_STEPS,
 ): Failure | undefined {
   try {
     return new Evaluation(new Steps(maxSteps), readsSeen).check(root, value).failure;
