@@ -81,12 +81,13 @@ const TYPE_LENGTH = 400;
 /** Cached: a schema may have thousands of fields, and a program may make thousands of invalid calls. */
 const shortTypes = new WeakMap<Tool, string>();
 
-/** The type of a tool's input, or an empty string if it is too long to show. */
+/** The type of a tool's input with the bounds of its fields, or without them, or an empty string: the first that is short. */
 function shortTypeOf(tool: Tool): string {
   const known = shortTypes.get(tool);
   if (known !== undefined) return known;
-  const type = typeText(jsonSchemaOf(tool.name, "input", tool.input), { descriptionLength: 0, depth: 3 });
-  const short = type.length > TYPE_LENGTH ? "" : type;
+  const schema = jsonSchemaOf(tool.name, "input", tool.input);
+  const types = [true, false].map((constraints) => typeText(schema, { descriptionLength: 0, constraints, depth: 3 }));
+  const short = types.find((type) => type.length <= TYPE_LENGTH) ?? "";
   shortTypes.set(tool, short);
   return short;
 }
