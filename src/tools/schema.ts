@@ -1,7 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, PortcullisError } from "../errors.ts";
 import { compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
-import { evaluate, type Failure } from "./json-schema/evaluate.ts";
+import { evaluate } from "./json-schema/evaluate.ts";
+import type { Failure } from "./json-schema/findings.ts";
 
 /** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
