@@ -58,12 +58,39 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */
-function issueOf({ choice, last }: Failure): StandardSchemaV1.Issue {
-  const { keyword, message, path } = choice ?? last;
+function issueOf(failure: Failure, depth = 0): StandardSchemaV1.Issue & { readonly path: readonly PropertyKey[] } {
+  const { message, path, alternatives } = failure.choice ?? failure.last;
   const keys: (string | number)[] = [];
   for (let place = path; place !== undefined; place = place.rest) keys.push(place.key);
-  if (keyword === "false") return { message: "there is no such field", path: keys };
-  return { message: choice ? "it fits none of the alternatives" : message(), path: keys };
+  const faults =
+    depth < CHOICES_DEEP
+      ? alternatives?.slice(0, ALTERNATIVES_READ).map((one) => [issueOf(one, depth + 1)])
+      : undefined;
+  return { message: message() + alternativesText(faults ?? []), path: keys };
+}
+
+/** Levels of choices within choices whose alternatives are told, and alternatives of one choice that are looked at. */
+const CHOICES_DEEP = 2;
+const ALTERNATIVES_READ = 32;
+/** Alternatives of one choice whose faults are told, the nearest first. */
+const ALTERNATIVES_TOLD = 3;
+
+/** Why each alternative of a choice does not fit, by its first fault. The deeper the fault, the nearer the alternative. */
+function alternativesText(alternatives: readonly (readonly StandardSchemaV1.Issue[])[]): string {
+  const faults = alternatives.flatMap(([first]) => (first ? [first] : []));
+  const texts = faults
+    .toSorted((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
+    .map((fault) => {
+      const path = pathText(keysOf(fault));
+      const message = fault.message.replace(/\.$/, "");
+      return path === "" ? message : `${path}: ${message}`;
+    });
+  const told = [...new Set(texts)].slice(0, ALTERNATIVES_TOLD);
+  return told.length === 0 ? "" : ` (${told.join("; or ")})`;
+}
+
+function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
+  return path.map((part) => (typeof part === "object" ? part.key : part));
 }
 
 /** Found here, because validation would only find it with the first value that reaches the reference. */
@@ -159,11 +186,26 @@ export function validate(schema: Schema, value: unknown): Validated | Promise<Va
 function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown): Validated {
   if (!result.issues) return { ok: true, value: result.value };
   const issues = result.issues.slice(0, ISSUES_LISTED).map((issue) => {
-    const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
-    return { path: pathText(keys), message: withReceived(issue.message, valueAt(value, keys)) };
+    const keys = keysOf(issue);
+    return { path: pathText(keys), message: withReceived(messageOf(issue), valueAt(value, keys)) };
   });
   const unlisted = result.issues.length - issues.length;
   return { ok: false, issues: unlisted > 0 ? [...issues, { path: "", message: `and ${unlisted} more` }] : issues };
+}
+
+/** The message, with the faults of its alternatives if it is that of a choice in zod or valibot. */
+function messageOf(issue: StandardSchemaV1.Issue, depth = 0): string {
+  const { errors, issues } = issue as { readonly errors?: unknown; readonly issues?: unknown };
+  const lists: readonly unknown[] = Array.isArray(errors)
+    ? errors
+    : Array.isArray(issues)
+      ? issues.map((one: unknown) => [one])
+      : [];
+  if (lists.length === 0 || depth === CHOICES_DEEP) return issue.message;
+  const alternatives = (lists.slice(0, ALTERNATIVES_READ) as readonly (readonly StandardSchemaV1.Issue[])[]).map(
+    (faults) => faults.slice(0, 1).map((fault) => ({ ...fault, message: messageOf(fault, depth + 1) })),
+  );
+  return issue.message.replace(/\.$/, "") + alternativesText(alternatives);
 }
 
 /** Issues as one sentence; after a question mark follows the next one. */
@@ -175,7 +217,7 @@ export function issuesText(issues: readonly Issue[]): string {
 
 function withReceived(message: string, received: unknown): string {
   const sentence = message.replace(/\.$/, "");
-  return /received|got/i.test(sentence)
+  return /\b(?:received|got)\b/i.test(sentence)
     ? sentence
     : `${sentence}, got ${received === undefined ? "nothing" : describe(received)}`;
 }

@@ -3,6 +3,8 @@ import type { BoundsOf, Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import type { Findings } from "./findings.ts";
 
+const NONE_CONTAINED = 'expected at least one element that fits the schema under "contains"';
+
 /** Checks an array's own keywords. */
 export function checkArray(
   checker: Checker,
@@ -15,10 +17,9 @@ export function checkArray(
   const { uniqueItems } = schema;
   const { minItems, maxItems } = schema as BoundsOf<"minItems" | "maxItems">;
   const { length } = value;
-  if (maxItems !== undefined && length > maxItems)
-    found.add("maxItems", () => `Array has too many items (${length} > ${maxItems}).`);
+  if (maxItems !== undefined && length > maxItems) found.add("maxItems", () => `expected at most ${maxItems} elements`);
   if (minItems !== undefined && length < minItems)
-    found.add("minItems", () => `Array has too few items (${length} < ${minItems}).`);
+    found.add("minItems", () => `expected at least ${minItems} elements`);
   const stopped = checkItems(checker, node, value, found);
   if (one.contains) checkContains(checker, one.contains, schema, value, found);
   if (!stopped && one.unevaluatedItems)
@@ -33,7 +34,7 @@ export function checkArray(
           index,
           checker.check(one.unevaluatedItems, value[index]),
           "unevaluatedItems",
-          () => "Items did not match unevaluated items schema.",
+          () => "expected no such element",
         );
   if (uniqueItems) checkUnique(checker, value, found);
 }
@@ -41,7 +42,7 @@ export function checkArray(
 /** Checks the elements. Returns whether one failed. */
 function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
   let index = 0;
-  const message = () => "Items did not match schema.";
+  const message = () => "this element does not fit";
   for (const word of ["prefixItems", "items"] as const)
     for (; index < Math.min(lists[word]?.length ?? 0, value.length); index += 1)
       if (found.takeAt(index, checker.check((lists[word] ?? [])[index] as SchemaNode, value[index]), word, message))
@@ -57,7 +58,7 @@ function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonl
           index,
           checker.check(one.additionalItems, value[index]),
           "additionalItems",
-          () => "Items did not match additional items schema.",
+          () => "this element does not fit",
         ) || stop;
   return stop;
 }
@@ -71,27 +72,25 @@ function checkContains(
 ): void {
   const { minContains, maxContains } = schema as { readonly minContains?: number; readonly maxContains?: number };
   const { length } = value;
-  if (length === 0 && minContains === undefined)
-    return found.add("contains", () => "Array is empty. It must contain at least one item matching the schema.");
+  if (length === 0 && minContains === undefined) return found.add("contains", () => NONE_CONTAINED);
   if (minContains !== undefined && length < minContains)
-    return found.add("minContains", () => `Array has less items (${length}) than minContains (${minContains}).`);
+    return found.add("minContains", () => `expected at least ${minContains} elements`);
   let contained = 0;
   for (const [index, item] of value.entries()) {
     if (checker.check(contains, item).failure) continue;
     contained += 1;
     found.see([index]);
   }
-  if (minContains === undefined && contained === 0)
-    found.add("contains", () => "Array does not contain item matching schema.");
+  if (minContains === undefined && contained === 0) found.add("contains", () => NONE_CONTAINED);
   else if (minContains !== undefined && contained < minContains)
     found.add(
       "minContains",
-      () => `Array must contain at least ${minContains} items matching schema. Only ${contained} items were found.`,
+      () => `expected at least ${minContains} elements that fit the schema under "contains", and ${contained} do`,
     );
   else if (maxContains !== undefined && contained > maxContains)
     found.add(
       "maxContains",
-      () => `Array may contain at most ${maxContains} items matching schema. ${contained} items were found.`,
+      () => `expected at most ${maxContains} elements that fit the schema under "contains", and ${contained} do`,
     );
 }
 
@@ -101,7 +100,7 @@ function checkUnique(checker: Checker, value: readonly unknown[], found: Finding
     const identity = checker.identities.of(item);
     const before = first.get(identity);
     if (before !== undefined)
-      return found.add("uniqueItems", () => `Duplicate items at indexes ${before} and ${index}.`);
+      return found.add("uniqueItems", () => `expected no two equal elements, and those at ${before} and ${index} are`);
     first.set(identity, index);
   }
 }

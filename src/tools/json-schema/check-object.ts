@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../schema.ts";
 import type { BoundsOf, Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import type { Findings } from "./findings.ts";
+import { type Findings, shown } from "./findings.ts";
 
 /** Checks an object's own keywords. */
 export function checkObject(
@@ -16,25 +16,18 @@ export function checkObject(
   checker.steps.spend(keys.length);
   const { required } = schema;
   const { minProperties, maxProperties } = schema as BoundsOf<"minProperties" | "maxProperties">;
-  checkRequired(
-    checker,
-    value,
-    required,
-    found,
-    "required",
-    (key) => `Instance does not have required property "${key}".`,
-  );
+  checkRequired(checker, value, required, found, "required", (key) => `the field ${shown(key)} is missing`);
   if (minProperties !== undefined && keys.length < minProperties)
-    found.add("minProperties", () => `Instance does not have at least ${minProperties} properties.`);
+    found.add("minProperties", () => `expected at least ${minProperties} fields`);
   if (maxProperties !== undefined && keys.length > maxProperties)
-    found.add("maxProperties", () => `Instance does not have at least ${maxProperties} properties.`);
+    found.add("maxProperties", () => `expected at most ${maxProperties} fields`);
   if (one.propertyNames)
     for (const key of keys)
       found.takeAt(
         key,
         checker.check(one.propertyNames, key),
         "propertyNames",
-        () => `Property name "${key}" does not match schema.`,
+        () => `the name ${shown(key)} does not fit`,
       );
   checker.steps.spend(node.dependentNames.length);
   for (const { word, key, names } of node.dependentNames)
@@ -45,7 +38,7 @@ export function checkObject(
         names,
         found,
         word,
-        (missing) => `Instance has "${key}" but does not have "${missing}".`,
+        (missing) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`,
       );
   for (const word of ["dependentSchemas", "dependencies"] as const) {
     checker.steps.spend(maps[word]?.length ?? 0);
@@ -54,7 +47,7 @@ export function checkObject(
         found.take(
           checker.seen(checker.check(dependent, value)),
           word,
-          () => `Instance has "${key}" but does not match dependant schema.`,
+          () => `it does not fit beside the field ${shown(key)}`,
         );
   }
   checkFields(checker, node, value, keys, found);
@@ -86,14 +79,14 @@ function checkFields(
     if (!Object.hasOwn(value, key)) continue;
     named.add(key);
     const outcome = checker.check(property, value[key]);
-    if (found.takeAt(key, outcome, "properties", () => `Property "${key}" does not match schema.`)) return;
+    if (found.takeAt(key, outcome, "properties", () => `the field ${shown(key)} does not fit`)) return;
   }
   let stop = false;
-  for (const [index, [pattern, property]] of (maps.patternProperties ?? []).entries())
+  for (const [index, [, property]] of (maps.patternProperties ?? []).entries())
     for (const key of keys) {
       if (!patterns[index]?.test(key, checker.steps)) continue;
       named.add(key);
-      const message = () => `Property "${key}" matches pattern "${pattern}" but does not match associated schema.`;
+      const message = () => `the field ${shown(key)} does not fit`;
       stop = found.takeAt(key, checker.check(property, value[key]), "patternProperties", message) || stop;
     }
   if (stop) return;
@@ -104,7 +97,7 @@ function checkFields(
           key,
           checker.check(one.additionalProperties, value[key]),
           "additionalProperties",
-          () => `Property "${key}" does not match additional properties schema.`,
+          () => `the field ${shown(key)} does not fit`,
         );
   } else if (one.unevaluatedProperties) {
     for (const key of keys)
@@ -113,7 +106,7 @@ function checkFields(
           key,
           checker.check(one.unevaluatedProperties, value[key]),
           "unevaluatedProperties",
-          () => `Property "${key}" does not match unevaluated properties schema.`,
+          () => `the field ${shown(key)} does not fit`,
         );
   }
 }

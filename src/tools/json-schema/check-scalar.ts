@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../schema.ts";
 import type { BoundsOf, Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import type { Findings } from "./findings.ts";
+import { type Findings, shown } from "./findings.ts";
 import { fitsFormat, formatSteps } from "./formats.ts";
 import { isMultipleOf } from "./multiple-of.ts";
 
@@ -12,15 +12,15 @@ const MULTIPLE_STEPS = 60;
 
 export function checkNumber(checker: Checker, schema: JsonSchema, value: number, found: Findings): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
-  if (minimum !== undefined && value < minimum) found.add("minimum", () => `${value} is less than ${minimum}.`);
-  if (maximum !== undefined && value > maximum) found.add("maximum", () => `${value} is greater than ${maximum}.`);
+  if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
+  if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
-    found.add("exclusiveMinimum", () => `${value} is less than ${exclusiveMinimum}.`);
+    found.add("exclusiveMinimum", () => `expected more than ${exclusiveMinimum}`);
   if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
-    found.add("exclusiveMaximum", () => `${value} is greater than or equal to ${exclusiveMaximum}.`);
+    found.add("exclusiveMaximum", () => `expected less than ${exclusiveMaximum}`);
   if (multipleOf === undefined) return;
   checker.steps.spend(MULTIPLE_STEPS);
-  if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `${value} is not a multiple of ${multipleOf}.`);
+  if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `expected a multiple of ${multipleOf}`);
 }
 
 export function checkString(
@@ -36,14 +36,15 @@ export function checkString(
     const length = lengthOf(value);
     checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
     if (minLength !== undefined && length < minLength)
-      found.add("minLength", () => `String is too short (${length} < ${minLength}).`);
+      found.add("minLength", () => `expected at least ${minLength} characters`);
     if (maxLength !== undefined && length > maxLength)
-      found.add("maxLength", () => `String is too long (${length} > ${maxLength}).`);
+      found.add("maxLength", () => `expected at most ${maxLength} characters`);
   }
-  if (pattern && !pattern.test(value, checker.steps)) found.add("pattern", () => "String does not match pattern.");
+  if (pattern && !pattern.test(value, checker.steps))
+    found.add("pattern", () => `expected text that matches ${shown(schema.pattern)}`);
   if (format !== undefined) {
     checker.steps.spend(1 + value.length * formatSteps(format));
-    if (!fitsFormat(format, value)) found.add("format", () => `String does not match format "${format as string}".`);
+    if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shown(format)}`);
   }
 }
 

@@ -4,7 +4,7 @@ import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
 import type { Checker } from "./checker.ts";
-import { alone, type Failure, Findings, FITS, type Outcome } from "./findings.ts";
+import { alone, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
 import { Identities } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
@@ -47,7 +47,7 @@ class Evaluation implements Checker {
   check(node: SchemaNode, value: unknown): Outcome {
     this.steps.spend(1);
     if (node.schema === true) return FITS;
-    if (node.schema === false) return { failure: alone("false", "False boolean schema."), seen: undefined };
+    if (node.schema === false) return { failure: alone("false", "there is no such field"), seen: undefined };
     if (!node.shared) return this.#enter(node, node.schema, value);
     const known = this.#known.get(node) ?? new Map<unknown, Outcome>();
     this.#known.set(node, known);
@@ -87,46 +87,40 @@ class Evaluation implements Checker {
 
   #checkValue({ ref, enumeration }: SchemaNode, schema: JsonSchema, value: unknown, found: Findings): void {
     const type = typeOf(value);
-    if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "A subschema had errors.");
+    if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");
     const { type: types, const: constant } = schema;
     if (Array.isArray(types)) this.steps.spend(types.length);
     if (types !== undefined && !(Array.isArray(types) ? types : [types]).some((one) => isOfType(one, type, value)))
-      found.add(
-        "type",
-        () =>
-          `Instance type "${type}" is invalid. Expected "${Array.isArray(types) ? types.join('", "') : (types as string)}".`,
-      );
+      found.add("type", () => `expected ${(Array.isArray(types) ? types : [types]).join(" or ")}`);
     if (constant !== undefined && !this.identities.areEqual(value, constant))
-      found.add("const", () => `Instance does not match ${JSON.stringify(constant)}.`);
+      found.add("const", () => `expected ${shown(constant)}`);
     if (
       enumeration &&
       !(isContainer(value)
         ? enumeration.containers.some((one) => this.identities.areEqual(value, one))
         : enumeration.scalars.has(value))
     )
-      found.add("enum", () => `Instance does not match any of ${JSON.stringify(schema.enum)}.`);
+      found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
   }
 
   #checkInPlace({ lists, one }: SchemaNode, value: unknown, found: Findings): void {
-    if (one.not && !this.check(one.not, value).failure) found.add("not", () => 'Instance matched "not" schema.');
+    if (one.not && !this.check(one.not, value).failure)
+      found.add("not", () => 'expected no value that fits the schema under "not"');
     if (lists.anyOf) {
       const outcomes = lists.anyOf.map((branch) => this.check(branch, value));
       this.#see(outcomes, found);
-      if (outcomes.every(({ failure }) => failure))
-        found.addAll("anyOf", "Instance does not match any subschemas.", outcomes);
+      if (outcomes.every(({ failure }) => failure)) found.addChoice("anyOf", 0, outcomes);
     }
     if (lists.allOf) {
       const outcomes = lists.allOf.map((branch) => this.check(branch, value));
       this.#see(outcomes, found);
-      if (outcomes.some(({ failure }) => failure))
-        found.addAll("allOf", "Instance does not match every subschema.", outcomes);
+      if (outcomes.some(({ failure }) => failure)) found.addAll(outcomes);
     }
     if (lists.oneOf) {
       const outcomes = lists.oneOf.map((branch) => this.check(branch, value));
       this.#see(outcomes, found);
       const matches = outcomes.filter(({ failure }) => !failure).length;
-      if (matches !== 1)
-        found.addAll("oneOf", `Instance does not match exactly one subschema (${matches} matches).`, outcomes);
+      if (matches !== 1) found.addChoice("oneOf", matches, outcomes);
     }
     if (one.if) {
       const condition = this.check(one.if, value);
@@ -134,7 +128,7 @@ class Evaluation implements Checker {
       this.#see([condition], found);
       const branch = one[word];
       if (branch)
-        found.take(this.seen(this.check(branch, value)), "if", () => `Instance does not match "${word}" schema.`);
+        found.take(this.seen(this.check(branch, value)), "if", () => `it does not fit the schema under "${word}"`);
     }
   }
 
@@ -164,4 +158,12 @@ function isOfType(wanted: unknown, type: string, value: unknown): boolean {
 
 function isContainer(value: unknown): boolean {
   return typeof value === "object" && value !== null;
+}
+
+/** Maximum values of an enumeration that are named. */
+const VALUES_SHOWN = 16;
+
+function expectedOneOf(values: readonly unknown[]): string {
+  const more = values.length > VALUES_SHOWN ? ` or ${values.length - VALUES_SHOWN} others` : "";
+  return `expected ${values.slice(0, VALUES_SHOWN).map(shown).join(" or ")}${more}`;
 }

@@ -3,6 +3,8 @@ export interface Problem {
   readonly keyword: string;
   readonly message: () => string;
   readonly path: Path | undefined;
+  /** Faults of the alternatives, where none fits. */
+  readonly alternatives?: readonly Failure[];
 }
 
 export interface Path {
@@ -48,10 +50,21 @@ export class Findings {
     this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
   }
 
-  /** Adds the fault of `anyOf`, `oneOf` or `allOf`, then the faults of its branches. */
-  addAll(keyword: string, text: string, outcomes: readonly Outcome[]): void {
-    const own: Problem = { keyword, message: () => text, path: undefined };
-    this.#join({ choice: keyword === "anyOf" || keyword === "oneOf" ? own : undefined, last: own });
+  /** Adds that a number of alternatives fit, which is not the right number, with the faults of the others. */
+  addChoice(keyword: "anyOf" | "oneOf", fitting: number, outcomes: readonly Outcome[]): void {
+    const alternatives = outcomes.flatMap(({ failure }) => (failure ? [failure] : []));
+    const message =
+      fitting === 0
+        ? `it fits none of the ${outcomes.length} alternatives`
+        : `it fits ${fitting} of the ${outcomes.length} alternatives, and has to fit one alone`;
+    const own = { keyword, message: () => message, path: undefined, ...(fitting === 0 ? { alternatives } : {}) };
+    this.#join({ choice: own, last: own });
+    for (const failure of alternatives) this.#join(failure);
+  }
+
+  /** Adds the faults of the parts of `allOf`. */
+  addAll(outcomes: readonly Outcome[]): void {
+    this.add("allOf", () => "it does not fit all parts of its schema");
     for (const { failure } of outcomes) if (failure) this.#join(failure);
   }
 
@@ -94,4 +107,12 @@ export function alone(keyword: string, text: string): Failure {
 function within(key: string | number, { choice, last }: Failure): Failure {
   const put = (problem: Problem): Problem => ({ ...problem, path: { key, rest: problem.path } });
   return { choice: choice && put(choice), last: put(last) };
+}
+
+/** Maximum length of a name or a value of a schema in a message, in characters. */
+const SHOWN_LENGTH = 100;
+
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
 }
