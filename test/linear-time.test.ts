@@ -27,7 +27,8 @@ import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/options/nearest.ts";
 import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
-import { oneLine, typeText } from "../src/tools/type-text.ts";
+import { oneLine } from "../src/tools/one-line.ts";
+import { typeText } from "../src/tools/type-text.ts";
 
 /** What an input is made of, and what reads it. Sizes are those at which a square would take half a second or more. */
 interface Case {

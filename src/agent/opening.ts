@@ -1,8 +1,9 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { Model, Opening, ToolDeclaration } from "../models/model.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
-import { jsonSchemaOf } from "../tools/define-tool.ts";
+import type { JsonSchema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
+import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import { instructionsFor } from "./instructions.ts";
 import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
@@ -41,21 +42,17 @@ export function openingFor(
 }
 
 function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
-  const output = tool.output === undefined ? {} : { output: schemaOf(tool, "output") };
+  const output = tool.output === undefined ? {} : { output: bare(jsonSchemaOf(tool.name, "output", tool.output)) };
   return {
     name: tool.name,
     description: tool.description,
-    input: schemaOf(tool, "input"),
+    input: bare(inputSchemaOf(tool)),
     ...output,
     callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
   };
 }
 
-function schemaOf(tool: Tool, side: "input" | "output") {
-  const { $schema: _, ...schema } = jsonSchemaOf(
-    tool.name,
-    side,
-    side === "input" ? tool.input : (tool.output ?? tool.input),
-  );
-  return schema;
+function bare(schema: JsonSchema): JsonSchema {
+  const { $schema: _, ...rest } = schema;
+  return rest;
 }

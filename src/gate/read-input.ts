@@ -1,42 +1,77 @@
-import { issuesText, type Schema, validate } from "../tools/schema.ts";
+import { nearest } from "../options/nearest.ts";
+import { FieldsUnreadable, type FieldsRead } from "../tools/json-schema/input-fields.ts";
+import { type Issue, issuesText, pathText, validate, type Validated } from "../tools/schema.ts";
+import { inputFieldsOf, type ToolInput } from "../tools/tool-schemas.ts";
 import { type HeldOverdraft, memoryOf } from "../values/held-bytes.ts";
 import { measure, type PlainData, readPlainData } from "../values/plain-data.ts";
 
 /** Maximum of fields and elements in one input. A schema may report an issue for each, at about a microsecond of the host's thread. */
-const MOST_VALUES = 40_000;
+const MAX_VALUES = 40_000;
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
 
 export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: HeldOverdraft };
 
+/** Maximum length of a field's name in a message, in characters. */
+const NAME_LENGTH = 64;
+
 /**
  * Reads the text that a caller sent into the handler's input: parses it, checks that it is plain data of bounded depth,
- * and validates it against the tool's schema. Before parsing, `takeRoom` reserves the memory that the value will take.
+ * refuses fields that the tool's schema does not know, leaves out optional fields that are null, and validates the rest.
+ * Before parsing, `takeRoom` reserves the memory that the value will take.
  */
 export function readInput(
-  schema: Schema,
+  tool: ToolInput,
   text: string,
   takeRoom: (bytes: number) => HeldOverdraft | undefined = () => undefined,
 ): ReadInput | Promise<ReadInput> {
   const measured = measure(text);
   const { values } = measured;
-  const overdraft = values > MOST_VALUES ? undefined : takeRoom(memoryOf(text) + values * VALUE_BYTES);
+  const overdraft = values > MAX_VALUES ? undefined : takeRoom(memoryOf(text) + values * VALUE_BYTES);
   if (overdraft) return { ok: "no_room", overdraft };
-  const read = readPlainData(text, MOST_VALUES, measured);
+  const read = readPlainData(text, MAX_VALUES, measured);
   if (!read.ok) return read;
   try {
-    const validated = validate(schema, read.value);
-    return validated instanceof Promise ? validated.then(toPlainData, unreadable) : toPlainData(validated);
-  } catch {
-    return unreadable();
+    const fields = inputFieldsOf(tool)?.read(read.value, tool.unknownFields ?? "refuse");
+    const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
+    // Also where fields are refused: all that is wrong is told at once.
+    const validated = validate(tool.input, read.value);
+    return validated instanceof Promise
+      ? validated.then((late) => toPlainData(late, issues), unreadable)
+      : toPlainData(validated, issues);
+  } catch (error) {
+    return error instanceof FieldsUnreadable
+      ? { ok: false, reason: "it takes too long to be checked against the tool's schema: pass less" }
+      : unreadable();
   }
 }
 
-function toPlainData(validated: Awaited<ReturnType<typeof validate>>): PlainData {
-  return validated.ok ? validated : { ok: false, reason: issuesText(validated.issues) };
+function toPlainData(validated: Validated, unknown: readonly Issue[]): PlainData {
+  const issues = [...unknown, ...(validated.ok ? [] : validated.issues)];
+  return validated.ok && issues.length === 0 ? validated : { ok: false, reason: issuesText(issues) };
 }
 
 /** A schema that throws did not expect the value, so the value is not a valid input. */
 function unreadable(): PlainData {
   return { ok: false, reason: "it cannot be checked against the tool's schema" };
+}
+
+function unknownIssues(tool: string, { unknown, total }: FieldsRead): readonly Issue[] {
+  const issues = unknown.map(({ path, known }) => {
+    const [meant] = nearest(String(path.at(-1)), known, 1);
+    const place = pathText(path.map(shownKey));
+    return {
+      path: "",
+      message: `${place} is not a field of ${tool}${meant === undefined ? "" : `; did you mean ${String(shownKey(meant))}?`}`,
+    };
+  });
+  const unlisted = total - unknown.length;
+  const more = `and ${unlisted} more ${unlisted === 1 ? "field" : "fields"} that ${tool} does not have`;
+  return unlisted === 0 ? issues : [...issues, { path: "", message: more }];
+}
+
+/** A name as it is, or quoted where its limits could not be seen. */
+function shownKey(key: string | number): string | number {
+  if (typeof key === "number" || /^[\p{L}\p{N}_$-]{1,64}$/u.test(key)) return key;
+  return JSON.stringify(key.length > NAME_LENGTH ? `${key.slice(0, NAME_LENGTH)}…` : key);
 }

@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
-import { jsonSchemaOf } from "../tools/define-tool.ts";
 import type { Tool } from "../tools/tool.ts";
+import { jsonSchemaOf } from "../tools/tool-schemas.ts";
 import { typeText } from "../tools/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
@@ -73,11 +73,8 @@ function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): strin
 export function inputInvalid(tool: Tool, reason: string) {
   const type = shortTypeOf(tool);
   const expected = type === "" ? "" : ` It takes ${type}.`;
-  return refusal(
-    "input_invalid",
-    tool.name,
-    `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}.${expected}`,
-  );
+  const sentence = `The input of ${tool.name} does not fit: ${cutMiddle(reason, REASON_BYTES)}`;
+  return refusal("input_invalid", tool.name, `${sentence}${sentence.endsWith("?") ? "" : "."}${expected}`);
 }
 
 /** Maximum length of an input type that is shown, in characters. */
@@ -85,12 +82,13 @@ const TYPE_LENGTH = 400;
 /** Cached: a schema may have thousands of fields, and a program may make thousands of invalid calls. */
 const shortTypes = new WeakMap<Tool, string>();
 
-/** The type of a tool's input, or an empty string if it is too long to show. */
+/** The type of a tool's input with the bounds of its fields, or without them, or an empty string: the first that is short. */
 function shortTypeOf(tool: Tool): string {
   const known = shortTypes.get(tool);
   if (known !== undefined) return known;
-  const type = typeText(jsonSchemaOf(tool.name, "input", tool.input), { descriptionLength: 0, depth: 3 });
-  const short = type.length > TYPE_LENGTH ? "" : type;
+  const schema = jsonSchemaOf(tool.name, "input", tool.input);
+  const types = [true, false].map((constraints) => typeText(schema, { descriptionLength: 0, constraints, depth: 3 }));
+  const short = types.find((type) => type.length <= TYPE_LENGTH) ?? "";
   shortTypes.set(tool, short);
   return short;
 }

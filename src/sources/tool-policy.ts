@@ -1,10 +1,10 @@
 import { describe, PortcullisError } from "../errors.ts";
 import { checkOptions, type OptionPlace, type OptionsOf, words } from "../options/options.ts";
 import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
-import { isSchema, jsonSchema, type Schema } from "../tools/schema.ts";
+import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
-const { allowedCallers, effect, approval, concurrency, timeoutMs } = TOOL_RULES;
+const { allowedCallers, effect, approval, unknownFields, concurrency, timeoutMs } = TOOL_RULES;
 
 const POLICY_RULES = {
   /** Which callers may call it. There is no default. */
@@ -15,6 +15,8 @@ const POLICY_RULES = {
   name: words("a name"),
   /** Whether a call needs approval; by default the library's own rule. */
   approval,
+  /** Whether a call with a field that its schema does not know is refused (default) or passed on. */
+  unknownFields,
   /** Calls at once over all executions of a runtime; unlimited by default. */
   concurrency,
   /** Timeout of the handler, in milliseconds; a minute by default. */
@@ -65,6 +67,9 @@ function policyOf(name: string): OptionPlace {
 /** A schema of another library: a standard schema, or plain JSON Schema. */
 export function foreignSchema(maker: string, tool: string, schema: unknown): Schema {
   if (isSchema(schema)) return schema;
+  const fault =
+    typeof schema === "object" && schema !== null && !("~standard" in schema) ? undefined : schemaFault(schema);
+  if (fault !== undefined) throw unusable(maker, tool, `its input schema is unusable: ${fault.replace(/\.$/, "")}`);
   if (typeof schema === "object" && schema !== null && !(schema instanceof Promise)) {
     const { $schema: _, ...plain } = schema as Record<string, unknown>;
     return jsonSchema(plain);

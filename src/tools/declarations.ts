@@ -1,9 +1,10 @@
 import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../options/options.ts";
 import { countTokens } from "./count-tokens.ts";
-import { jsonSchemaOf } from "./define-tool.ts";
-import type { Tool } from "./tool.ts";
+import { oneLine } from "./one-line.ts";
+import { needsApprovalAlways, type Tool } from "./tool.ts";
+import { jsonSchemaOf } from "./tool-schemas.ts";
 import { PYTHON } from "./type-notation.ts";
-import { fieldsOf, oneLine, typeText } from "./type-text.ts";
+import { fieldsOf, typeText } from "./type-text.ts";
 
 export type ProgramLanguage = "javascript" | "python";
 
@@ -19,6 +20,8 @@ export type DeclarationOptions = OptionsOf<typeof DECLARATION_RULES>;
 interface Detail {
   readonly toolDescription: number;
   readonly propertyDescription: number;
+  /** Whether fields of inputs say what values they take. */
+  readonly constraints: boolean;
   readonly depth: number;
   /** First line of the declarations, if something was left out. */
   readonly leftOut?: string;
@@ -26,21 +29,35 @@ interface Detail {
 
 /** From full detail to the minimum that a program needs for a call. The first that fits the budget is used. */
 const DETAILS: readonly Detail[] = [
-  { toolDescription: 1000, propertyDescription: 200, depth: 8 },
-  { toolDescription: 160, propertyDescription: 60, depth: 8, leftOut: "Descriptions are shortened." },
+  { toolDescription: 1000, propertyDescription: 200, constraints: true, depth: 8 },
+  {
+    toolDescription: 160,
+    propertyDescription: 60,
+    constraints: true,
+    depth: 8,
+    leftOut: "Descriptions are shortened.",
+  },
   {
     toolDescription: 80,
     propertyDescription: 0,
+    constraints: true,
     depth: 8,
     leftOut: "Descriptions are shortened; those of fields are left out.",
   },
   {
     toolDescription: 60,
     propertyDescription: 0,
+    constraints: false,
     depth: 2,
-    leftOut: "Descriptions are shortened, and deeper parts of types are left out.",
+    leftOut: "Descriptions are shortened; bounds of fields and deeper parts of types are left out.",
   },
-  { toolDescription: 0, propertyDescription: 0, depth: 1, leftOut: "Descriptions and parts of types are left out." },
+  {
+    toolDescription: 0,
+    propertyDescription: 0,
+    constraints: false,
+    depth: 1,
+    leftOut: "Descriptions and parts of types are left out.",
+  },
 ];
 
 /**
@@ -70,6 +87,7 @@ interface Form {
 
 interface TypeDetail {
   readonly descriptionLength: number;
+  readonly constraints: boolean;
   readonly depth: number;
 }
 
@@ -79,7 +97,9 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
     signature(tool, detail) {
       const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
       const result =
-        tool.output === undefined ? "unknown" : typeText(jsonSchemaOf(tool.name, "output", tool.output), detail);
+        tool.output === undefined
+          ? "unknown"
+          : typeText(jsonSchemaOf(tool.name, "output", tool.output), ofOutput(detail));
       return `tools.${tool.name}(input: ${input}): Promise<${result}>`;
     },
     bareSignature: (name) => `tools.${name}(input)`,
@@ -89,7 +109,9 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
     signature(tool, detail) {
       const options = { ...detail, notation: PYTHON };
       const result =
-        tool.output === undefined ? PYTHON.unknown : typeText(jsonSchemaOf(tool.name, "output", tool.output), options);
+        tool.output === undefined
+          ? PYTHON.unknown
+          : typeText(jsonSchemaOf(tool.name, "output", tool.output), ofOutput(options));
       return `await ${pythonPath(tool.name)}(${pythonParameters(tool, options)}) -> ${result}`;
     },
     bareSignature: (name) => `await ${pythonPath(name)}(...)`,
@@ -122,11 +144,21 @@ function pythonParameters(tool: Tool, options: Parameters<typeof fieldsOf>[1]): 
   return named.length === 0 ? "" : `*, ${named.join(", ")}`;
 }
 
-function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, depth }: Detail): string {
-  const signature = form.signature(tool, { descriptionLength: propertyDescription, depth });
-  return toolDescription === 0
-    ? signature
-    : `${signature} ${form.comment} ${oneLine(tool.description, toolDescription)}`;
+/** A program reads results and does not make them, so their bounds are left out. */
+function ofOutput<Options extends TypeDetail>(options: Options): Options {
+  return { ...options, constraints: false };
+}
+
+function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, constraints, depth }: Detail): string {
+  const signature = form.signature(tool, { descriptionLength: propertyDescription, constraints, depth });
+  const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
+  const comment = [approvalText(tool), description].filter((part) => part !== "").join("; ");
+  return comment === "" ? signature : `${signature} ${form.comment} ${comment}`;
+}
+
+function approvalText({ approvable, needsApproval }: Tool): string {
+  if (!approvable) return "";
+  return needsApproval === needsApprovalAlways ? "needs approval" : "may need approval";
 }
 
 function namesOnly(tools: readonly Tool[], form: Form, budgetTokens: number): string {

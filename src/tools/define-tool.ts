@@ -13,9 +13,10 @@ import {
   withDefault,
   words,
 } from "../options/options.ts";
-import { isSchema, type JsonSchema, type Schema } from "./schema.ts";
-import { type CallContext, type Caller, CALLERS, EFFECTS, type Tool } from "./tool.ts";
+import { isSchema, type Schema, schemaFault } from "./schema.ts";
+import { type CallContext, type Caller, CALLERS, EFFECTS, needsApprovalAlways, type Tool } from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";
+import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
 
 type Awaitable<Value> = Value | Promise<Value>;
 type Result<Output extends Schema | undefined> = Output extends Schema ? StandardSchemaV1.InferInput<Output> : unknown;
@@ -56,6 +57,12 @@ export const TOOL_RULES = {
     ),
     "never",
   ),
+  /**
+   * What happens to a call whose input has a field that the JSON Schema of `input` does not know, in the input itself or
+   * inside it: it is refused (default), or the field is passed on to `input`, which may drop it. An object that the schema
+   * declares to be open takes any field.
+   */
+  unknownFields: withDefault(oneOf(["refuse", "allow"]), "refuse"),
   /**
    * Calls at once over all executions of a runtime; unlimited by default. A call that was given up no longer counts, even
    * if its handler ignores the signal and still runs.
@@ -102,8 +109,19 @@ export type ToolOptions<Input extends Schema, Output extends Schema | undefined 
 export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown>(
   options: ToolOptions<Input, Output, Context>,
 ): Tool<Context> {
-  const { name, description, input, output, allowedCallers, effect, approval, concurrency, timeoutMs, handler } =
-    readToolOptions(options);
+  const {
+    name,
+    description,
+    input,
+    output,
+    allowedCallers,
+    effect,
+    approval,
+    unknownFields,
+    concurrency,
+    timeoutMs,
+    handler,
+  } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
@@ -117,27 +135,41 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
       ),
     );
   if (output !== undefined) jsonSchemaOf(name, "output", output);
-  return Object.freeze<Tool<Context>>({
+  const tool = Object.freeze<Tool<Context>>({
     name,
     description,
     input,
     output,
+    unknownFields,
     allowedCallers: Object.freeze([...allowedCallers]),
     effect,
     approvable: approval !== "never",
-    needsApproval: typeof approval === "function" ? approval : () => approval === "always",
+    needsApproval:
+      typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
     concurrency,
     timeoutMs,
     handler,
   });
+  checkInputFields(tool);
+  return tool;
 }
 
 function readToolOptions(options: unknown) {
   const name = typeof options === "object" && options !== null && "name" in options ? options.name : undefined;
   try {
+    refuseSchemas(name, options);
     return readOptions(placeOf(name), options, TOOL_RULES);
   } catch (error) {
     throw invalid(error);
+  }
+}
+
+/** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */
+function refuseSchemas(name: unknown, options: unknown): void {
+  if (typeof options !== "object" || options === null) return;
+  for (const side of ["input", "output"] as const) {
+    const fault = schemaFault((options as Readonly<Record<string, unknown>>)[side]);
+    if (fault !== undefined) throw new PortcullisError("tool_invalid", `${placeOf(name).at(side)}: ${fault}`);
   }
 }
 
@@ -153,19 +185,6 @@ function placeOf(name: unknown): OptionPlace {
 
 function invalid(error: unknown): PortcullisError {
   return new PortcullisError("tool_invalid", error instanceof Error ? error.message : String(error));
-}
-
-/** JSON Schema of what a tool takes (`input`) or of what programs get from it (`output`). */
-export function jsonSchemaOf(toolName: string, side: "input" | "output", schema: Schema): JsonSchema {
-  try {
-    return schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" });
-  } catch (error) {
-    throw new PortcullisError(
-      "tool_invalid",
-      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. The input and output of a tool are JSON.`,
-      { cause: error },
-    );
-  }
 }
 
 function isCallerList(value: unknown): value is readonly Caller[] {

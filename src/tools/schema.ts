@@ -1,9 +1,10 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, PortcullisError } from "../errors.ts";
 import { compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
-import { evaluate, type Failure } from "./json-schema/evaluate.ts";
+import { evaluate } from "./json-schema/evaluate.ts";
+import type { Failure } from "./json-schema/findings.ts";
 
-/** A schema that validates and can give its JSON Schema: one of zod 4 or arktype, or one that `jsonSchema()` makes. */
+/** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
   StandardJSONSchemaV1<Input, Output>;
 
@@ -20,6 +21,9 @@ export interface Issue {
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/** The vendor of schemas that `jsonSchema()` makes. */
+export const PLAIN_VENDOR = "portcullis";
 
 /** Issues of one value that are listed; the rest are counted. */
 const ISSUES_LISTED = 5;
@@ -43,7 +47,7 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   return {
     "~standard": {
       version: 1,
-      vendor: "portcullis",
+      vendor: PLAIN_VENDOR,
       validate(value) {
         const failure = evaluate(compiled, value);
         return failure ? { issues: [issueOf(failure)] } : { value: value as Value };
@@ -54,12 +58,39 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */
-function issueOf({ choice, last }: Failure): StandardSchemaV1.Issue {
-  const { keyword, message, path } = choice ?? last;
+function issueOf(failure: Failure, depth = 0): StandardSchemaV1.Issue & { readonly path: readonly PropertyKey[] } {
+  const { message, path, alternatives } = failure.choice ?? failure.last;
   const keys: (string | number)[] = [];
   for (let place = path; place !== undefined; place = place.rest) keys.push(place.key);
-  if (keyword === "false") return { message: "there is no such field", path: keys };
-  return { message: choice ? "it fits none of the alternatives" : message(), path: keys };
+  const faults =
+    depth < CHOICES_DEEP
+      ? alternatives?.slice(0, ALTERNATIVES_READ).map((one) => [issueOf(one, depth + 1)])
+      : undefined;
+  return { message: message() + alternativesText(faults ?? []), path: keys };
+}
+
+/** Levels of choices within choices whose alternatives are told, and alternatives of one choice that are looked at. */
+const CHOICES_DEEP = 2;
+const ALTERNATIVES_READ = 32;
+/** Alternatives of one choice whose faults are told, the nearest first. */
+const ALTERNATIVES_TOLD = 3;
+
+/** Why each alternative of a choice does not fit, by its first fault. The deeper the fault, the nearer the alternative. */
+function alternativesText(alternatives: readonly (readonly StandardSchemaV1.Issue[])[]): string {
+  const faults = alternatives.flatMap(([first]) => (first ? [first] : []));
+  const texts = faults
+    .toSorted((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
+    .map((fault) => {
+      const path = pathText(keysOf(fault));
+      const message = fault.message.replace(/\.$/, "");
+      return path === "" ? message : `${path}: ${message}`;
+    });
+  const told = [...new Set(texts)].slice(0, ALTERNATIVES_TOLD);
+  return told.length === 0 ? "" : ` (${told.join("; or ")})`;
+}
+
+function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
+  return path.map((part) => (typeof part === "object" ? part.key : part));
 }
 
 /** Found here, because validation would only find it with the first value that reaches the reference. */
@@ -89,12 +120,61 @@ export function resolveReference(root: JsonSchema, reference: string): unknown {
   return place;
 }
 
-/** Whether a value is a `Schema`. */
+/** Whether a value is a `Schema`. Schemas of some libraries are functions. */
 export function isSchema(value: unknown): value is Schema {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value))
-    return false;
+  const standard = standardOf(value);
+  return standard !== undefined && "validate" in standard && hasJsonSchema(standard);
+}
+
+/** How a schema of each library gives its JSON Schema. */
+const JSON_SCHEMA_BY: Readonly<Record<string, string>> = {
+  zod: 'Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none)',
+  valibot: "Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema",
+  arktype: "Use arktype 2.1.28 or newer",
+  effect: "Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4",
+};
+
+/** What a value lacks that is nearly a schema, and what to do; undefined for a schema, and for a value of another kind. */
+export function schemaFault(value: unknown): string | undefined {
+  const standard = standardOf(value);
+  if (standard === undefined) {
+    if (isEffectSchema(value)) return `a schema of effect gives no JSON Schema by itself. ${JSON_SCHEMA_BY.effect}.`;
+    if (isPlainJsonSchema(value)) return "this is a plain JSON Schema. Wrap it: jsonSchema(schema).";
+    return undefined;
+  }
+  const vendor = "vendor" in standard ? standard.vendor : undefined;
+  if (typeof vendor !== "string") return undefined;
+  const lacks = [
+    ...("validate" in standard ? [] : ["no validation"]),
+    ...(hasJsonSchema(standard) ? [] : ["no JSON Schema"]),
+  ];
+  if (lacks.length === 0) return undefined;
+  const advice = Object.hasOwn(JSON_SCHEMA_BY, vendor)
+    ? JSON_SCHEMA_BY[vendor]
+    : `Use a version or a package of ${vendor} that implements Standard JSON Schema, or jsonSchema() with a plain JSON Schema`;
+  return `this schema of ${vendor} gives ${lacks.join(" and ")}. ${advice}.`;
+}
+
+function standardOf(value: unknown): object | undefined {
+  if (!isObject(value) || !("~standard" in value)) return undefined;
   const standard = value["~standard"];
-  return typeof standard === "object" && standard !== null && "validate" in standard && "jsonSchema" in standard;
+  return typeof standard === "object" && standard !== null ? standard : undefined;
+}
+
+function hasJsonSchema(standard: object): boolean {
+  return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
+}
+
+function isEffectSchema(value: unknown): boolean {
+  return isObject(value) && "~effect/Schema/Schema" in value;
+}
+
+function isPlainJsonSchema(value: unknown): boolean {
+  return isObject(value) && ("$schema" in value || ("type" in value && "properties" in value));
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 /** Validates a value. Returns a promise only if the schema does. */
@@ -106,21 +186,38 @@ export function validate(schema: Schema, value: unknown): Validated | Promise<Va
 function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown): Validated {
   if (!result.issues) return { ok: true, value: result.value };
   const issues = result.issues.slice(0, ISSUES_LISTED).map((issue) => {
-    const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
-    return { path: pathText(keys), message: withReceived(issue.message, valueAt(value, keys)) };
+    const keys = keysOf(issue);
+    return { path: pathText(keys), message: withReceived(messageOf(issue), valueAt(value, keys)) };
   });
   const unlisted = result.issues.length - issues.length;
   return { ok: false, issues: unlisted > 0 ? [...issues, { path: "", message: `and ${unlisted} more` }] : issues };
 }
 
-/** Issues as one sentence. */
+/** The message, with the faults of its alternatives if it is that of a choice in zod or valibot. */
+function messageOf(issue: StandardSchemaV1.Issue, depth = 0): string {
+  const { errors, issues } = issue as { readonly errors?: unknown; readonly issues?: unknown };
+  const lists: readonly unknown[] = Array.isArray(errors)
+    ? errors
+    : Array.isArray(issues)
+      ? issues.map((one: unknown) => [one])
+      : [];
+  if (lists.length === 0 || depth === CHOICES_DEEP) return issue.message;
+  const alternatives = (lists.slice(0, ALTERNATIVES_READ) as readonly (readonly StandardSchemaV1.Issue[])[]).map(
+    (faults) => faults.slice(0, 1).map((fault) => ({ ...fault, message: messageOf(fault, depth + 1) })),
+  );
+  return issue.message.replace(/\.$/, "") + alternativesText(alternatives);
+}
+
+/** Issues as one sentence; after a question mark follows the next one. */
 export function issuesText(issues: readonly Issue[]): string {
-  return issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+  return issues
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+    .reduce((text, issue) => (text === "" ? issue : `${text}${text.endsWith("?") ? "" : ";"} ${issue}`), "");
 }
 
 function withReceived(message: string, received: unknown): string {
   const sentence = message.replace(/\.$/, "");
-  return /received|got/i.test(sentence)
+  return /\b(?:received|got)\b/i.test(sentence)
     ? sentence
     : `${sentence}, got ${received === undefined ? "nothing" : describe(received)}`;
 }
@@ -134,7 +231,7 @@ function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
   return value;
 }
 
-function pathText(keys: readonly PropertyKey[]): string {
+export function pathText(keys: readonly PropertyKey[]): string {
   return keys
     .map((key, index) =>
       typeof key === "number" || /^\d+$/.test(String(key))

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { jsonSchemaOf } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
+import { jsonSchemaOf } from "./tool-schemas.ts";
 
 const digests = new WeakMap<Tool, string>();
 

@@ -1,6 +1,7 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "../options/nearest.ts";
 import { array } from "../options/options.ts";
+import { isSchema } from "./schema.ts";
 import { toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool } from "./tool.ts";
 
@@ -100,7 +101,7 @@ function isTool(value: Tool | null): boolean {
   return (
     typeof name === "string" &&
     Array.isArray(allowedCallers) &&
-    typeof input === "object" &&
+    isSchema(input) &&
     typeof handler === "function" &&
     typeof needsApproval === "function"
   );

@@ -38,6 +38,8 @@ export interface Tool<Context = unknown> {
   readonly description: string;
   readonly input: Schema;
   readonly output: Schema | undefined;
+  /** Whether a call with a field that `input` does not know is refused, as by default, or passed on to `input`. */
+  readonly unknownFields?: "refuse" | "allow";
   readonly allowedCallers: readonly Caller[];
   readonly effect: Effect;
   /** Whether any call may need approval. */
@@ -49,3 +51,6 @@ export interface Tool<Context = unknown> {
   readonly timeoutMs: number;
   readonly handler: (input: unknown, context: CallContext<Context>) => unknown;
 }
+
+/** Rule of a tool whose every call needs approval. */
+export const needsApprovalAlways = (): boolean => true;

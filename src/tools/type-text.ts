@@ -1,9 +1,13 @@
+import { constraintText } from "./constraint-text.ts";
+import { oneLine } from "./one-line.ts";
 import { type JsonSchema, resolveReference } from "./schema.ts";
 import { type Field, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
 
 export interface TypeTextOptions {
   /** Maximum length of a property's description, in characters; 0 leaves descriptions out. */
   readonly descriptionLength: number;
+  /** Whether fields say what values they take beyond their types; not by default. */
+  readonly constraints?: boolean;
   /** Levels of nesting written out; deeper values are shown as object or array only. */
   readonly depth: number;
   /** Notation of the language; TypeScript by default. */
@@ -18,8 +22,8 @@ const LITERALS_SHOWN = 16;
 const PARTS_READ = 2000;
 
 /**
- * A JSON Schema as a type on one line, for a model. Follows `$ref` within the schema only. Constraints that types cannot
- * express, like patterns and bounds, are left out: the gate checks them.
+ * A JSON Schema as a type on one line, for a model. Follows `$ref` within the schema only. What types cannot express,
+ * like patterns and bounds, is told in comments, or left out: the gate checks it.
  */
 export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
   return new TypePrinter(schema, options).print(schema, 0).text;
@@ -33,32 +37,6 @@ export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly
     ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].every((word) => schema[word] === undefined) &&
     !(isSchemaObject(others) && Object.keys(others).length > 0);
   return isPlain ? new TypePrinter(schema, options).fields(schema, 0) : undefined;
-}
-
-/** A text on one line, shortened at the end of a word, without characters that could end a comment or control a terminal. */
-export function oneLine(text: string, length: number): string {
-  const line = text
-    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
-    .replaceAll("*/", "* /")
-    .trim();
-  if (line.length <= length) return line;
-  return `${line.slice(0, endOfWord(line, Math.max(0, length - 1)))}…`;
-}
-
-/** Maximum characters of a partial word that is left out. */
-const WORD_LENGTH = 12;
-const BETWEEN_WORDS = /[\s,;:.]/;
-
-/** End of the last whole word before a place in a line, if the partial word after it is short; else the place itself. */
-function endOfWord(line: string, place: number): number {
-  const first = Math.max(1, place - WORD_LENGTH, line.lastIndexOf(" ", place - 1) + 1);
-  for (let start = first; start <= place; start += 1) {
-    if (!BETWEEN_WORDS.test(line.charAt(start - 1))) continue;
-    let end = start - 1;
-    while (end > 0 && BETWEEN_WORDS.test(line.charAt(end - 1))) end -= 1;
-    return end;
-  }
-  return place;
 }
 
 /** A type. If an operator joins its parts, it needs brackets inside another type. */
@@ -187,9 +165,14 @@ class TypePrinter {
   }
 
   #comment(property: unknown): string {
-    const length = this.#options.descriptionLength;
-    if (length === 0 || !isSchemaObject(property) || typeof property.description !== "string") return "";
-    return ` /* ${oneLine(property.description, length)} */`;
+    const { constraints = false, descriptionLength } = this.#options;
+    if (!isSchemaObject(property)) return "";
+    const { description } = property;
+    const parts = [
+      constraints ? constraintText(this.#root, property, this.#notation.integer === this.#notation.number) : "",
+      descriptionLength > 0 && typeof description === "string" ? oneLine(description, descriptionLength) : "",
+    ].filter((part) => part !== "");
+    return parts.length === 0 ? "" : ` /* ${parts.join("; ").replaceAll("*/", "* /")} */`;
   }
 
   #follow(reference: string, depth: number): Type {

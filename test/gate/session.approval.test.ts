@@ -148,7 +148,7 @@ test("what was validated is what the handler gets, whatever the approver does to
     Object.assign(request.input as object, { to: "mallory", limit: 1e9, extra: true });
     return true;
   };
-  await openSession({ tools: [tool], approve }).call({ to: "alice", unknown: 1 });
+  await openSession({ tools: [tool], approve }).call({ to: "alice" });
   expect(got).toEqual([{ to: "ALICE", limit: 5 }]);
 });
 

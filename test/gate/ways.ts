@@ -95,7 +95,7 @@ export const REFUSED: readonly [string, Way, string][] = [
   [
     "input_invalid",
     { tool: STRING_ID },
-    "The input of t does not fit: id: Invalid input: expected string, received undefined. It takes { id: string }.",
+    "The input of t does not fit: a is not a field of t; id: Invalid input: expected string, received undefined. It takes { id: string }.",
   ],
   [
     "input_invalid",

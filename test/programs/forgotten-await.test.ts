@@ -162,7 +162,7 @@ describe.each([
     expect(outcome).toEqual({ type: "completed", value: returns });
     expect(remarks).toEqual([]);
     expect(notes.join()).not.toMatch(/did not await it/);
-    const records = await runtime.journal.read(execution);
+    const records = await Array.fromAsync(runtime.journal.read(execution));
     const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     for (let from = 0; from <= turns; from += 1)
       expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });

@@ -67,7 +67,7 @@ test.each([
   const text = declareTools([listTool("a", { description: `x ${hostile}`, fieldDescription: hostile }), listTool("b")]);
   expect(text.split("\n").map((line) => line.slice(0, 8))).toEqual(["tools.a(", "tools.b("]);
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
-  expect(text.match(/\*\//g)).toHaveLength(2);
+  expect(text.match(/\*\//g)).toHaveLength(hostile.trim() === "\u0085" ? 1 : 2);
 });
 
 test("tools that only the model may call directly are not declared to programs", async () => {
@@ -154,7 +154,7 @@ test("the less room there is, the more is left out, and the first line says in w
     "everything",
     "// Descriptions are shortened.",
     "// Descriptions are shortened; those of fields are left out.",
-    "// Descriptions are shortened, and deeper parts of types are left out.",
+    "// Descriptions are shortened; bounds of fields and deeper parts of types are left out.",
     "// Descriptions and parts of types are left out.",
     "// Types and descriptions are left out: the budget N has no room for them.",
     "// Types and descriptions are left out, and so are N: the budget N has no room for them.",
@@ -189,3 +189,29 @@ test.each<[DeclarationOptions, string]>([
 ])("the options %j are refused in a sentence", (options, message) => {
   expect(() => declareTools([], options)).toThrow(expect.objectContaining({ code: "option_invalid", message }));
 });
+
+test.each<["never" | "always" | (() => boolean), string]>([
+  ["never", "// Pays"],
+  ["always", "// needs approval; Pays"],
+  [() => false, "// may need approval; Pays"],
+])(
+  "the stub of a tool says whether its calls need approval (%s), and the bounds of its input alone",
+  (approval, comment) => {
+    const tool = defineTool({
+      name: "bank.pay",
+      description: "Pays",
+      input: z.object({ cents: z.int().min(1).max(500), note: z.string().default("none") }),
+      output: z.object({ paid: z.int().min(1) }),
+      allowedCallers: ["programmatic"],
+      effect: "write",
+      approval,
+      handler: ({ cents }) => ({ paid: cents }),
+    });
+    expect(declareTools([tool])).toBe(
+      `tools.bank.pay(input: { cents: number /* integer, 1 to 500 */, note?: string /* default "none" */ }): Promise<{ paid: number }> ${comment}`,
+    );
+    expect(declareTools([tool], { language: "python" })).toContain(
+      '(*, cents: int /* 1 to 500 */, note: str /* default "none" */ = ...)',
+    );
+  },
+);

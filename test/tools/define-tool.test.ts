@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
-import { defineTool, jsonSchemaOf, type ToolOptions } from "../../src/tools/define-tool.ts";
+import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
+import { jsonSchemaOf } from "../../src/tools/tool-schemas.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
 
 const options = {

@@ -1,3 +1,5 @@
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { isSchema, issuesText, type JsonSchema, jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
@@ -33,6 +35,21 @@ test("what a schema makes of a value is what counts: defaults are set, other fie
   });
 });
 
+const place = { city: { name: "Bern", zip: "x" } };
+
+test("a choice within a choice tells why its alternatives do not fit, the nearest first", async () => {
+  const inner = z.union([z.object({ name: z.string(), zip: z.number() }), z.null()]);
+  expect(await read(z.object({ place: z.union([z.string(), z.object({ city: inner })]) }), { place })).toBe(
+    "place: Invalid input (city: Invalid input (zip: Invalid input: expected number, received string; or Invalid input: expected null, received object); or Invalid input: expected string, received object)",
+  );
+  const valibotInner = v.union([v.object({ name: v.string(), zip: v.number() }), v.null()]);
+  const told = await read(
+    toStandardJsonSchema(v.object({ place: v.union([v.string(), v.object({ city: valibotInner })]) })),
+    { place },
+  );
+  expect(told).toContain('zip: Invalid type: Expected number but received "x"');
+});
+
 test("five issues are told and the others are counted", async () => {
   const issue = (index: number) => `[${index}]: Invalid input: expected string, received number`;
   expect(await read(z.array(z.string()), [1, 2, 3, 4, 5])).toBe([0, 1, 2, 3, 4].map(issue).join("; "));
@@ -47,40 +64,57 @@ const conditional = JSON.parse(
 ) as JsonSchema;
 
 test.each<[JsonSchema, unknown, string]>([
-  [{ type: "object", required: ["id"] }, {}, 'Instance does not have required property "id", got {}'],
+  [{ type: "object", required: ["id"] }, {}, 'the field "id" is missing, got {}'],
   [
     { properties: { a: { items: { $ref: "#/$defs/name" } } }, $defs: { name: { type: "string" } } },
     { a: ["x", 1] },
-    'a[1]: Instance type "number" is invalid. Expected "string", got 1',
+    "a[1]: expected string, got 1",
   ],
-  [{ not: { type: "string" } }, "a", 'Instance matched "not" schema, got "a"'],
-  [conditional, "ab", 'String is too short (2 < 3), got "ab"'],
-  [conditional, 2, "2 is less than 3, got 2"],
+  [{ not: { type: "string" } }, "a", 'expected no value that fits the schema under "not", got "a"'],
+  [conditional, "ab", 'expected at least 3 characters, got "ab"'],
+  [conditional, 2, "expected at least 3, got 2"],
+  [{ patternProperties: { "^x": { type: "number" } } }, { xa: "b" }, 'xa: expected number, got "b"'],
+  [{ prefixItems: [{ type: "string" }, { type: "number" }] }, ["a", "b"], '[1]: expected number, got "b"'],
+  [{ enum: ["a", "b"] }, "c", 'expected "a" or "b", got "c"'],
   [
-    { patternProperties: { "^x": { type: "number" } } },
-    { xa: "b" },
-    'xa: Instance type "string" is invalid. Expected "number", got "b"',
+    { anyOf: [{ type: "string" }, { type: "number" }] },
+    true,
+    "it fits none of the 2 alternatives (expected string; or expected number), got true",
   ],
-  [
-    { prefixItems: [{ type: "string" }, { type: "number" }] },
-    ["a", "b"],
-    '[1]: Instance type "string" is invalid. Expected "number", got "b"',
-  ],
-  [{ enum: ["a", "b"] }, "c", 'Instance does not match any of ["a","b"], got "c"'],
-  [{ anyOf: [{ type: "string" }, { type: "number" }] }, true, "it fits none of the alternatives, got true"],
   [
     { properties: { a: { oneOf: [{ type: "string" }, { properties: { b: { type: "number" } }, type: "object" }] } } },
     { a: { b: "c" } },
-    'a: it fits none of the alternatives, got {"b":"c"}',
+    'a: it fits none of the 2 alternatives (b: expected number; or expected string), got {"b":"c"}',
   ],
   [{ additionalProperties: false }, { x: 1 }, "x: there is no such field, got 1"],
-  [{ maximum: 5 }, 6, "6 is greater than 5, got 6"],
-  [{ maxLength: 2 }, "x".repeat(100), "String is too long (100 > 2), got a string of 100 characters"],
+  [{ maxProperties: 1 }, { a: 1, b: 2 }, 'expected at most 1 fields, got {"a":1,"b":2}'],
   [
-    { properties: { "a/b~c %": { type: "null" } } },
-    { "a/b~c %": 1 },
-    'a/b~c %: Instance type "number" is invalid. Expected "null", got 1',
+    { enum: Array.from({ length: 100 }, (_, index) => index) },
+    -1,
+    `expected ${Array.from({ length: 16 }, (_, index) => index).join(" or ")} or 84 others, got -1`,
   ],
+  [
+    { oneOf: [{ minimum: 1 }, { minimum: 2 }, { type: "string" }] },
+    3,
+    "it fits 2 of the 3 alternatives, and has to fit one alone, got 3",
+  ],
+  [
+    {
+      properties: {
+        a: {
+          anyOf: [
+            { type: "null" },
+            { properties: { b: { anyOf: [{ type: "string" }, { items: { type: "number" }, type: "array" }] } } },
+          ],
+        },
+      },
+    },
+    { a: { b: ["x"] } },
+    'a: it fits none of the 2 alternatives (b: it fits none of the 2 alternatives ([0]: expected number; or expected string); or expected null), got {"b":["x"]}',
+  ],
+  [{ maximum: 5 }, 6, "expected at most 5, got 6"],
+  [{ maxLength: 2 }, "x".repeat(100), "expected at most 2 characters, got a string of 100 characters"],
+  [{ properties: { "a/b~c %": { type: "null" } } }, { "a/b~c %": 1 }, "a/b~c %: expected null, got 1"],
 ])("the JSON Schema %j says of %j where, what was expected and what came", async (schema, value, sentence) => {
   expect(await read(jsonSchema(schema), value)).toBe(sentence);
 });
@@ -107,7 +141,7 @@ test.each<[JsonSchema, unknown]>([
 
 test("a fault deep in a value that refers to its own schema is told with its whole path", async () => {
   expect(await read(jsonSchema(tree), { name: "a", children: [{ name: "b", children: [{ name: 7 }] }] })).toBe(
-    'children[0].children[0].name: Instance type "number" is invalid. Expected "string", got 7',
+    "children[0].children[0].name: expected string, got 7",
   );
 });
 

@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { jsonSchemaOf } from "../../src/tools/define-tool.ts";
+import { jsonSchemaOf } from "../../src/tools/tool-schemas.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
 import { PYTHON } from "../../src/tools/type-notation.ts";
-import { oneLine, typeText } from "../../src/tools/type-text.ts";
+import { oneLine } from "../../src/tools/one-line.ts";
+import { typeText } from "../../src/tools/type-text.ts";
 
 const BARE = { descriptionLength: 0, depth: 8 };
 const object = (properties: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({ type: "object", properties, ...rest });
@@ -207,8 +208,9 @@ test("no description ends the comment it stands in", () => {
   fc.assert(
     fc.property(hostile, (description) => {
       const type = typeText(object({ a: { ...string, description } }), { descriptionLength: 50, depth: 8 });
-      expect(type.startsWith("{ a?: string /* ")).toBe(true);
-      expect(type.indexOf("*/")).toBe(type.length - "*/ }".length);
+      const isTold = oneLine(description, 50) !== "";
+      expect(type.startsWith(isTold ? "{ a?: string /* " : "{ a?: string }")).toBe(true);
+      expect(type.indexOf("*/")).toBe(isTold ? type.length - "*/ }".length : -1);
     }),
   );
 });
@@ -224,4 +226,38 @@ test.each([
   ["", 10, ""],
 ])("the text %j in at most %j characters is %j", (text, length, line) => {
   expect(oneLine(text, length)).toBe(line);
+});
+
+test.each<[JsonSchema, string]>([
+  [{ type: "integer", minimum: 1, maximum: 100, default: 20 }, "number /* integer, 1 to 100, default 20 */"],
+  [{ type: "number", exclusiveMinimum: 0, multipleOf: 5 }, "number /* > 0, multiple of 5 */"],
+  [{ type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: 9 }, "number /* integer, <= 9 */"],
+  [{ type: "string", format: "date", pattern: "^\\d+$" }, "string /* date */"],
+  [{ type: "string", pattern: "^[A-Z]{2}$" }, "string /* /^[A-Z]{2}$/ */"],
+  [{ type: "string", pattern: `^${"[a-z]?".repeat(20)}$` }, "string /* /^[a-z]?[a-z]?[a-z]?[a-z]?[a-z]?[a-z]?[a…/ */"],
+  [{ type: "string", pattern: "a*" }, "string /* /a* / */"],
+  [{ type: "string", minLength: 1 }, "string /* not empty */"],
+  [{ type: "string", minLength: 2, maxLength: 2, description: "Land" }, "string /* 2 characters; Land */"],
+  [
+    { type: "array", items: { type: "string", format: "email" }, minItems: 1, maxItems: 3 },
+    "string[] /* 1 to 3 items, each email */",
+  ],
+  [{ type: "array", items: { type: "string" }, uniqueItems: true }, "string[] /* no two equal */"],
+  [{ anyOf: [{ type: "number", minimum: 1 }, { type: "null" }] }, "number | null /* >= 1 */"],
+  [
+    {
+      anyOf: [
+        { type: "number", minimum: 1 },
+        { type: "string", minLength: 1 },
+      ],
+    },
+    "number | string",
+  ],
+  [{ type: "string", allOf: [{ minLength: 3 }, { maxLength: 5 }] }, "string /* >= 3 characters, <= 5 characters */"],
+  [{ $ref: "#/$defs/page" }, "number /* integer, >= 1 */"],
+  [{ type: "string", default: "*/ injected \n line" }, 'string /* default "* / injected \\n line" */'],
+])("the bounds of %j are told in a comment", (field, text) => {
+  const schema = { ...object({ a: field }), $defs: { page: { type: "integer", minimum: 1 } } };
+  expect(typeText(schema, { descriptionLength: 50, constraints: true, depth: 8 })).toBe(`{ a?: ${text} }`);
+  expect(typeText(schema, { descriptionLength: 0, depth: 8 })).not.toContain("/*");
 });

@@ -2,8 +2,8 @@ import { writeStdout } from "../terminal/standard-streams.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { declareTools } from "../../tools/declarations.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
-import { jsonSchemaOf } from "../../tools/define-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { inputSchemaOf } from "../../tools/tool-schemas.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { advise } from "./advise.ts";
 import { EXIT } from "../exit-code.ts";
@@ -60,6 +60,6 @@ export async function listTools(options: {
 
 /** A tool in the form that providers take for direct calls. */
 function jsonTool(tool: Tool): string {
-  const { $schema: _, ...schema } = jsonSchemaOf(tool.name, "input", tool.input);
+  const { $schema: _, ...schema } = inputSchemaOf(tool);
   return JSON.stringify({ name: tool.name, description: tool.description, input_schema: schema });
 }

@@ -25,9 +25,9 @@ export interface SchemaNode {
   readonly maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
   /** From `dependentRequired`, and from the lists in `dependencies`. */
   dependentNames: readonly DependentNames[];
-  pattern?: LinearPattern;
-  /** Patterns of `patternProperties`, in their order. */
-  patterns: readonly LinearPattern[];
+  pattern?: LinearPattern | undefined;
+  /** Patterns of `patternProperties`, in their order. Undefined for one that is not checked. */
+  patterns: readonly (LinearPattern | undefined)[];
   /** Values of `enum`: scalars, and containers (arrays and objects). */
   enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
 }
@@ -44,6 +44,8 @@ export interface CompiledSchema {
   /** Whether any part uses `unevaluatedProperties` or `unevaluatedItems`. */
   readonly readsSeen: boolean;
 }
+
+type PatternsRead = "all" | "for names";
 
 type ListWord = "allOf" | "anyOf" | "oneOf" | "prefixItems" | "items";
 type OneWord =
@@ -98,9 +100,13 @@ export function refuseLarge(schema: JsonSchema): void {
   }
 }
 
-/** Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot be checked at bounded cost. */
-export function compileSchema(schema: JsonSchema): CompiledSchema {
-  const compiled = new Compiler(schema).compile();
+/**
+ * Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot be
+ * checked at bounded cost. With `patterns: "for names"` only names of fields are matched, and a pattern that cannot be
+ * matched at bounded cost is undefined: for schemas whose values another library checks.
+ */
+export function compileSchema(schema: JsonSchema, patterns: PatternsRead = "all"): CompiledSchema {
+  const compiled = new Compiler(schema, patterns).compile();
   refuseLoops(compiled.root);
   return compiled;
 }
@@ -112,8 +118,11 @@ class Compiler {
   #states = 0;
   readonly #unread: { readonly node: SchemaNode; readonly path: string }[] = [];
 
-  constructor(root: JsonSchema) {
+  readonly #patternsRead: PatternsRead;
+
+  constructor(root: JsonSchema, patternsRead: PatternsRead) {
     this.#root = root;
+    this.#patternsRead = patternsRead;
   }
 
   compile(): CompiledSchema {
@@ -169,7 +178,8 @@ class Compiler {
         .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))
         .map(([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const);
     }
-    if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
+    if (schema.pattern !== undefined && this.#patternsRead === "all")
+      node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
     node.patterns = (node.maps.patternProperties ?? []).map(([source]) =>
       this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`),
     );
@@ -182,7 +192,7 @@ class Compiler {
       };
   }
 
-  #patternOf(source: unknown, path: string): LinearPattern {
+  #patternOf(source: unknown, path: string): LinearPattern | undefined {
     if (typeof source !== "string")
       throw refusal(path, `is ${describe(source)}. Write a regular expression as a string`);
     try {
@@ -191,6 +201,7 @@ class Compiler {
       return pattern;
     } catch (error) {
       if (!(error instanceof PatternRefused)) throw error;
+      if (this.#patternsRead === "for names") return undefined;
       throw refusal(path, `${error.message}. Write it in another way, or check that in the tool's handler`);
     }
   }
@@ -254,7 +265,7 @@ function refuseLoops(root: SchemaNode): void {
   }
 }
 
-function inPlaceOf({ ref, lists, one, maps }: SchemaNode): readonly SchemaNode[] {
+export function inPlaceOf({ ref, lists, one, maps }: SchemaNode): readonly SchemaNode[] {
   return [
     ...(ref ? [ref] : []),
     ...IN_PLACE_LISTS.flatMap((word) => lists[word] ?? []),
@@ -263,7 +274,7 @@ function inPlaceOf({ ref, lists, one, maps }: SchemaNode): readonly SchemaNode[]
   ];
 }
 
-function childrenOf({ lists, one, maps }: SchemaNode): readonly SchemaNode[] {
+export function childrenOf({ lists, one, maps }: SchemaNode): readonly SchemaNode[] {
   return [
     ...Object.values(lists).flat(),
     ...Object.values(one),

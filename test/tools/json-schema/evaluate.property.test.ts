@@ -1,6 +1,8 @@
 import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
+import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
 import { type JsonSchema, jsonSchema, validate } from "../../../src/tools/schema.ts";
 
 const scalar = fc.constantFrom<unknown>(null, true, false, 0, -1, 2, 3.5, 6, "", "a", "ab", "abc", "b1", "2020-02-30");
@@ -98,13 +100,14 @@ test("a value fits a schema where it does for another implementation, and the sa
   fc.assert(
     fc.property(rooted, fc.array(value, { minLength: 1, maxLength: 5 }), (root, values) => {
       const own = jsonSchema(root as JsonSchema);
+      const compiled = compileSchema(root);
       const other = new Validator(structuredClone(root) as object, "2020-12", true);
       for (const one of values) {
         const expected = other.validate(one);
         const found = validate(own, one) as Awaited<ReturnType<typeof validate>>;
         expect(found.ok).toBe(expected.valid);
         if (found.ok || expected.errors.some(({ keyword }) => TOLD_OTHERWISE.has(keyword))) continue;
-        expect(found.issues[0]?.message).toContain(expected.errors.at(-1)?.error.replace(/\.$/, ""));
+        expect(evaluate(compiled, one)?.last.keyword).toBe(expected.errors.at(-1)?.keyword);
       }
     }),
     { numRuns: 2000 },

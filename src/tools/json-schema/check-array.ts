@@ -1,0 +1,106 @@
+import type { JsonSchema } from "../schema.ts";
+import type { BoundsOf, Checker } from "./checker.ts";
+import type { SchemaNode } from "./compile-schema.ts";
+import type { Findings } from "./findings.ts";
+
+const NONE_CONTAINED = 'expected at least one element that fits the schema under "contains"';
+
+/** Checks an array's own keywords. */
+export function checkArray(
+  checker: Checker,
+  node: SchemaNode,
+  schema: JsonSchema,
+  value: readonly unknown[],
+  found: Findings,
+): void {
+  const { lists, one } = node;
+  const { uniqueItems } = schema;
+  const { minItems, maxItems } = schema as BoundsOf<"minItems" | "maxItems">;
+  const { length } = value;
+  if (maxItems !== undefined && length > maxItems) found.add("maxItems", () => `expected at most ${maxItems} elements`);
+  if (minItems !== undefined && length < minItems)
+    found.add("minItems", () => `expected at least ${minItems} elements`);
+  const stopped = checkItems(checker, node, value, found);
+  if (one.contains) checkContains(checker, one.contains, schema, value, found);
+  if (!stopped && one.unevaluatedItems)
+    // `items` has evaluated all elements that follow `prefixItems`.
+    for (
+      let index = one.items ? length : Math.max(lists.prefixItems?.length ?? 0, lists.items?.length ?? 0);
+      index < length;
+      index += 1
+    )
+      if (!found.hasSeen(index))
+        found.takeAt(
+          index,
+          checker.check(one.unevaluatedItems, value[index]),
+          "unevaluatedItems",
+          () => "expected no such element",
+        );
+  if (uniqueItems) checkUnique(checker, value, found);
+}
+
+/** Checks the elements. Returns whether one failed. */
+function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
+  let index = 0;
+  const message = () => "this element does not fit";
+  for (const word of ["prefixItems", "items"] as const)
+    for (; index < Math.min(lists[word]?.length ?? 0, value.length); index += 1)
+      if (found.takeAt(index, checker.check((lists[word] ?? [])[index] as SchemaNode, value[index]), word, message))
+        return true;
+  if (one.items)
+    for (; index < value.length; index += 1)
+      if (found.takeAt(index, checker.check(one.items, value[index]), "items", message)) return true;
+  let stop = false;
+  if (one.additionalItems && (one.items || lists.items))
+    for (; index < value.length; index += 1)
+      stop =
+        found.takeAt(
+          index,
+          checker.check(one.additionalItems, value[index]),
+          "additionalItems",
+          () => "this element does not fit",
+        ) || stop;
+  return stop;
+}
+
+function checkContains(
+  checker: Checker,
+  contains: SchemaNode,
+  schema: JsonSchema,
+  value: readonly unknown[],
+  found: Findings,
+): void {
+  const { minContains, maxContains } = schema as { readonly minContains?: number; readonly maxContains?: number };
+  const { length } = value;
+  if (length === 0 && minContains === undefined) return found.add("contains", () => NONE_CONTAINED);
+  if (minContains !== undefined && length < minContains)
+    return found.add("minContains", () => `expected at least ${minContains} elements`);
+  let contained = 0;
+  for (const [index, item] of value.entries()) {
+    if (checker.check(contains, item).failure) continue;
+    contained += 1;
+    found.see([index]);
+  }
+  if (minContains === undefined && contained === 0) found.add("contains", () => NONE_CONTAINED);
+  else if (minContains !== undefined && contained < minContains)
+    found.add(
+      "minContains",
+      () => `expected at least ${minContains} elements that fit the schema under "contains", and ${contained} do`,
+    );
+  else if (maxContains !== undefined && contained > maxContains)
+    found.add(
+      "maxContains",
+      () => `expected at most ${maxContains} elements that fit the schema under "contains", and ${contained} do`,
+    );
+}
+
+function checkUnique(checker: Checker, value: readonly unknown[], found: Findings): void {
+  const first = new Map<unknown, number>();
+  for (const [index, item] of value.entries()) {
+    const identity = checker.identities.of(item);
+    const before = first.get(identity);
+    if (before !== undefined)
+      return found.add("uniqueItems", () => `expected no two equal elements, and those at ${before} and ${index} are`);
+    first.set(identity, index);
+  }
+}

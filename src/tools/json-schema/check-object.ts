@@ -1,0 +1,112 @@
+import type { JsonSchema } from "../schema.ts";
+import type { BoundsOf, Checker } from "./checker.ts";
+import type { SchemaNode } from "./compile-schema.ts";
+import { type Findings, shown } from "./findings.ts";
+
+/** Checks an object's own keywords. */
+export function checkObject(
+  checker: Checker,
+  node: SchemaNode,
+  schema: JsonSchema,
+  value: Readonly<Record<string, unknown>>,
+  found: Findings,
+): void {
+  const { one, maps } = node;
+  const keys = Object.keys(value);
+  checker.steps.spend(keys.length);
+  const { required } = schema;
+  const { minProperties, maxProperties } = schema as BoundsOf<"minProperties" | "maxProperties">;
+  checkRequired(checker, value, required, found, "required", (key) => `the field ${shown(key)} is missing`);
+  if (minProperties !== undefined && keys.length < minProperties)
+    found.add("minProperties", () => `expected at least ${minProperties} fields`);
+  if (maxProperties !== undefined && keys.length > maxProperties)
+    found.add("maxProperties", () => `expected at most ${maxProperties} fields`);
+  if (one.propertyNames)
+    for (const key of keys)
+      found.takeAt(
+        key,
+        checker.check(one.propertyNames, key),
+        "propertyNames",
+        () => `the name ${shown(key)} does not fit`,
+      );
+  checker.steps.spend(node.dependentNames.length);
+  for (const { word, key, names } of node.dependentNames)
+    if (Object.hasOwn(value, key))
+      checkRequired(
+        checker,
+        value,
+        names,
+        found,
+        word,
+        (missing) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`,
+      );
+  for (const word of ["dependentSchemas", "dependencies"] as const) {
+    checker.steps.spend(maps[word]?.length ?? 0);
+    for (const [key, dependent] of maps[word] ?? [])
+      if (Object.hasOwn(value, key))
+        found.take(
+          checker.seen(checker.check(dependent, value)),
+          word,
+          () => `it does not fit beside the field ${shown(key)}`,
+        );
+  }
+  checkFields(checker, node, value, keys, found);
+}
+
+function checkRequired(
+  checker: Checker,
+  value: object,
+  required: unknown,
+  found: Findings,
+  word: string,
+  message: (key: string) => string,
+): void {
+  if (!Array.isArray(required)) return;
+  checker.steps.spend(required.length);
+  for (const key of required) if (!Object.hasOwn(value, key as string)) found.add(word, () => message(String(key)));
+}
+
+function checkFields(
+  checker: Checker,
+  { one, maps, patterns }: SchemaNode,
+  value: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  found: Findings,
+): void {
+  const named = new Set<string>();
+  for (const [key, property] of maps.properties ?? []) {
+    checker.steps.spend(1);
+    if (!Object.hasOwn(value, key)) continue;
+    named.add(key);
+    const outcome = checker.check(property, value[key]);
+    if (found.takeAt(key, outcome, "properties", () => `the field ${shown(key)} does not fit`)) return;
+  }
+  let stop = false;
+  for (const [index, [, property]] of (maps.patternProperties ?? []).entries())
+    for (const key of keys) {
+      if (!patterns[index]?.test(key, checker.steps)) continue;
+      named.add(key);
+      const message = () => `the field ${shown(key)} does not fit`;
+      stop = found.takeAt(key, checker.check(property, value[key]), "patternProperties", message) || stop;
+    }
+  if (stop) return;
+  if (one.additionalProperties) {
+    for (const key of keys)
+      if (!named.has(key))
+        found.takeAt(
+          key,
+          checker.check(one.additionalProperties, value[key]),
+          "additionalProperties",
+          () => `the field ${shown(key)} does not fit`,
+        );
+  } else if (one.unevaluatedProperties) {
+    for (const key of keys)
+      if (!found.hasSeen(key))
+        found.takeAt(
+          key,
+          checker.check(one.unevaluatedProperties, value[key]),
+          "unevaluatedProperties",
+          () => `the field ${shown(key)} does not fit`,
+        );
+  }
+}

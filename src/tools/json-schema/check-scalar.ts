@@ -1,0 +1,56 @@
+import type { JsonSchema } from "../schema.ts";
+import type { BoundsOf, Checker } from "./checker.ts";
+import type { SchemaNode } from "./compile-schema.ts";
+import { type Findings, shown } from "./findings.ts";
+import { fitsFormat, formatSteps } from "./formats.ts";
+import { isMultipleOf } from "./multiple-of.ts";
+
+/** Characters counted per step. */
+const CHARACTERS_A_STEP = 8;
+/** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
+const MULTIPLE_STEPS = 60;
+
+export function checkNumber(checker: Checker, schema: JsonSchema, value: number, found: Findings): void {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<string, number>;
+  if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
+  if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
+    found.add("exclusiveMinimum", () => `expected more than ${exclusiveMinimum}`);
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
+    found.add("exclusiveMaximum", () => `expected less than ${exclusiveMaximum}`);
+  if (multipleOf === undefined) return;
+  checker.steps.spend(MULTIPLE_STEPS);
+  if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `expected a multiple of ${multipleOf}`);
+}
+
+export function checkString(
+  checker: Checker,
+  { pattern }: SchemaNode,
+  schema: JsonSchema,
+  value: string,
+  found: Findings,
+): void {
+  const { format } = schema;
+  const { minLength, maxLength } = schema as BoundsOf<"minLength" | "maxLength">;
+  if (minLength !== undefined || maxLength !== undefined) {
+    const length = lengthOf(value);
+    checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
+    if (minLength !== undefined && length < minLength)
+      found.add("minLength", () => `expected at least ${minLength} characters`);
+    if (maxLength !== undefined && length > maxLength)
+      found.add("maxLength", () => `expected at most ${maxLength} characters`);
+  }
+  if (pattern && !pattern.test(value, checker.steps))
+    found.add("pattern", () => `expected text that matches ${shown(schema.pattern)}`);
+  if (format !== undefined) {
+    checker.steps.spend(1 + value.length * formatSteps(format));
+    if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shown(format)}`);
+  }
+}
+
+/** In code points. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (let at = 0; at < text.length; length += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return length;
+}

@@ -1,0 +1,118 @@
+/** One fault. `path` is relative to the value being checked. */
+export interface Problem {
+  readonly keyword: string;
+  readonly message: () => string;
+  readonly path: Path | undefined;
+  /** Faults of the alternatives, where none fits. */
+  readonly alternatives?: readonly Failure[];
+}
+
+export interface Path {
+  readonly key: string | number;
+  readonly rest: Path | undefined;
+}
+
+/** Faults of a value: the first choice without a fitting alternative, and the last fault found, which is the innermost. */
+export interface Failure {
+  readonly choice: Problem | undefined;
+  readonly last: Problem;
+}
+
+/** Outcome of checking a value: its failure, or the fields and elements that were evaluated, for `unevaluated…`. */
+export interface Outcome {
+  readonly failure: Failure | undefined;
+  readonly seen: ReadonlySet<string | number> | undefined;
+}
+
+export const FITS: Outcome = { failure: undefined, seen: undefined };
+
+/** Collects the findings of one schema part about a value. */
+export class Findings {
+  readonly #readsSeen: boolean;
+  #choice: Problem | undefined;
+  #last: Problem | undefined;
+  #seen: Set<string | number> | undefined;
+
+  constructor(readsSeen: boolean) {
+    this.#readsSeen = readsSeen;
+  }
+
+  get outcome(): Outcome {
+    const { failure } = this;
+    return failure === undefined && this.#seen === undefined ? FITS : { failure, seen: this.#seen };
+  }
+
+  get failure(): Failure | undefined {
+    return this.#last && { choice: this.#choice, last: this.#last };
+  }
+
+  add(keyword: string, message: () => string): void {
+    this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
+  }
+
+  /** Adds that a number of alternatives fit, which is not the right number, with the faults of the others. */
+  addChoice(keyword: "anyOf" | "oneOf", fitting: number, outcomes: readonly Outcome[]): void {
+    const alternatives = outcomes.flatMap(({ failure }) => (failure ? [failure] : []));
+    const message =
+      fitting === 0
+        ? `it fits none of the ${outcomes.length} alternatives`
+        : `it fits ${fitting} of the ${outcomes.length} alternatives, and has to fit one alone`;
+    const own = { keyword, message: () => message, path: undefined, ...(fitting === 0 ? { alternatives } : {}) };
+    this.#join({ choice: own, last: own });
+    for (const failure of alternatives) this.#join(failure);
+  }
+
+  /** Adds the faults of the parts of `allOf`. */
+  addAll(outcomes: readonly Outcome[]): void {
+    this.add("allOf", () => "it does not fit all parts of its schema");
+    for (const { failure } of outcomes) if (failure) this.#join(failure);
+  }
+
+  /** Takes over the outcome of another schema part for the same value. */
+  take({ failure, seen }: Outcome, keyword: string, message: () => string): void {
+    if (!failure) return this.see(seen);
+    this.add(keyword, message);
+    this.#join(failure);
+  }
+
+  /** Takes over the outcome of a field or an element. Returns whether it failed. */
+  takeAt(key: string | number, { failure }: Outcome, keyword: string, message: () => string): boolean {
+    if (keyword !== "propertyNames") this.see([key]);
+    if (!failure) return false;
+    this.add(keyword, message);
+    this.#join(within(key, failure));
+    return true;
+  }
+
+  see(keys: Iterable<string | number> | undefined): void {
+    if (keys === undefined || !this.#readsSeen) return;
+    this.#seen ??= new Set();
+    for (const key of keys) this.#seen.add(key);
+  }
+
+  hasSeen(key: string | number): boolean {
+    return this.#seen?.has(key) ?? false;
+  }
+
+  #join({ choice, last }: Failure): void {
+    this.#choice ??= choice;
+    this.#last = last;
+  }
+}
+
+export function alone(keyword: string, text: string): Failure {
+  return { choice: undefined, last: { keyword, message: () => text, path: undefined } };
+}
+
+function within(key: string | number, { choice, last }: Failure): Failure {
+  const put = (problem: Problem): Problem => ({ ...problem, path: { key, rest: problem.path } });
+  return { choice: choice && put(choice), last: put(last) };
+}
+
+/** Maximum length of a name or a value of a schema in a message, in characters. */
+const SHOWN_LENGTH = 100;
+
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+}

@@ -1,0 +1,88 @@
+import { PortcullisError } from "../errors.ts";
+import { closedSchema } from "./json-schema/closed-schema.ts";
+import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
+import { InputFields } from "./json-schema/input-fields.ts";
+import { type JsonSchema, PLAIN_VENDOR, type Schema } from "./schema.ts";
+import type { Tool } from "./tool.ts";
+
+/** JSON Schema of what a tool takes (`input`) or of what programs get from it (`output`). */
+export function jsonSchemaOf(toolName: string, side: "input" | "output", schema: Schema): JsonSchema {
+  try {
+    return schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" });
+  } catch (error) {
+    throw new PortcullisError(
+      "tool_invalid",
+      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. The input and output of a tool are JSON.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The part of a tool that says which fields its inputs may have. */
+export type ToolInput = Pick<Tool, "name" | "input" | "unknownFields">;
+
+/** The JSON Schema of an input, read once per schema. */
+interface InputRead {
+  readonly schema: JsonSchema;
+  readonly compiled: CompiledSchema;
+  readonly fields: InputFields;
+}
+
+const inputsRead = new WeakMap<Schema, InputRead>();
+
+/** Throws a `PortcullisError` (`tool_invalid`) if the fields of a tool's input cannot be told from its JSON Schema, and are to be checked. */
+export function checkInputFields(tool: ToolInput): void {
+  // `jsonSchema()` has refused what cannot be read.
+  if (tool.unknownFields === "allow" || tool.input["~standard"].vendor === PLAIN_VENDOR) return;
+  try {
+    readInputSchema(tool);
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    throw new PortcullisError(
+      "tool_invalid",
+      `Tool "${tool.name}": unknown fields of its input cannot be refused: ${error.message} With unknownFields: "allow" they are passed on to the schema.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The check of an input's fields; undefined where they are passed on because the JSON Schema cannot be read for it. */
+export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
+  try {
+    return readInputSchema(tool).fields;
+  } catch (error) {
+    if (tool.unknownFields === "allow") return undefined;
+    throw error;
+  }
+}
+
+/** The JSON Schema of a tool's input for models: it says `additionalProperties: false` where unknown fields are refused. */
+export function inputSchemaOf(tool: Tool): JsonSchema {
+  if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.input);
+  const { schema, compiled } = readInputSchema(tool);
+  return closedSchema(schema, compiled);
+}
+
+function readInputSchema(tool: ToolInput): InputRead {
+  const known = inputsRead.get(tool.input);
+  if (known) return known;
+  const schema = silentWhereUnsaid(tool.input["~standard"].vendor, jsonSchemaOf(tool.name, "input", tool.input));
+  refuseLarge(schema);
+  const compiled = compileSchema(schema, "for names");
+  const read = { schema, compiled, fields: new InputFields(compiled) };
+  inputsRead.set(tool.input, read);
+  return read;
+}
+
+/**
+ * The JSON Schema that effect gives says `additionalProperties: true` of every struct, also where effect drops such
+ * fields. An open struct of effect (`StructWithRest`) has a schema for them.
+ */
+function silentWhereUnsaid(vendor: string, schema: JsonSchema): JsonSchema {
+  if (vendor !== "effect") return schema;
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) =>
+      key === "additionalProperties" && value === true ? undefined : value,
+    ),
+  ) as JsonSchema;
+}

@@ -1,0 +1,112 @@
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { type } from "arktype";
+import { Schema as Effect } from "effect";
+import * as v from "valibot";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import * as z3 from "zod/v3";
+import { createRuntime } from "../../src/runtime.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { fromAiSdk } from "../../src/sources/from-ai-sdk.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import type { Schema } from "../../src/tools/schema.ts";
+
+function toolWith(input: unknown, output?: unknown) {
+  return defineTool({
+    name: "shop.find",
+    description: "Finds",
+    input: input as Schema,
+    ...(output === undefined ? {} : { output: output as Schema }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: (found) => found,
+  });
+}
+
+const effect = Effect.Struct({ sku: Effect.String, units: Effect.optionalKey(Effect.Number) });
+
+test.each<[string, Schema]>([
+  ["zod", z.object({ sku: z.string(), units: z.number().optional() })],
+  ["valibot", toStandardJsonSchema(v.object({ sku: v.string(), units: v.optional(v.number()) }))],
+  ["arktype", type({ sku: "string", "units?": "number" })],
+  ["effect", Effect.toStandardJSONSchemaV1(Effect.toStandardSchemaV1(effect))],
+])("a program calls a tool whose input and output are schemas of %s", async (_, schema) => {
+  await using runtime = await createRuntime({ tools: [toolWith(schema, schema)], sandbox: createMemorySandbox() });
+  expect(runtime.declarations()).toMatch(/^tools\.shop\.find\(input: \{ sku: string, units\?: number.*\}\): Promise</);
+  const report = await runtime.execute(`
+    const seen = [await tools.shop.find({ sku: "K-9", units: 2 })];
+    for (const input of [{ sku: 7 }, { sku: "K-9", unit: 2 }])
+      seen.push(await tools.shop.find(input).catch(({ code }) => code));
+    return seen;
+  `);
+  expect(report.outcome).toMatchObject({
+    type: "completed",
+    value: [{ sku: "K-9", units: 2 }, "input_invalid", "input_invalid"],
+  });
+});
+
+test.each<[string, unknown, string]>([
+  [
+    "valibot alone",
+    v.object({ sku: v.string() }),
+    "this schema of valibot gives no JSON Schema. Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema.",
+  ],
+  [
+    "effect alone",
+    effect,
+    "a schema of effect gives no JSON Schema by itself. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
+  ],
+  [
+    "effect without its JSON Schema",
+    Effect.toStandardSchemaV1(Effect.Struct({ sku: Effect.String })),
+    "this schema of effect gives no JSON Schema. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
+  ],
+  [
+    "effect without its validation",
+    Effect.toStandardJSONSchemaV1(Effect.Struct({ sku: Effect.String })),
+    "this schema of effect gives no validation. Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4.",
+  ],
+  [
+    "zod/mini",
+    mini.object({ sku: mini.string() }),
+    'this schema of zod gives no JSON Schema. Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none).',
+  ],
+  [
+    "zod/v3",
+    z3.object({ sku: z3.string() }),
+    'this schema of zod gives no JSON Schema. Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none).',
+  ],
+  [
+    "another library",
+    { "~standard": { version: 1, vendor: "other", validate: () => ({ value: 1 }) } },
+    "this schema of other gives no JSON Schema. Use a version or a package of other that implements Standard JSON Schema, or jsonSchema() with a plain JSON Schema.",
+  ],
+  [
+    "a plain JSON Schema",
+    { type: "object", properties: {} },
+    "this is a plain JSON Schema. Wrap it: jsonSchema(schema).",
+  ],
+])("a schema of %s is refused, and it is said what to use", (_, schema, sentence) => {
+  const refused = (side: string) =>
+    expect.objectContaining({
+      code: "tool_invalid",
+      message: `defineTool({ name: "shop.find", ${side} }): ${sentence}`,
+    });
+  expect(() => toolWith(schema)).toThrow(refused("input"));
+  expect(() => toolWith(z.object({}), schema)).toThrow(refused("output"));
+});
+
+test("a tool of the AI SDK whose schema gives no JSON Schema is refused, and not taken for a JSON Schema", () => {
+  const find = { inputSchema: v.object({ sku: v.string() }), execute: () => null };
+  expect(() => fromAiSdk({ find }, { allowedCallers: ["programmatic"], effect: "read" })).toThrow(
+    "toStandardJsonSchema(schema) of the package @valibot/to-json-schema",
+  );
+});
+
+test("the policy of an adopted tool says whether unknown fields are refused", () => {
+  const find = { inputSchema: z.object({ sku: z.string() }), execute: () => null };
+  const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
+  expect(fromAiSdk({ find }, policy)[0]?.unknownFields).toBe("refuse");
+  expect(fromAiSdk({ find }, { ...policy, unknownFields: "allow" })[0]?.unknownFields).toBe("allow");
+});
