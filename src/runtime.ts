@@ -224,7 +224,7 @@ export class Runtime implements AsyncDisposable {
     if (!this.sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
-        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
+        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})${language === "python" ? ', or sandbox: "docker" for the runtime' : ""}`,
         language,
       );
     const changed = resolveLimits(this.limits, limits, optionsIn(subject, "limits"));

@@ -281,9 +281,7 @@ test.each([
 test("a file is in the language that its name says, where no other is named", async () => {
   const file = scratch("program.py", "return 1");
   const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
-  expect(stderr).toBe(
-    'portcullis: execute({ language }): expected one that the isolate sandbox runs (javascript), got "python".\n',
-  );
+  expect(stderr).toBe("portcullis: The isolate sandbox does not run Python: add --sandbox docker.\n");
   expect(code).toBe(2);
   const named = await portcullis(["run", file, ...TOOLS, "--language", "javascript"]);
   expect(named.stdout).toBe("1\n");

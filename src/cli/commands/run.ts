@@ -1,4 +1,5 @@
 import type { Language } from "../../../bridge/frames.ts";
+import { PortcullisError } from "../../errors.ts";
 import type { Report } from "../../output/report.ts";
 import { byteText } from "../../output/sentences.ts";
 import type { Limits } from "../../programs/limits.ts";
@@ -25,6 +26,9 @@ export interface RunOptions {
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
+  const language = (options.language ?? languageOf(file)) as Language;
+  if (language === "python" && sandbox === "isolate")
+    throw new PortcullisError("option_invalid", "The isolate sandbox does not run Python: add --sandbox docker.");
   const program = await readProgram(file);
   const tools = await loadTools(options.tools);
   const progress = options.json ? undefined : showProgress(process.stderr);
@@ -37,7 +41,6 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
-    const language = (options.language ?? languageOf(file)) as Language;
     const report = await runtime.execute(program, { language, signal: cancelling.signal });
     progress?.end();
     if (options.json) printJson(report);
