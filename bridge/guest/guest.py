@@ -35,6 +35,7 @@ import ast
 import asyncio
 import builtins
 import collections
+import copy
 import dataclasses
 import datetime
 import enum
@@ -170,6 +171,37 @@ def is_plain(value):
     return False
 
 
+class Record(dict):
+    """
+    An object in a tool's result: a dict whose fields are attributes too. A field that has the name of a method of `dict`
+    is reached by its key only. Names like `__len__` are never fields: Python and its libraries ask for them.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        if name in self and not name.startswith("__"):
+            return self[name]
+        known = shorten(", ".join(map(str, itertools.islice(self, 20))), 200)
+        raise AttributeError(f"the result has no field '{shorten(name, 100)}' here; it has: {known}" if known else "the result is empty here")
+
+    def __setattr__(self, name, value):
+        if hasattr(dict, name):
+            raise AttributeError(f'"{name}" is a method of dict: set the field with ["{name}"]')
+        self[name] = value
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copied = Record()
+        copied.update((key, copy.deepcopy(value, memo)) for key, value in self.items())
+        return copied
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+
+parse_result = functools.partial(json.loads, object_hook=Record)
+
+
 class PlainCopy:
     """Copies a value into dicts, lists and what they may hold, and knows where it is when it has to refuse."""
 
@@ -282,6 +314,8 @@ class PlainCopy:
             self.refuse("bytes", "decode them, or write them in base64 first.")
         if isinstance(value, (collections.abc.Iterator, collections.abc.AsyncIterator)):
             self.refuse(f"a {kind}", "make a list of it first.")
+        if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, Record):
+            self.refuse(f"the method {value.__name__} of a result", f'write ["{value.__name__}"] for the field of that name.')
         if isinstance(value, (type, types.ModuleType)) or callable(value):
             noun = "class" if isinstance(value, type) else "module" if isinstance(value, types.ModuleType) else "function"
             self.refuse(f"a {noun}", "JSON holds data only.")
@@ -330,6 +364,13 @@ def is_disguised(value):
         return value.__class__ is not type(value)
     except Exception:
         return True
+
+
+def has_fields(value):
+    """Whether JSON of a value is an object."""
+    if is_disguised(value) or isinstance(value, type):
+        return False
+    return isinstance(value, (dict, collections.abc.Mapping, types.SimpleNamespace)) or hasattr(type(value), "__dataclass_fields__")
 
 
 def is_awaitable(value):
@@ -919,6 +960,9 @@ class Program:
         # The compiler reads some thousand levels, a sum of so many parts for example: they are walked through all.
         usual = sys.getrecursionlimit()
         sys.setrecursionlimit(WALK_DEPTH)
+        if "sleep" in text:
+            sleeps = AsyncSleep(tree)
+            body = [sleeps.visit(statement) for statement in body]
         body = [TopLevel().visit(statement) for statement in body]
         sys.setrecursionlimit(usual)
         return_last_expression(body)
@@ -953,6 +997,7 @@ def without_margin(lines):
 # Names by which a program's code calls the guest where its author has written something else.
 IMPORT_ALL = "__import_all__"
 MAKE_CLASS = "__make_class__"
+SLEEP = "__sleep__"
 
 
 def import_all(names, module, level):
@@ -964,12 +1009,97 @@ def import_all(names, module, level):
     names.update({name: getattr(found, name) for name in public})
 
 
+# Packages that models often import, and what to use instead. The host has a sentence for all others.
+INSTEAD = {
+    **dict.fromkeys(["pandas", "polars"], "use lists of dicts with sorted(), collections and statistics."),
+    **dict.fromkeys(["numpy", "scipy"], "use lists with math, statistics and itertools."),
+    **dict.fromkeys(["requests", "httpx", "aiohttp", "urllib3"], "call a tool that fetches what is needed."),
+    **dict.fromkeys(["dateutil", "pytz", "arrow", "pendulum"], "use datetime and zoneinfo."),
+}
+NETWORK_MODULES = {"urllib.request", "http.client"}
+
+
+def explain_imports(names):
+    """Tells a program that imports what it cannot use what to use instead. Imports inside the standard library stay as they are."""
+    plain_import = builtins.__import__
+    # Only a container that may reach hosts has a proxy.
+    has_network = any(name.lower() == "http_proxy" for name in os.environ)
+
+    def import_module(name, globals=None, locals=None, fromlist=(), level=0):
+        if globals is not names:
+            return plain_import(name, globals, locals, fromlist, level)
+        wanted = NETWORK_MODULES & {name, *(f"{name}.{one}" for one in fromlist or ())}
+        if wanted and not has_network:
+            module = min(wanted)
+            raise ImportError(f"There is no network for {module}: {INSTEAD['requests']}", name=module)
+        try:
+            return plain_import(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            package = name.partition(".")[0]
+            if error.name != package or package not in INSTEAD:
+                raise
+            raise ModuleNotFoundError(f"There is no package {package}: {INSTEAD[package]}", name=package) from None
+
+    builtins.__import__ = import_module
+
+
 def divert_type(tree):
     """Classes that are made by calling `type` are made by the guest, as those that are written out are."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 3:
             node.args.insert(0, node.func)
             node.func = ast.copy_location(ast.Name(MAKE_CLASS, ast.Load()), node.func)
+
+
+class AsyncSleep(ast.NodeTransformer):
+    """
+    Turns `time.sleep(n)` in the program's body and in async functions into a wait of the event loop. What a call named
+    `sleep` really calls is known only when it runs, so the guest is handed the function and decides then.
+    """
+
+    def __init__(self, tree):
+        imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.module == "time"]
+        self._names = {"sleep", *(name.asname for one in imports for name in one.names if name.name == "sleep")}
+        self._can_await = True
+
+    def _visit_parts(self, node, can_await):
+        before, self._can_await = self._can_await, can_await
+        self.generic_visit(node)
+        self._can_await = before
+        return node
+
+    def visit_FunctionDef(self, node):
+        return self._visit_parts(node, False)
+
+    visit_ClassDef = visit_Lambda = visit_GeneratorExp = visit_FunctionDef
+
+    def visit_AsyncFunctionDef(self, node):
+        # Decorators and defaults are evaluated outside of the function.
+        body, node.body = node.body, []
+        self._visit_parts(node, False)
+        node.body = self._visit_parts(ast.Module(body=body, type_ignores=[]), True).body
+        return node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if not self._can_await or not self._may_sleep(node.func):
+            return node
+        call = ast.Call(func=ast.Name(SLEEP, ast.Load()), args=[node.func, *node.args], keywords=node.keywords)
+        return ast.copy_location(ast.Await(ast.copy_location(call, node)), node)
+
+    def _may_sleep(self, function):
+        if isinstance(function, ast.Attribute):
+            return function.attr == "sleep" and not (isinstance(function.value, ast.Name) and function.value.id == "asyncio")
+        return isinstance(function, ast.Name) and function.id in self._names
+
+
+async def sleep_or_call(function, /, *args, **options):
+    """What a call of a function named `sleep` becomes."""
+    if function is not time.sleep or len(args) != 1 or options:
+        return function(*args, **options)
+    if args[0] < 0:
+        raise ValueError("sleep length must be non-negative")
+    await asyncio.sleep(args[0])
 
 
 class TopLevel(ast.NodeTransformer):
@@ -1065,6 +1195,8 @@ class Guest:
         self._outbox = []
         self._turn = 0
         self._calls = {}
+        # For each tool that has exactly one required field, that field.
+        self._positional = {}
         self._timers = {}
         self._last_id = 0
         self._call_count = 0
@@ -1150,6 +1282,7 @@ class Guest:
         seed_chance(header["seed"])
         module = types.ModuleType("__main__")
         tools = tool_tree(body["tools"], self.call)
+        self._positional = body.get("positional", {})
         vars(module).update(tools=tools, ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
         sys.modules["__main__"] = module
         sys.argv = [PROGRAM_FILE]
@@ -1166,6 +1299,8 @@ class Guest:
         function = vars(module).pop(PROGRAM_FUNCTION)
         give_stable_objects(vars(module))
         setattr(builtins, IMPORT_ALL, functools.partial(import_all, vars(module)))
+        setattr(builtins, SLEEP, sleep_or_call)
+        explain_imports(vars(module))
         # Seconds before 3.13, thousandths of millionths since.
         logging._startTime = type(logging._startTime)(time.time_ns() if isinstance(logging._startTime, int) else time.time())
         watch(self.note_unreplayable)
@@ -1239,16 +1374,11 @@ class Guest:
         return call
 
     def _send_call(self, call, tool, inputs, fields):
-        if len(inputs) > 1:
-            raise ToolError(
-                "input_invalid", tool, f"{tool} takes named fields, or one dict of them, not several positional arguments."
-            )
-        if inputs and fields:
-            raise ToolError("input_invalid", tool, f"{tool} takes named fields or one dict, not both at once.")
+        given = self._input_of(tool, inputs, fields)
         if self._call_count > self._limits["calls"]:
             raise ToolError("budget_spent", tool, f"This execution may make {self._limits['calls']} calls, and has.")
         try:
-            body = encode(inputs[0] if inputs else fields, f"The input of {tool} holds", self._limits["frameBytes"])
+            body = encode(given, f"The input of {tool} holds", self._limits["frameBytes"])
         except ValueRefused as error:
             code = "budget_spent" if error.code == TOO_LARGE else "input_invalid"
             raise ToolError(code, tool, str(error)) from None
@@ -1259,14 +1389,35 @@ class Guest:
         self._call_count += 1
         self._calls[number] = call
 
+    def _input_of(self, tool, inputs, fields):
+        """The input that a call's arguments stand for. One positional argument is the input itself, or the only required field."""
+        if not inputs:
+            return fields
+        if len(inputs) > 1:
+            raise ToolError(
+                "input_invalid", tool, f"{tool} takes named fields, or one dict of them, not several positional arguments."
+            )
+        field = self._positional.get(tool)
+        if has_fields(inputs[0]):
+            if fields:
+                raise ToolError("input_invalid", tool, f"{tool} takes named fields or one dict, not both at once.")
+            return inputs[0]
+        if field is None:
+            if fields:
+                raise ToolError("input_invalid", tool, f"{tool} takes named fields only: name the first argument too.")
+            return inputs[0]
+        if field in fields:
+            raise ToolError("input_invalid", tool, f"{tool} was given {field} twice: as the positional argument and by its name.")
+        return {field: inputs[0], **fields}
+
     def _answer(self, header, body):
         call = self._calls.pop(header["id"], None)
         if call is None or call.done():
             return
-        value = parse_json(body)
         if header["ok"]:
-            call.set_result(value)
+            call.set_result(parse_result(body))
         else:
+            value = parse_json(body)
             call.set_exception(ToolError(value["code"], value["tool"], value["message"]))
 
     # -- timers
@@ -1350,6 +1501,10 @@ def iterator_end(error):
     return error
 
 
+# A method of a result that a program took for the field of that name.
+TAKEN_FOR_FIELD = re.compile(r"\.(clear|copy|get|items|keys|pop|popitem|setdefault|update|values)\b(?!\s*\()")
+
+
 def describe_fault(error, program):
     fault = {"name": "Error", "message": ""}
     try:
@@ -1376,6 +1531,10 @@ def describe_fault(error, program):
             called = ENDING_CALL.search(program.lines[fault["line"] - 1])
             if called:
                 fault["message"] = f"{called[1]}() found nothing: give it a default, {called[1]}(..., None){more}"
+        if isinstance(told, TypeError) and "'builtin_function_or_method'" in message and "line" in fault:
+            taken = TAKEN_FOR_FIELD.search(program.lines[fault["line"] - 1])
+            if taken:
+                fault["message"] += f'. A dict has a method {taken[1]}: write ["{taken[1]}"] for the field of that name'
     except Exception:
         fault["message"] = fault["message"] or "The program raised an error that cannot be read."
     return fault
@@ -1416,7 +1575,8 @@ def set_clock(guest):
     def sleep(seconds):
         if sys._getframe(1).f_globals.get("__name__") == "__main__":
             raise RuntimeError(
-                "time.sleep() would hold up every call that is under way: write `await asyncio.sleep(seconds)` instead."
+                "time.sleep() in a function that is not async would hold up every call that is under way: "
+                "make the function async, or write `await asyncio.sleep(seconds)` where it is called."
             )
         real_sleep(seconds)
 
