@@ -18,7 +18,7 @@ export function executeSuite(language: Language, sandbox: Sandbox, recorded: San
     createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
 
   describe("ordinary programs complete, and replay from every prefix", () => {
-    test.each(cases.ordinary)("one that $does", async ({ program, returns }) => {
+    test.each(cases.ordinary)("one that $does", { timeout: 120_000 }, async ({ program, returns }) => {
       const { outcome } = await executeAndReplay(program);
       expect(outcome).toEqual({ type: "completed", value: returns });
     });

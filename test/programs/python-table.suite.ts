@@ -95,7 +95,7 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
       "import time\ndef nap():\n    time.sleep(2)\nnap()",
       {
         fails:
-          "time.sleep() in a function that is not async would hold up every call that is under way: make the function async, or write `await asyncio.sleep(seconds)` where it is called.",
+          "time.sleep() in a function that is not async would block every open call: make the function async, or write `await asyncio.sleep(seconds)` where it is called.",
       },
     ],
   ],
