@@ -29,6 +29,11 @@ export interface StartBody {
   readonly program: string;
   /** Names of the tools this program may call, as safe dotted paths. */
   readonly tools: readonly string[];
+  /**
+   * For each tool whose input has exactly one required field, that field's name. A language with positional arguments
+   * takes the first one as this field; other languages are not sent it.
+   */
+  readonly positional?: Readonly<Record<string, string>>;
 }
 
 /** Body of an `answer` frame whose header says `ok: false`. */

@@ -347,7 +347,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     if (language !== undefined && !this.sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
-        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})`,
+        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})${language === "python" ? ', or sandbox: "docker" for the runtime' : ""}`,
         language,
       );
     const changed = resolveLimits(this.limits, limits, optionsIn(subject, "limits"));

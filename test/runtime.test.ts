@@ -104,7 +104,7 @@ test.each<[unknown, unknown, string]>([
   [
     "return 1",
     { language: "python" },
-    'execute({ language }): expected one that the memory sandbox runs (javascript), got "python".',
+    'execute({ language }): expected one that the memory sandbox runs (javascript), or sandbox: "docker" for the runtime, got "python".',
   ],
   [
     "return 1",

@@ -1,14 +1,15 @@
 """
-The Python guest: what surrounds a program on its own side of the wall. A sandbox runs this file as a script, exactly
-as it lies here, with Python 3.11 or newer and nothing but the standard library:
+The Python guest: it runs one program inside the sandbox. A sandbox runs this file unchanged as a script, with Python
+3.11 or newer and only the standard library:
 
     PYTHONHASHSEED=0 python3 -s -P -B guest.py [--in 0] [--out 1]
 
-It reads frames from one descriptor and writes them to the other, each after its length in four bytes. It makes both
-private before the program runs: no child inherits them, and what is written to descriptors 1 and 2 is no frame.
+It reads frames from one descriptor and writes them to the other, each after its length in four bytes. Before the
+program runs, it moves both to private descriptors: no child inherits them, and what is written to descriptors 1 and 2
+is never read as a frame.
 
-It is a convenience for honest programs, never a guard: whatever it refuses, the host refuses again. What programs see
-of all this is described in README.md beside this file.
+Its checks are for honest programs only. The host repeats each of them. README.md beside this file describes what
+programs see of the guest.
 """
 
 import os
@@ -16,7 +17,7 @@ import sys
 
 
 def start_again_without_random_hashes():
-    """The order of a set depends on the seed of hashes, which can be chosen at the interpreter's start only."""
+    """The order of a set depends on the hash seed, which can only be set when the interpreter starts."""
     if sys.flags.hash_randomization == 0:
         return
     if os.environ.get("PYTHONHASHSEED") == "0" and not sys.flags.ignore_environment:
@@ -35,6 +36,7 @@ import ast
 import asyncio
 import builtins
 import collections
+import copy
 import dataclasses
 import datetime
 import enum
@@ -59,7 +61,7 @@ import uuid
 import warnings
 import weakref
 
-# What waits by the clock is loaded while that is still the machine's: `queue` here, other modules by asyncio.
+# Modules that keep a reference to the clock are loaded before `set_clock` replaces it: `queue` here, the others by asyncio.
 assert queue
 
 PROTOCOL_VERSION = 1
@@ -67,7 +69,7 @@ DEPTH = 100
 LINE_LENGTH = 16_384
 TIMERS_AT_ONCE = 10_000
 LONGEST_TIMER_MS = 2**31 - 1
-# Bytes of a frame that are left to its header: more than the host reads of one.
+# Bytes of a frame that are reserved for its header: more than the host accepts.
 HEADER_BYTES = 16_384
 TOO_LARGE = "value_too_large"
 BUILD_DICT = "build a dict of what is needed from it."
@@ -75,12 +77,12 @@ LARGEST_INTEGER = 2**53 - 1
 WALK_DEPTH = 10_000
 PROGRAM_FILE = "program.py"
 PROGRAM_FUNCTION = "__program__"
-# Where an object lies in memory, as Python shows it: that is different each time a program runs.
+# An object's address in its default text. It differs in each run of a program.
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=[>\s,])")
 
 
 def leave():
-    """The host has gone."""
+    """Ends the process because the host has closed the connection."""
     os._exit(0)
 
 
@@ -91,22 +93,22 @@ parse_json = json.loads
 
 
 def json_bytes(value):
-    # Half characters, which have no UTF-8, are written out as JSON does it too.
+    # Lone surrogates have no UTF-8 and are written as JSON escapes.
     return json_text(value).encode("utf-8", "backslashreplace")
 
 
 def units(text):
-    """Length of a text as the host counts it, in UTF-16 code units."""
+    """Length of a text in UTF-16 code units, as the host counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf8_size(text):
-    """Bytes of a text in UTF-8; a half character counts three, as it does on the host."""
+    """Bytes of a text in UTF-8. A lone surrogate counts three, as on the host."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def utf8_start(text, size):
-    """The start of a text that has at most so many bytes."""
+    """The longest start of a text that has at most `size` bytes of UTF-8."""
     encoded = text.encode("utf-8", "surrogatepass")
     while size > 0 and encoded[size] & 0xC0 == 0x80:
         size -= 1
@@ -120,21 +122,21 @@ def shorten(text, length):
 
 
 class ValueRefused(TypeError):
-    """A value that has no form in JSON, or too long a one."""
+    """A value that cannot be written as JSON, or whose JSON is too long."""
 
     def __init__(self, code, message):
         super().__init__(message)
         self.code = code
 
 
-# What a fast encoder may have written that has to be looked at: numbers that others cannot hold, a reserved name.
+# Parts of a fast encoder's output that need a check: integers that other languages cannot hold, and a reserved name.
 SUSPECT = re.compile(rb'\d{16}|"__proto__"')
 
 
 def encode(value, what, frame_bytes, notes=None):
     """
-    JSON of a value. What JSON has no form for is either given one (sets, dates, dataclasses) or refused in a sentence
-    that begins with `what`; `notes` takes what was changed so that something was lost.
+    JSON of a value. A value without a form in JSON is converted (sets, dates, dataclasses) or refused with a sentence that
+    begins with `what`. `notes` receives a sentence for each conversion that loses information.
     """
     try:
         body = json_bytes(value)
@@ -154,7 +156,7 @@ def encode(value, what, frame_bytes, notes=None):
 
 
 def is_plain(value):
-    """Whether a value is nested no deeper than is allowed, and its keys are texts, so that no two can become alike."""
+    """Whether a value is nested no deeper than allowed and all keys are of type str, so that no two become equal in JSON."""
     level = [value] if isinstance(value, (dict, list, tuple)) else []
     for _ in range(DEPTH):
         if any(set(map(type, parent)) - {str} for parent in level if isinstance(parent, dict)):
@@ -170,8 +172,39 @@ def is_plain(value):
     return False
 
 
+class Record(dict):
+    """
+    An object in a tool's result: a dict whose fields are attributes too. A field that has the name of a method of `dict`
+    is reached by its key only. Names like `__len__` are never fields: Python and its libraries ask for them.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        if name in self and not name.startswith("__"):
+            return self[name]
+        known = shorten(", ".join(map(str, itertools.islice(self, 20))), 200)
+        raise AttributeError(f"the result has no field '{shorten(name, 100)}' here; it has: {known}" if known else "the result is empty here")
+
+    def __setattr__(self, name, value):
+        if hasattr(dict, name):
+            raise AttributeError(f'"{name}" is a method of dict: set the field with ["{name}"]')
+        self[name] = value
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copied = Record()
+        copied.update((key, copy.deepcopy(value, memo)) for key, value in self.items())
+        return copied
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+
+parse_result = functools.partial(json.loads, object_hook=Record)
+
+
 class PlainCopy:
-    """Copies a value into dicts, lists and what they may hold, and knows where it is when it has to refuse."""
+    """Copies a value into dicts, lists and plain values. A refusal names the path of the value."""
 
     def __init__(self, what, frame_bytes, notes):
         self.what = what
@@ -260,7 +293,7 @@ class PlainCopy:
         plain = {}
         for key, item in mapping.items():
             name = name_of(key)
-            if name is None:  # An object has no place for such keys, so it becomes pairs.
+            if name is None:  # Such a key cannot be a field's name, so the mapping becomes a list of pairs.
                 return self.of_items([list(pair) for pair in mapping.items()])
             self.path.append(name)
             self.count(len(name))
@@ -282,6 +315,8 @@ class PlainCopy:
             self.refuse("bytes", "decode them, or write them in base64 first.")
         if isinstance(value, (collections.abc.Iterator, collections.abc.AsyncIterator)):
             self.refuse(f"a {kind}", "make a list of it first.")
+        if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, Record):
+            self.refuse(f"the method {value.__name__} of a result", f'write ["{value.__name__}"] for the field of that name.')
         if isinstance(value, (type, types.ModuleType)) or callable(value):
             noun = "class" if isinstance(value, type) else "module" if isinstance(value, types.ModuleType) else "function"
             self.refuse(f"a {noun}", "JSON holds data only.")
@@ -308,7 +343,7 @@ class PlainCopy:
 
 
 def name_of(key):
-    """The name of a field for a key of a dict, or None where it can have none."""
+    """The field name in JSON for a key of a dict; None if there is none."""
     if is_disguised(key):
         return None
     if isinstance(key, enum.Enum):
@@ -325,11 +360,18 @@ def name_of(key):
 
 
 def is_disguised(value):
-    """Whether a value says that it is of another class than it is, as mocks and proxies do. Questions about it go wrong."""
+    """Whether `__class__` of a value is not its type, as with mocks and proxies. isinstance cannot be relied on for these."""
     try:
         return value.__class__ is not type(value)
     except Exception:
         return True
+
+
+def has_fields(value):
+    """Whether JSON of a value is an object."""
+    if is_disguised(value) or isinstance(value, type):
+        return False
+    return isinstance(value, (dict, collections.abc.Mapping, types.SimpleNamespace)) or hasattr(type(value), "__dataclass_fields__")
 
 
 def is_awaitable(value):
@@ -337,7 +379,7 @@ def is_awaitable(value):
 
 
 def in_order(items):
-    """A set as a list: sorted where that can be done, for a program does not mean the order that it happens to have."""
+    """A set as a list, sorted if its items can be compared. The order of a set has no meaning to a program."""
     try:
         return sorted(items)
     except TypeError:
@@ -348,7 +390,7 @@ def in_order(items):
 
 
 class Bridge:
-    """The two descriptors. They are moved away from where a program, or a child of it, would find them by accident."""
+    """The two descriptors, moved to numbers that a program or its children do not use by accident."""
 
     def __init__(self, incoming, outgoing):
         private_in, private_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (incoming, outgoing))
@@ -364,11 +406,11 @@ class Bridge:
         self._reader = open(private_in, "rb", buffering=65_536)
         self._out = private_out
         self._write = os.write
-        # A copy of this process must not speak as if it were this one.
+        # A forked child must not send frames as if it were the guest.
         os.register_at_fork(after_in_child=lambda: [os.close(fd) for fd in (private_in, private_out)])
 
     def receive(self):
-        """The next frame. Ends the process where none will come."""
+        """The next frame. Ends the process if the host has closed the connection."""
         try:
             prefix = self._reader.read(4)
             frame = self._reader.read(int.from_bytes(prefix, "big")) if len(prefix) == 4 else b""
@@ -391,7 +433,7 @@ class Bridge:
 
 
 class Log:
-    """The start of what is printed is sent as it comes; once `logBytes` are spent, the latest lines are kept and sent at the end."""
+    """Printed text. The first `logBytes` are sent at once; after them the latest lines are kept and sent at the end."""
 
     def __init__(self, append):
         self._append = append
@@ -409,7 +451,7 @@ class Log:
         return min(LINE_LENGTH, max(0, self.log_bytes - 64))
 
     def add(self, stream, text, left_out):
-        """Takes a line without its end, of which so many characters are missing already."""
+        """Adds a line without its line break. `left_out` counts the characters that were cut from it already."""
         longest = self.longest_line()
         if 4 * len(text) > longest and utf8_size(text) > longest:
             kept = utf8_start(text, longest)
@@ -456,7 +498,7 @@ class Log:
 
 
 class Printed(io.TextIOBase):
-    """`sys.stdout` or `sys.stderr` of a program: whole lines go into the log, a begun one waits for its end."""
+    """`sys.stdout` or `sys.stderr` of a program. Complete lines go into the log; an incomplete one is kept until its end."""
 
     encoding = "utf-8"
     errors = "replace"
@@ -534,7 +576,7 @@ class FutureClass(type):
 
 
 class Future(PlainFuture, metaclass=FutureClass):
-    """A future with a number for a hash: sets of futures are walked in the same order each time a program runs."""
+    """A future whose hash is a serial number, so that sets of futures have the same order in each run."""
 
     __slots__ = ("_number",)
 
@@ -548,7 +590,7 @@ class Future(PlainFuture, metaclass=FutureClass):
 
 
 class Task(asyncio.Task):
-    """A task with a number for a hash, likewise."""
+    """A task whose hash is a serial number."""
 
     __slots__ = ("_number",)
 
@@ -566,7 +608,7 @@ def hash_of_gathering(gathering):
 
 
 class ToolError(Exception):
-    """What a refused or failed call raises."""
+    """Raised by a call that was refused or has failed."""
 
     __module__ = "__main__"
 
@@ -578,7 +620,7 @@ class ToolError(Exception):
 
 
 class ToolCall(Future):
-    """A call under way. A program that takes it for its result is told what to do."""
+    """An open call. Using it as if it were its result raises an error that says to await it."""
 
     __slots__ = ("_tool",)
 
@@ -604,7 +646,7 @@ class ToolCall(Future):
         raise TypeError(self._not_yet("is neither true nor false"))
 
     def __eq__(self, other):
-        # Lists of calls are searched, and asyncio searches its own: between futures it is about which one it is.
+        # Programs and asyncio search lists of futures, so futures are compared by identity.
         if isinstance(other, PlainFuture):
             return self is other
         raise TypeError(self._not_yet("equals nothing"))
@@ -630,13 +672,13 @@ json.JSONEncoder.default = json_default
 
 
 class Timer(asyncio.TimerHandle):
-    """`number` is its id while it is open, `place` where its command lies in the outbox of the turn that armed it."""
+    """`number` is its id while it is open; `place` is the turn that armed it and the index of its command in the outbox."""
 
     __slots__ = ("number", "place")
 
 
 class Loop(asyncio.AbstractEventLoop):
-    """An event loop that waits for nothing: it runs until nothing is ready, and with that the turn ends."""
+    """An event loop that never blocks: it runs until nothing is ready, which ends the turn."""
 
     def __init__(self, guest):
         self._guest = guest
@@ -675,7 +717,7 @@ class Loop(asyncio.AbstractEventLoop):
         wait = (when - self.time()) * 1000
         if math.isnan(wait):
             raise ValueError("A delay has to be a number.")
-        # Fractions of a thousandth come from counting in floats.
+        # Fractions of a millisecond are rounding errors of floats.
         wait = math.ceil(min(wait, LONGEST_TIMER_MS) - 0.001)
         if wait < 1:
             self._ready.append(timer)
@@ -694,7 +736,7 @@ class Loop(asyncio.AbstractEventLoop):
 
     def create_task(self, coro, *, name=None, context=None, **options):
         if not asyncio.iscoroutine(coro) and inspect.isawaitable(coro):
-            coro = result_of(coro)  # A call is often made a task, though it runs already.
+            coro = result_of(coro)  # Programs often make a task of a call, which is a future.
         if self._task_factory is not None:
             return self._task_factory(self, coro, **({} if context is None else {"context": context}))
         return Task(coro, loop=self, name=name, context=context)
@@ -706,7 +748,7 @@ class Loop(asyncio.AbstractEventLoop):
         return self._task_factory
 
     def run_in_executor(self, executor, func, *args):
-        """Runs the function here, as soon as nothing else is ready: a thread would not replay."""
+        """Runs the function in the loop, after what is ready now. A thread could not be replayed."""
         future = self.create_future()
 
         def run():
@@ -714,7 +756,7 @@ class Loop(asyncio.AbstractEventLoop):
                 return
             try:
                 future.set_result(func(*args))
-            except StopIteration as error:  # No future can hold it.
+            except StopIteration as error:  # A future cannot hold it.
                 wrapped = RuntimeError("function raised StopIteration")
                 wrapped.__cause__ = error
                 future.set_exception(wrapped)
@@ -737,7 +779,7 @@ class Loop(asyncio.AbstractEventLoop):
             self.default_exception_handler(context)
 
     def default_exception_handler(self, context):
-        """What a loose callback raises ends the program. A task or a call that failed and is not awaited does not."""
+        """An exception in a callback ends the program. A failed task or call that is not awaited does not."""
         if "handle" in context and context.get("exception") is not None:
             self._guest.fail(context["exception"])
 
@@ -809,7 +851,7 @@ for name in (
 
 
 class ToolFunction:
-    """A tool that a program may call. It sends the call at once and returns what can be awaited, now or later."""
+    """A tool that a program may call. Calling it sends the call at once and returns a `ToolCall`."""
 
     __slots__ = ("__name__", "__qualname__", "_call")
 
@@ -834,7 +876,7 @@ class ToolFunction:
 
 
 class ToolNamespace:
-    """`tools`, or a part of it. Names that are no Python can be had by `tools["from"]`."""
+    """`tools`, or a namespace in it. Names that are not identifiers are reached as `tools["from"]`."""
 
     __slots__ = ("__path", "__tools")
 
@@ -897,12 +939,12 @@ def tool_namespace(path, tree):
 
 
 class Program:
-    """A model's text as an async function whose variables are those of a module, as its author expects them to be."""
+    """A program compiled as an async function whose variables are those of a module, as its author expects."""
 
     def __init__(self, source):
         self.lines, self.margin = without_margin(re.split(r"\r\n|\r|\n", source))
         text = "\n".join(self.lines)
-        # What is printed of a traceback shows these lines.
+        # Printed tracebacks show these lines.
         linecache.cache[PROGRAM_FILE] = (len(text), None, [f"{line}\n" for line in self.lines], PROGRAM_FILE)
         tree = ast.parse(text, PROGRAM_FILE)
         flags = 0
@@ -916,16 +958,19 @@ class Program:
         self.entry = uncalled_function(body)
         divert_type(tree)
         self.calls_result = len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Lambda)
-        # The compiler reads some thousand levels, a sum of so many parts for example: they are walked through all.
+        # The compiler accepts some thousand levels, as in a long sum, and all of them are visited here.
         usual = sys.getrecursionlimit()
         sys.setrecursionlimit(WALK_DEPTH)
+        if "sleep" in text:
+            sleeps = AsyncSleep(tree)
+            body = [sleeps.visit(statement) for statement in body]
         body = [TopLevel().visit(statement) for statement in body]
         sys.setrecursionlimit(usual)
         return_last_expression(body)
         self.code = compile_function([one for one in body if one is not None], flags)
 
     def position(self, error):
-        """The innermost place of the program that an error went through."""
+        """Position of the innermost frame of the program in an error's traceback."""
         found, trace = None, error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == PROGRAM_FILE:
@@ -942,7 +987,7 @@ class Program:
 
 
 def without_margin(lines):
-    """Lines of a program that stands indented, as in a list, without what they are all indented by."""
+    """Lines of an indented program without their common indentation, and the length of that."""
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     margin = first[: len(first) - len(first.lstrip())]
     if margin and all(line.startswith(margin) or not line.strip() or line.lstrip().startswith("#") for line in lines):
@@ -950,9 +995,10 @@ def without_margin(lines):
     return lines, 0
 
 
-# Names by which a program's code calls the guest where its author has written something else.
+# Names of the guest's functions in the program's code, where the guest has replaced what the author wrote.
 IMPORT_ALL = "__import_all__"
 MAKE_CLASS = "__make_class__"
+SLEEP = "__sleep__"
 
 
 def import_all(names, module, level):
@@ -964,16 +1010,101 @@ def import_all(names, module, level):
     names.update({name: getattr(found, name) for name in public})
 
 
+# Packages that models often import, and what to use instead. The host has a sentence for all others.
+INSTEAD = {
+    **dict.fromkeys(["pandas", "polars"], "use lists of dicts with sorted(), collections and statistics."),
+    **dict.fromkeys(["numpy", "scipy"], "use lists with math, statistics and itertools."),
+    **dict.fromkeys(["requests", "httpx", "aiohttp", "urllib3"], "call a tool that fetches what is needed."),
+    **dict.fromkeys(["dateutil", "pytz", "arrow", "pendulum"], "use datetime and zoneinfo."),
+}
+NETWORK_MODULES = {"urllib.request", "http.client"}
+
+
+def explain_imports(names):
+    """Makes a program's import of what it cannot use say what to use instead. Imports inside the standard library are unchanged."""
+    plain_import = builtins.__import__
+    # Only a container that may reach hosts has a proxy.
+    has_network = any(name.lower() == "http_proxy" for name in os.environ)
+
+    def import_module(name, globals=None, locals=None, fromlist=(), level=0):
+        if globals is not names:
+            return plain_import(name, globals, locals, fromlist, level)
+        wanted = NETWORK_MODULES & {name, *(f"{name}.{one}" for one in fromlist or ())}
+        if wanted and not has_network:
+            module = min(wanted)
+            raise ImportError(f"There is no network for {module}: {INSTEAD['requests']}", name=module)
+        try:
+            return plain_import(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            package = name.partition(".")[0]
+            if error.name != package or package not in INSTEAD:
+                raise
+            raise ModuleNotFoundError(f"There is no package {package}: {INSTEAD[package]}", name=package) from None
+
+    builtins.__import__ = import_module
+
+
 def divert_type(tree):
-    """Classes that are made by calling `type` are made by the guest, as those that are written out are."""
+    """Replaces `type(name, bases, namespace)` by a call of the guest, which then makes classes as for `class` statements."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 3:
             node.args.insert(0, node.func)
             node.func = ast.copy_location(ast.Name(MAKE_CLASS, ast.Load()), node.func)
 
 
+class AsyncSleep(ast.NodeTransformer):
+    """
+    Turns `time.sleep(n)` in the program's body and in async functions into a wait of the event loop. What a call named
+    `sleep` really calls is known only when it runs, so the guest is handed the function and decides then.
+    """
+
+    def __init__(self, tree):
+        imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.module == "time"]
+        self._names = {"sleep", *(name.asname for one in imports for name in one.names if name.name == "sleep")}
+        self._can_await = True
+
+    def _visit_parts(self, node, can_await):
+        before, self._can_await = self._can_await, can_await
+        self.generic_visit(node)
+        self._can_await = before
+        return node
+
+    def visit_FunctionDef(self, node):
+        return self._visit_parts(node, False)
+
+    visit_ClassDef = visit_Lambda = visit_GeneratorExp = visit_FunctionDef
+
+    def visit_AsyncFunctionDef(self, node):
+        # Decorators and defaults are evaluated outside of the function.
+        body, node.body = node.body, []
+        self._visit_parts(node, False)
+        node.body = self._visit_parts(ast.Module(body=body, type_ignores=[]), True).body
+        return node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if not self._can_await or not self._may_sleep(node.func):
+            return node
+        call = ast.Call(func=ast.Name(SLEEP, ast.Load()), args=[node.func, *node.args], keywords=node.keywords)
+        return ast.copy_location(ast.Await(ast.copy_location(call, node)), node)
+
+    def _may_sleep(self, function):
+        if isinstance(function, ast.Attribute):
+            return function.attr == "sleep" and not (isinstance(function.value, ast.Name) and function.value.id == "asyncio")
+        return isinstance(function, ast.Name) and function.id in self._names
+
+
+async def sleep_or_call(function, /, *args, **options):
+    """What a call of a function named `sleep` becomes."""
+    if function is not time.sleep or len(args) != 1 or options:
+        return function(*args, **options)
+    if args[0] < 0:
+        raise ValueError("sleep length must be non-negative")
+    await asyncio.sleep(args[0])
+
+
 class TopLevel(ast.NodeTransformer):
-    """Adapts what stands outside of functions and classes: it has become the inside of an async one."""
+    """Adapts module-level code to its place in an async function."""
 
     def visit_FunctionDef(self, node):
         return node
@@ -981,7 +1112,7 @@ class TopLevel(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_GeneratorExp = visit_FunctionDef
 
     def visit_AnnAssign(self, node):
-        """A name of the module cannot be annotated from within a function."""
+        """A global name cannot be annotated inside a function."""
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
@@ -989,7 +1120,7 @@ class TopLevel(ast.NodeTransformer):
         return ast.copy_location(ast.Pass() if value is None else ast.Assign(targets=[node.target], value=value), node)
 
     def visit_ImportFrom(self, node):
-        """All names of a module can be had in a module only: they are put there when the program comes to this line."""
+        """`import *` is allowed at module level only, so a call of the guest takes its place."""
         if node.names[0].name != "*":
             return node
         arguments = [ast.Constant(node.module or ""), ast.Constant(node.level)]
@@ -1010,7 +1141,7 @@ class TopLevel(ast.NodeTransformer):
 
 
 def uncalled_function(body):
-    """The function to call in a program that only declares: the only one, or `main`."""
+    """The function to call in a program that only declares functions: the only one, or `main`."""
     functions = [one.name for one in body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
     others = [one for one in body if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
     declaring = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Assign, ast.AnnAssign)
@@ -1047,7 +1178,7 @@ def compile_function(body, flags):
 
     first = compiled(body)
     code = next(one for one in first.co_consts if isinstance(one, types.CodeType))
-    # A function inside that says `nonlocal` means a variable of the program's own.
+    # A variable that an inner function declares `nonlocal` must stay local to the program's function.
     kept = {name for one in body for node in ast.walk(one) if isinstance(node, ast.Nonlocal) for name in node.names}
     names = sorted({*code.co_varnames, *code.co_cellvars} - kept)
     return compiled([ast.Global(names=names), *body]) if names else first
@@ -1057,14 +1188,16 @@ def compile_function(body, flags):
 
 
 class Guest:
-    """Turns events into turns: holds what is open, what leaves, and how it ends."""
+    """Turns each event into a turn: holds open calls and timers, the commands to send, and the ending."""
 
     def __init__(self, bridge):
         self._bridge = bridge
-        # What this turn will send. None stands where a command has been taken back.
+        # Frames of this turn. None replaces a command that was taken back.
         self._outbox = []
         self._turn = 0
         self._calls = {}
+        # For each tool that has exactly one required field, that field.
+        self._positional = {}
         self._timers = {}
         self._last_id = 0
         self._call_count = 0
@@ -1072,7 +1205,7 @@ class Guest:
         self._stopped = False
         self._program = None
         self._unreplayable = None
-        self._told_unreplayable = False
+        self._unreplayable_sent = False
         self.settled = False
         self.now = 0
         self.started_at = 0
@@ -1109,7 +1242,7 @@ class Guest:
             return
         if self._stopped:
             self.log.flush_tail()
-        self._tell_unreplayable()
+        self._send_unreplayable()
         self._emit({"kind": "turn_end", "open": len(self._calls) + len(self._timers)})
 
     # -- what arrives
@@ -1120,7 +1253,7 @@ class Guest:
             try:
                 self._deliver(frame)
                 self.loop.run_turn()
-            except BaseException as error:  # The program has broken something that the guest needs.
+            except BaseException as error:  # The program has changed something that the guest needs.
                 self.fail(error)
             self._end_turn()
             self._send()
@@ -1150,6 +1283,7 @@ class Guest:
         seed_chance(header["seed"])
         module = types.ModuleType("__main__")
         tools = tool_tree(body["tools"], self.call)
+        self._positional = body.get("positional", {})
         vars(module).update(tools=tools, ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
         sys.modules["__main__"] = module
         sys.argv = [PROGRAM_FILE]
@@ -1166,7 +1300,9 @@ class Guest:
         function = vars(module).pop(PROGRAM_FUNCTION)
         give_stable_objects(vars(module))
         setattr(builtins, IMPORT_ALL, functools.partial(import_all, vars(module)))
-        # Seconds before 3.13, thousandths of millionths since.
+        setattr(builtins, SLEEP, sleep_or_call)
+        explain_imports(vars(module))
+        # Seconds before Python 3.13, nanoseconds since.
         logging._startTime = type(logging._startTime)(time.time_ns() if isinstance(logging._startTime, int) else time.time())
         watch(self.note_unreplayable)
         self.loop.create_task(self._drive(function, vars(module)))
@@ -1223,7 +1359,7 @@ class Guest:
         if self.settled:
             return
         self.log.flush_tail()
-        self._tell_unreplayable()
+        self._send_unreplayable()
         self._emit(header, body)
         self.settled = True
 
@@ -1239,34 +1375,50 @@ class Guest:
         return call
 
     def _send_call(self, call, tool, inputs, fields):
-        if len(inputs) > 1:
-            raise ToolError(
-                "input_invalid", tool, f"{tool} takes named fields, or one dict of them, not several positional arguments."
-            )
-        if inputs and fields:
-            raise ToolError("input_invalid", tool, f"{tool} takes named fields or one dict, not both at once.")
+        given = self._input_of(tool, inputs, fields)
         if self._call_count > self._limits["calls"]:
             raise ToolError("budget_spent", tool, f"This execution may make {self._limits['calls']} calls, and has.")
         try:
-            body = encode(inputs[0] if inputs else fields, f"The input of {tool} holds", self._limits["frameBytes"])
+            body = encode(given, f"The input of {tool} holds", self._limits["frameBytes"])
         except ValueRefused as error:
             code = "budget_spent" if error.code == TOO_LARGE else "input_invalid"
             raise ToolError(code, tool, str(error)) from None
         number = self._last_id + 1
-        # What can fail for want of stack comes before what is counted.
+        # This may fail when the stack is full, so the counters are changed after it.
         self._emit({"kind": "call", "id": number, "tool": tool}, body)
         self._last_id = number
         self._call_count += 1
         self._calls[number] = call
 
+    def _input_of(self, tool, inputs, fields):
+        """The input that a call's arguments mean. A positional argument is the whole input, or the only required field."""
+        if not inputs:
+            return fields
+        if len(inputs) > 1:
+            raise ToolError(
+                "input_invalid", tool, f"{tool} takes named fields, or one dict of them, not several positional arguments."
+            )
+        field = self._positional.get(tool)
+        if has_fields(inputs[0]):
+            if fields:
+                raise ToolError("input_invalid", tool, f"{tool} takes named fields or one dict, not both at once.")
+            return inputs[0]
+        if field is None:
+            if fields:
+                raise ToolError("input_invalid", tool, f"{tool} takes named fields only: name the first argument too.")
+            return inputs[0]
+        if field in fields:
+            raise ToolError("input_invalid", tool, f"{tool} was given {field} twice: as the positional argument and by its name.")
+        return {field: inputs[0], **fields}
+
     def _answer(self, header, body):
         call = self._calls.pop(header["id"], None)
         if call is None or call.done():
             return
-        value = parse_json(body)
         if header["ok"]:
-            call.set_result(value)
+            call.set_result(parse_result(body))
         else:
+            value = parse_json(body)
             call.set_exception(ToolError(value["code"], value["tool"], value["message"]))
 
     # -- timers
@@ -1285,7 +1437,7 @@ class Guest:
         if timer.number not in self._timers or self.settled:
             return
         turn, index = timer.place
-        if turn == self._turn:  # It has not been sent yet, and need not be.
+        if turn == self._turn:  # The command has not been sent yet.
             self._outbox[index] = None
             while self._outbox and self._outbox[-1] is None:
                 self._outbox.pop()
@@ -1298,14 +1450,14 @@ class Guest:
     def note_unreplayable(self, cause):
         self._unreplayable = self._unreplayable or cause
 
-    def _tell_unreplayable(self):
-        if self._unreplayable is not None and not self._told_unreplayable:
-            self._told_unreplayable = True
+    def _send_unreplayable(self):
+        if self._unreplayable is not None and not self._unreplayable_sent:
+            self._unreplayable_sent = True
             self._emit({"kind": "unreplayable", "cause": self._unreplayable})
 
 
 def call_with_tools(function, tools):
-    """Calls a function that takes the tools, or nothing."""
+    """Calls a function with the tools if it has a parameter for them."""
     needed = [
         one
         for one in inspect.signature(function).parameters.values()
@@ -1315,7 +1467,7 @@ def call_with_tools(function, tools):
 
 
 def syntax_fault(error, source):
-    """A syntax error in words. What the text lacks is often told at a place behind it."""
+    """The fault of a syntax error. Python may report a position after the end of the text."""
     fault = {"name": type(error).__name__, "message": f"{str(error.msg).rstrip('.')}.", "code": "syntax"}
     if error.lineno:
         lines, margin = without_margin(re.split(r"\r\n|\r|\n", source))
@@ -1325,22 +1477,22 @@ def syntax_fault(error, source):
     return fault
 
 
-# Errors that mostly come without a message.
+# Sentences for errors that usually have no message.
 SILENT_ERRORS = {
     asyncio.CancelledError: "The program was cancelled by a task or a timeout of its own.",
-    TimeoutError: "Time ran out.",
-    AssertionError: "An assertion does not hold.",
+    TimeoutError: "A timeout expired.",
+    AssertionError: "An assertion failed.",
     MemoryError: "There is not enough memory for this.",
-    StopIteration: "An iterator came to its end, and nothing caught that.",
-    StopAsyncIteration: "An asynchronous iterator came to its end, and nothing caught that.",
+    StopIteration: "An iterator was exhausted, and StopIteration was not caught.",
+    StopAsyncIteration: "An asynchronous iterator was exhausted, and StopAsyncIteration was not caught.",
 }
-# What Python makes of an iterator's end that leaves a function.
+# Message of the RuntimeError into which Python turns a StopIteration that leaves a function.
 ITERATOR_ENDED = re.compile(r"(coroutine|(async )?generator|function) raised Stop(Async)?Iteration")
 ENDING_CALL = re.compile(r"(?<![\w.])(a?next)\(")
 
 
 def iterator_end(error):
-    """The end of an iterator that an error stands for, which knows the place, or the error itself."""
+    """The StopIteration that caused a RuntimeError, because it has the position; else the error itself."""
     while (
         isinstance(error, RuntimeError)
         and isinstance(error.__cause__, (StopIteration, StopAsyncIteration))
@@ -1350,32 +1502,40 @@ def iterator_end(error):
     return error
 
 
+# A method of a result that a program took for the field of that name.
+TAKEN_FOR_FIELD = re.compile(r"\.(clear|copy|get|items|keys|pop|popitem|setdefault|update|values)\b(?!\s*\()")
+
+
 def describe_fault(error, program):
     fault = {"name": "Error", "message": ""}
     try:
-        told = error
-        while isinstance(told, BaseExceptionGroup):  # The first of several is told, best one that has a code.
-            told = next((one for one in told.exceptions if isinstance(one, ToolError)), told.exceptions[0])
-        told = iterator_end(told)
-        refused = isinstance(told, ValueRefused)
-        fault["name"] = "TypeError" if refused else shorten(type(told).__name__, 128)
-        message = str(told)
-        message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(told, kind)), "")
+        reported = error
+        while isinstance(reported, BaseExceptionGroup):  # One of the group is reported, preferably a ToolError.
+            reported = next((one for one in reported.exceptions if isinstance(one, ToolError)), reported.exceptions[0])
+        reported = iterator_end(reported)
+        refused = isinstance(reported, ValueRefused)
+        fault["name"] = "TypeError" if refused else shorten(type(reported).__name__, 128)
+        message = str(reported)
+        message = message or next((words for kind, words in SILENT_ERRORS.items() if isinstance(reported, kind)), "")
         others = count_leaves(error) - 1
         more = f" (and {others} more {'error' if others == 1 else 'errors'} at the same time)" if others > 0 else ""
         fault["message"] = shorten(ADDRESS.sub("", message + more), 8192)
-        code, tool = getattr(told, "code", None), getattr(told, "tool", None)
-        # That a value was too large is the guest's own word, and ends a program in another way than its errors do.
-        if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(told, SystemExit):
+        code, tool = getattr(reported, "code", None), getattr(reported, "tool", None)
+        # Only the guest itself may report TOO_LARGE, because that ends a program as stopped, not as failed.
+        if isinstance(code, str) and (code != TOO_LARGE or refused) and not isinstance(reported, SystemExit):
             fault["code"] = shorten(code, 64)
         if isinstance(tool, str):
             fault["tool"] = shorten(tool, 256)
         if program is not None:
-            fault |= program.position(told) or program.position(error)
-        if isinstance(told, (StopIteration, StopAsyncIteration)) and "line" in fault:
+            fault |= program.position(reported) or program.position(error)
+        if isinstance(reported, (StopIteration, StopAsyncIteration)) and "line" in fault:
             called = ENDING_CALL.search(program.lines[fault["line"] - 1])
             if called:
                 fault["message"] = f"{called[1]}() found nothing: give it a default, {called[1]}(..., None){more}"
+        if isinstance(reported, TypeError) and "'builtin_function_or_method'" in message and "line" in fault:
+            taken = TAKEN_FOR_FIELD.search(program.lines[fault["line"] - 1])
+            if taken:
+                fault["message"] += f'. A dict has a method {taken[1]}: write ["{taken[1]}"] for the field of that name'
     except Exception:
         fault["message"] = fault["message"] or "The program raised an error that cannot be read."
     return fault
@@ -1385,7 +1545,7 @@ def count_leaves(error):
     return sum(map(count_leaves, error.exceptions)) if isinstance(error, BaseExceptionGroup) else 1
 
 
-# ---- a clock and a die that replay -----------------------------------------------------------------------------------
+# ---- a clock and random numbers that replay --------------------------------------------------------------------------
 
 chance = random.Random(0)
 chance_bytes = chance.randbytes
@@ -1398,7 +1558,7 @@ def seed_chance(seed):
 
 
 def set_clock(guest):
-    """Everything that tells the time tells that of the last event."""
+    """Makes every clock give the time of the last event."""
     real_localtime, real_gmtime, real_strftime, real_sleep = time.localtime, time.gmtime, time.strftime, time.sleep
     real_asctime, real_clock = time.asctime, time.clock_gettime_ns
     wall_clocks = {time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", time.CLOCK_REALTIME)}
@@ -1410,13 +1570,14 @@ def set_clock(guest):
         return (guest.now - guest.started_at) * 1_000_000
 
     def clock_gettime_ns(clock):
-        real_clock(clock)  # Refuses what is no clock.
+        real_clock(clock)  # Raises for an invalid clock.
         return guest.now * 1_000_000 if clock in wall_clocks else nanoseconds()
 
     def sleep(seconds):
         if sys._getframe(1).f_globals.get("__name__") == "__main__":
             raise RuntimeError(
-                "time.sleep() would hold up every call that is under way: write `await asyncio.sleep(seconds)` instead."
+                "time.sleep() in a function that is not async would block every open call: "
+                "make the function async, or write `await asyncio.sleep(seconds)` where it is called."
             )
         real_sleep(seconds)
 
@@ -1434,7 +1595,7 @@ def set_clock(guest):
     time.ctime = lambda seconds=None: real_asctime(time.localtime(seconds))
     time.strftime = lambda form, moment=None: real_strftime(form, time.localtime() if moment is None else moment)
 
-    # The class itself is kept, so that everybody's idea of a datetime stays the same one: two methods are exchanged.
+    # Two methods are replaced and the class is kept, because other modules hold references to it.
     (methods,) = gc.get_referents(datetime.datetime.__dict__)
     utc = datetime.timezone.utc
     methods["now"] = classmethod(lambda cls, tz=None: cls.fromtimestamp(now(), tz))
@@ -1444,7 +1605,7 @@ def set_clock(guest):
 
 
 def set_records():
-    """Records of `logging` hold numbers of the machine's."""
+    """Removes thread and process ids from records of `logging`, because they differ in each run."""
     fill = logging.LogRecord.__init__
 
     def init(self, *args, **options):
@@ -1455,7 +1616,7 @@ def set_records():
 
 
 def set_chance():
-    """Everything that is drawn by chance is drawn from the seed."""
+    """Makes every source of random numbers draw from the seed."""
     real_seed = random.Random.seed
 
     def seed(self, a=None, version=2):
@@ -1465,7 +1626,7 @@ def set_chance():
     random.seed = random._inst.seed
     os.urandom = random._urandom = chance_bytes
     os.getrandom = lambda size, flags=0: chance_bytes(size)
-    # Without the system's library an id of time is made of the clock, a node and chance, all of which are ours.
+    # Without the system's library, uuid1 is made of the clock, the node and random numbers, all of which replay.
     uuid._generate_time_safe = uuid._UuidCreate = None
 
 
@@ -1473,7 +1634,7 @@ serials = {}
 
 
 def serial_of(thing):
-    """A number for an object, the same each time the program runs. Where it can have none, it is where it lies."""
+    """A serial number for an object, the same in each run. For an object without weak references, its hash by address."""
     key = id(thing)
     if key not in serials:
         try:
@@ -1487,12 +1648,12 @@ def text_of(thing):
     return ADDRESS.sub("", object.__repr__(thing))
 
 
-# What objects would have by where they lie, and what they are given instead.
+# Methods of `object` that depend on the address, and their replacements.
 STABLE = {"__hash__": (object.__hash__, serial_of), "__repr__": (object.__repr__, text_of)}
 
 
 def stable_method(cls, name):
-    """What stands in a class for a method of `object`: behind the bases that a class derived from it may have besides."""
+    """A replacement in a class for a method of `object`. It comes after other bases of a derived class, as `object` would."""
     plain, stable = STABLE[name]
 
     def method(self):
@@ -1500,7 +1661,7 @@ def stable_method(cls, name):
         if kind is cls:
             return stable(self)
         order = kind.__mro__
-        if cls not in order:  # Taken out of its class.
+        if cls not in order:  # The method was copied into another class.
             found = getattr(kind, name)
             return stable(self) if found is method else found(self)
         owner = next(one for one in order[order.index(cls) + 1 :] if name in vars(one))
@@ -1517,8 +1678,8 @@ def stable_method(cls, name):
 
 
 def make_stable(cls, names=tuple(STABLE)):
-    """Gives a class hashes and texts of its objects that do not depend on where they lie."""
-    # Protocols have no objects; what is written in them, others must have.
+    """Gives a class a hash and a text of its objects that do not depend on addresses."""
+    # A protocol has no instances, and each method in it is one that other classes must have.
     if isinstance(cls, type) and not vars(cls).get("_is_protocol", False):
         for name in names:
             if getattr(cls, name) is STABLE[name][0]:
@@ -1527,7 +1688,7 @@ def make_stable(cls, names=tuple(STABLE)):
 
 
 class WithReferences:
-    """Makes a class that has `__slots__`, with one more: only what can be referred to weakly can be numbered."""
+    """Makes a class with `__slots__` and adds `__weakref__`, because serial numbers need weak references."""
 
     def __init__(self, metaclass):
         self._metaclass = metaclass
@@ -1543,7 +1704,7 @@ class WithReferences:
             return self._metaclass(name, bases, namespace, **options)
         given = slots if isinstance(slots, (str, tuple, list, dict)) else tuple(slots)
         every = (given,) if isinstance(given, str) else tuple(given)
-        # An iterator has been read now.
+        # The slots may have been an iterator, which is used up now.
         namespace["__slots__"] = given if "__weakref__" in every else (*every, "__weakref__")
         cls = self._metaclass(name, bases, namespace, **options)
         if isinstance(cls, type) and "__slots__" in vars(cls):
@@ -1562,7 +1723,7 @@ def is_numbered_by_place(bases, namespace):
 
 
 def give_stable_objects(names):
-    """Sets of a program's own objects are walked in the same order each time it runs."""
+    """Gives sets of objects of the program's own classes the same order in each run."""
     build_class, new_class, process_class = builtins.__build_class__, types.new_class, dataclasses._process_class
 
     def build(function, name, *bases, metaclass=None, **options):
@@ -1580,7 +1741,7 @@ def give_stable_objects(names):
         return make_stable(WithReferences(type)(name, bases, dict(namespace), **options))
 
     def process(cls, *args, **options):
-        """A dataclass is given only those methods that its class does not have."""
+        """`dataclass` adds only methods that a class lacks, so the guest's are removed before."""
         for method in STABLE:
             if getattr(vars(cls).get(method), "is_written", True) is False:
                 type.__delattr__(cls, method)
@@ -1593,7 +1754,7 @@ def give_stable_objects(names):
 
 
 def order_asyncio():
-    """Puts into a fixed order what asyncio leaves to where objects lie, and explains what cannot be."""
+    """Fixes the order of what asyncio keeps in sets, and explains which of its functions a program cannot use."""
     as_completed = asyncio.as_completed
 
     def in_given_order(fs, *, timeout=None):
@@ -1607,7 +1768,7 @@ def order_asyncio():
     asyncio.tasks._GatheringFuture.__hash__ = hash_of_gathering
     asyncio.run = asyncio.runners.run = already_running
     asyncio.Runner = asyncio.runners.Runner = Runner
-    # A loop of one's own would open sockets, to no use: there is one.
+    # A second loop would open sockets, and this one runs already.
     asyncio.new_event_loop = asyncio.events.new_event_loop = asyncio.get_running_loop
 
 
@@ -1638,7 +1799,7 @@ PATH_EVENTS = {"open", "os.listdir", "os.scandir", "sqlite3.connect"}
 
 
 def watch(note):
-    """Tells the first thing that a program does which would not be the same when it runs again."""
+    """Reports, once, the first use of something that a replay cannot reproduce."""
     own = [os.path.abspath(path) for path in (*sys.path, sys.base_prefix, sys.prefix, __file__) if path]
     own += ["/usr/share/zoneinfo"]
     noted = False
@@ -1651,7 +1812,7 @@ def watch(note):
         path = os.path.abspath(os.fsdecode(path)) if path is not None else os.getcwd()
         return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in own)
 
-    def tell(cause):
+    def report(cause):
         nonlocal noted
         if not noted:
             noted = True
@@ -1666,17 +1827,17 @@ def watch(note):
             else:
                 harmless = is_read_of_own(*arguments)
             if not harmless:
-                tell("files")
+                report("files")
         elif event in PROCESS_EVENTS:
-            tell("processes")
+            report("processes")
         elif event not in HARMLESS_EVENTS:
             cause = UNREPLAYABLE_MODULES.get(event.partition(".")[0])
             if cause is not None:
-                tell(cause)
+                report(cause)
 
     sys.addaudithook(hook)
 
-    # Not every version of Python tells of threads by itself.
+    # Not every version of Python has an audit event for new threads.
     starts = ["start_new_thread", "start_new", "start_joinable_thread"]
     starts = [(_thread, name) for name in starts] + [(threading, f"_{name}") for name in starts]
     for module, name in starts:
@@ -1685,17 +1846,17 @@ def watch(note):
             continue
 
         def start_noted(*args, _start=start, **options):
-            tell("threads")
+            report("threads")
             return _start(*args, **options)
 
         setattr(module, name, start_noted)
 
-    # A signal comes in the middle of whatever runs, as another thread would.
+    # A signal handler interrupts the program at any point, as a thread does.
     def noting(function, is_harmless):
         @functools.wraps(function)
         def noted_first(*args, **options):
             if not is_harmless(*args, **options):
-                tell("threads")
+                report("threads")
             return function(*args, **options)
 
         return noted_first
@@ -1733,7 +1894,7 @@ def main():
     warnings.showwarning = show_warning
     asyncio._set_running_loop(guest.loop)
     sys.set_asyncgen_hooks(finalizer=lambda generator: guest.loop.call_soon(guest.loop.create_task, generator.aclose()))
-    # What is there now stays: the collector need not look at it again.
+    # The collector need not look at the guest's own objects again.
     gc.collect()
     gc.freeze()
     guest.greet()

@@ -8,6 +8,7 @@ import { drive, type Driven } from "./drive.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
+import { positionalFields } from "../tools/positional-fields.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
@@ -61,6 +62,11 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   const { program, map } = prepared;
 
   const startedAt = Date.now();
+  const body: StartBody = {
+    program,
+    tools,
+    ...(language === "python" ? { positional: positionalFields(visible) } : {}),
+  };
   const log = await TrackedLog.create(
     journal,
     {
@@ -101,7 +107,7 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
     log,
     session,
     tools: gate.tools,
-    start: (now) => startFrame(now, limits, { program, tools }),
+    start: (now) => startFrame(now, limits, body),
     map,
     signal,
     onOutput: (text) => onEvent({ type: "output", execution, text }),

@@ -21,6 +21,7 @@ type Line =
         readonly seed: string;
         readonly limits: GuestLimits;
         readonly tools: readonly string[];
+        readonly positional?: Readonly<Record<string, string>>;
       };
     }
   | { readonly host: object; readonly body?: string }
@@ -45,10 +46,9 @@ export function vectorSuite(sandbox: () => Sandbox, language: Language): void {
 
 function hostText(line: Line, program: string): string[] {
   if ("start" in line) {
-    const { tools, ...header } = line.start;
-    return [
-      frameText({ kind: "start", protocol: PROTOCOL_VERSION, ...header, body: JSON.stringify({ program, tools }) }),
-    ];
+    const { tools, positional, ...header } = line.start;
+    const body = JSON.stringify({ program, tools, positional });
+    return [frameText({ kind: "start", protocol: PROTOCOL_VERSION, ...header, body })];
   }
   return "host" in line
     ? [line.body === undefined ? JSON.stringify(line.host) : `${JSON.stringify(line.host)}\n${line.body}`]

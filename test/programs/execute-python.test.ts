@@ -1,5 +1,83 @@
-import { describe } from "vitest";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { executePythonSuite } from "./execute-python.suite.ts";
+import { describe, expect, test } from "vitest";
+import { createRuntime } from "../../src/runtime.ts";
+import { createForkedPythonSandbox, createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { broken, echo } from "../support/tools.ts";
+import { executeSuite } from "./execute.suite.ts";
 
-describe.skipIf(PYTHON.missing)("Python in a process", () => executePythonSuite(createPythonProcessSandbox()));
+describe.skipIf(PYTHON.missing)("Python in a process", () => {
+  const sandbox = createForkedPythonSandbox();
+  const start = () => createRuntime({ sandbox, tools: [echo, broken] });
+  const python = { language: "python" } as const;
+
+  executeSuite("python", sandbox, createPythonProcessSandbox());
+
+  test("a failed call that is not caught has its place and its line", async () => {
+    await using runtime = await start();
+    const program = "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```";
+    const report = await runtime.execute(program, python);
+    const fault = { name: "ToolError", code: "handler_failed", tool: "broken", line: 6, column: 14 };
+    expect(report.outcome).toMatchObject({
+      type: "failed",
+      fault: { ...fault, excerpt: "é = 'é'; await tools.broken()" },
+    });
+    expect(JSON.stringify(report)).not.toMatch(/hunter2|shadow/);
+  });
+
+  test.each([
+    ["a = 1\nreturn a +", { name: "SyntaxError", code: "syntax", line: 2, excerpt: "return a +" }],
+    ["if True:\nreturn 1", { name: "IndentationError", code: "syntax", line: 2, column: 1, excerpt: "return 1" }],
+    ["rows = {}\nreturn rows['x']", { name: "KeyError", message: "'x'", line: 2, column: 8 }],
+    ["def f(row):\n    return row.id\nf(3)", { name: "AttributeError", line: 2, column: 12, excerpt: "return row.id" }],
+    [
+      "rows = [1]\nx = next(r for r in rows if r > 5)",
+      {
+        name: "StopIteration",
+        message: "next() found nothing: give it a default, next(..., None)",
+        line: 2,
+        column: 5,
+        excerpt: "x = next(r for r in rows if r > 5)",
+      },
+    ],
+    [
+      "async def main():\n    return next(iter([]))\n\nasyncio.run(main())",
+      { name: "StopIteration", line: 2, column: 12, excerpt: "return next(iter([]))" },
+    ],
+    ["return {1, print}", { name: "TypeError", code: "value_not_json" }],
+  ])("the fault of %j is told", async (program, fault) => {
+    await using runtime = await start();
+    expect((await runtime.execute(program, python)).outcome).toMatchObject({ type: "failed", fault });
+  });
+
+  test("a misspelt tool is told, and the nearest one with it", async () => {
+    await using runtime = await start();
+    const { output } = await runtime.execute("rows = await tools.ecko(n=1)", python);
+    expect(output.text).toBe(
+      "AttributeError at line 1, column 14: tools has no tool 'ecko'\n  1 | rows = await tools.ecko(n=1)\nDid you mean tools.echo?",
+    );
+  });
+
+  test.each(["if tools.echo():\n    pass", "import json\njson.dumps(tools.echo())", "tools.echo() == {}"])(
+    "who takes a call for its result is told to await it: %j",
+    async (program) => {
+      await using runtime = await start();
+      const { outcome } = await runtime.execute(program, python);
+      expect(outcome).toMatchObject({
+        type: "failed",
+        fault: { name: "TypeError", message: expect.stringMatching(/^tools\.echo\(\.\.\.\) is .*: await it first$/) },
+      });
+    },
+  );
+
+  test("a program that uses files is marked in its journal, and its replay refused", async () => {
+    await using runtime = await start();
+    const program =
+      "import tempfile\nwith tempfile.TemporaryFile('w+') as file:\n    file.write('kept for a moment')\n    file.seek(0)\n    return await tools.echo(text=file.read())";
+    const { outcome, execution } = await runtime.execute(program, python);
+    expect(outcome).toEqual({ type: "completed", value: { text: "kept for a moment" } });
+    expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "files" });
+    const records = await Array.fromAsync(runtime.journal.read(execution));
+    expect(records.find((record) => record.type === "turn")?.commands).toContain(
+      '{"kind":"unreplayable","cause":"files"}',
+    );
+  });
+});

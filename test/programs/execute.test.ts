@@ -3,5 +3,5 @@ import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbo
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { executeSuite } from "./execute.suite.ts";
 
-describe("on the memory sandbox", () => executeSuite(createMemorySandbox()));
-describe("on the isolate sandbox", () => executeSuite(createIsolateSandbox()));
+describe("on the memory sandbox", () => executeSuite("javascript", createMemorySandbox()));
+describe("on the isolate sandbox", () => executeSuite("javascript", createIsolateSandbox()));

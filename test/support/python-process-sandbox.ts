@@ -1,5 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import type { Duplex, Readable } from "node:stream";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
 import { PortcullisError } from "../../src/errors.ts";
@@ -14,26 +19,30 @@ import {
 } from "../../src/sandboxes/sandbox.ts";
 
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.py"));
+const forkerPath = fileURLToPath(new URL("fork-guests.py", import.meta.url));
 const OLDEST = [3, 11] as const;
 
 /** How the guest is started; with `isolated` it has to start its interpreter again by itself. */
 const OPTIONS = { direct: ["-s", "-P", "-B"], isolated: ["-I", "-B"] } as const;
 
-/** Whether this machine has a Python that the guest runs on. Where it has none, say so and skip. */
-export const PYTHON: { readonly missing: boolean } = { missing: !hasPython() };
+/** This machine's Python, if it has one that the guest runs on. Where it has none, say so and skip. */
+export const PYTHON: { readonly missing: boolean; readonly path: string } = findPython();
 
-function hasPython(): boolean {
+function findPython(): typeof PYTHON {
   try {
-    const told = execFileSync("python3", ["-c", "import sys; print(*sys.version_info[:2])"], { encoding: "utf8" });
-    const [major = 0, minor = 0] = told.split(" ").map(Number);
-    if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return true;
+    // The interpreter itself: a script in its place, as version managers have, takes as long to start as the guest.
+    const command = "import sys; print(*sys.version_info[:2], sys.executable)";
+    const told = execFileSync("python3", ["-c", command], { encoding: "utf8" });
+    const [major, minor, path] = /^(\d+) (\d+) (.+)\n$/.exec(told)?.slice(1) ?? [];
+    const isRecent = Number(major) > OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1]);
+    if (isRecent && path !== undefined) return { missing: false, path };
   } catch {
     // There is none at all.
   }
   process.stderr.write(
     `Tests of the Python guest are skipped: python3 is missing or older than ${OLDEST.join(".")}.\n`,
   );
-  return false;
+  return { missing: true, path: "" };
 }
 
 /**
@@ -41,6 +50,25 @@ function hasPython(): boolean {
  * whatever its user may. Never run a program in it that you did not write.
  */
 export function createPythonProcessSandbox(start: keyof typeof OPTIONS = "direct"): Sandbox {
+  return sandboxOf(
+    async () => startInterpreter(OPTIONS[start]),
+    async () => {},
+  );
+}
+
+/**
+ * The same, with guests that are forked from one interpreter, which is far cheaper. Objects of all its guests lie at the
+ * same places: to show that a program does not depend on them, compare with a guest of an interpreter of its own.
+ */
+export function createForkedPythonSandbox(): Sandbox {
+  const template = new ForkedInterpreter();
+  return sandboxOf(
+    () => template.fork(),
+    () => template.end(),
+  );
+}
+
+function sandboxOf(start: () => Promise<GuestProcess>, end: () => Promise<void>): Sandbox {
   const guests = new Set<Guest>();
   return {
     name: "python-process",
@@ -49,7 +77,7 @@ export function createPythonProcessSandbox(start: keyof typeof OPTIONS = "direct
       signal.throwIfAborted();
       if (language !== "python")
         throw new PortcullisError("sandbox_unavailable", `The python-process sandbox runs python, not ${language}.`);
-      const guest = new PythonProcess(OPTIONS[start], limits.frameBytes);
+      const guest = new PythonGuest(await start(), limits.frameBytes);
       guests.add(guest);
       void guest.exit.then(() => guests.delete(guest));
       return guest;
@@ -57,43 +85,99 @@ export function createPythonProcessSandbox(start: keyof typeof OPTIONS = "direct
     async [Symbol.asyncDispose]() {
       for (const guest of guests) guest.kill("the sandbox was closed");
       await Promise.all([...guests].map((guest) => guest.exit));
+      await end();
     },
   };
 }
 
-class PythonProcess implements Guest {
+/** A process that runs a guest. */
+interface GuestProcess {
+  readonly pipe: Duplex;
+  /** Resolves with the reason when the process has ended and everything that it wrote has been read. */
+  readonly ended: Promise<string>;
+  kill(): void;
+}
+
+const ENVIRONMENT = { PATH: process.env.PATH, PYTHONHASHSEED: "0", TZ: "UTC", LC_ALL: "C.UTF-8" };
+
+function startInterpreter(options: readonly string[]): GuestProcess {
+  const child = spawn(PYTHON.path, [...options, guestPath, "--in", "3", "--out", "3"], {
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+    env: ENVIRONMENT,
+  });
+  let stderr = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString("utf8")).slice(-8192);
+  });
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(`the process ended with ${signal ?? code}: ${stderr.trim()}`));
+  });
+  return { pipe: child.stdio[3] as Duplex, ended, kill: () => child.kill("SIGKILL") };
+}
+
+/** An interpreter that has loaded the guest, and forks a process for each connection. */
+class ForkedInterpreter {
+  readonly #folder = mkdtempSync(join(tmpdir(), "portcullis-python-"));
+  readonly #socket = join(this.#folder, "socket");
+  #started: Promise<ChildProcess> | undefined;
+
+  async fork(): Promise<GuestProcess> {
+    this.#started ??= this.#start();
+    await this.#started;
+    const pipe = connect(this.#socket);
+    const ended = new Promise<string>((resolve) => pipe.once("close", () => resolve("the process ended")));
+    await once(pipe, "readable");
+    const pid = (pipe.read(4) as Buffer | null)?.readUInt32BE();
+    if (pid === undefined) throw new Error("the forked guest has not sent its id");
+    return { pipe, ended, kill: () => killIfAlive(pid) };
+  }
+
+  async end(): Promise<void> {
+    const child = await this.#started;
+    child?.kill("SIGKILL");
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  async #start(): Promise<ChildProcess> {
+    const child = spawn(PYTHON.path, [...OPTIONS.direct, forkerPath, guestPath, this.#socket], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: ENVIRONMENT,
+    });
+    await once(child.stdout, "data");
+    return child;
+  }
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+class PythonGuest implements Guest {
   readonly exit: Promise<Exit>;
   readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
-  readonly #child: ChildProcess;
-  readonly #pipe: Duplex;
+  readonly #process: GuestProcess;
   readonly #decoder: FrameDecoder;
   #ending: Exit | undefined;
-  #stderr = "";
 
-  constructor(options: readonly string[], frameBytes: number) {
+  constructor(guestProcess: GuestProcess, frameBytes: number) {
+    this.#process = guestProcess;
     this.#decoder = new FrameDecoder(frameBytes);
-    this.#child = spawn("python3", [...options, guestPath, "--in", "3", "--out", "3"], {
-      stdio: ["ignore", "ignore", "pipe", "pipe"],
-      env: { PATH: process.env.PATH, PYTHONHASHSEED: "0", TZ: "UTC", LC_ALL: "C.UTF-8" },
-    });
-    this.#pipe = this.#child.stdio[3] as Duplex;
-    this.#pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
-    this.#pipe.on("error", () => {});
-    (this.#child.stderr as Readable).on("data", (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-8192);
-    });
-    this.exit = new Promise((resolve) => {
-      this.#child.once("error", (error) => this.#end({ type: "died", detail: error.message }));
-      this.#child.once("close", (code, signal) => {
-        this.#end({ type: "died", detail: `the process ended with ${signal ?? code}: ${this.#stderr.trim()}` });
-        this.frames.end();
-        resolve(this.#ending ?? { type: "released" });
-      });
+    guestProcess.pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
+    guestProcess.pipe.on("error", () => {});
+    this.exit = guestProcess.ended.then((detail) => {
+      this.#ending ??= { type: "died", detail };
+      this.frames.end();
+      return this.#ending;
     });
   }
 
   send(frames: readonly string[]): void {
-    if (this.#ending === undefined) this.#pipe.write(encodeFrames(frames));
+    if (this.#ending === undefined) this.#process.pipe.write(encodeFrames(frames));
   }
 
   usage() {
@@ -124,6 +208,6 @@ class PythonProcess implements Guest {
   #end(exit: Exit): void {
     if (this.#ending !== undefined) return;
     this.#ending = exit;
-    this.#child.kill("SIGKILL");
+    this.#process.kill();
   }
 }

@@ -347,6 +347,17 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
     expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "network" });
   });
 
+  test("a Python program may import urllib.request where hosts may be reached, and reaches them", async () => {
+    const { port } = await httpServer();
+    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] } });
+    await using runtime = await createRuntime({ tools: [], sandbox });
+    const { outcome } = await runtime.execute(
+      `import http.client\nfrom urllib import request\nrequest.urlopen("http://allowed.test:${port}/").read().decode()`,
+      { language: "python" },
+    );
+    expect(outcome).toEqual({ type: "completed", value: "GET / " });
+  });
+
   test("memory and processes are bounded as without it, the forwarder's beside them", async () => {
     const { said } = await run(
       python(`
