@@ -115,12 +115,11 @@ async function runCase(before: readonly Move[], after: readonly Move[], callsAtO
   session.close();
   if ([...waiting].some((signal) => !signal.aborted)) unwanted.push("an approver that is not told");
   for (const move of after) await play(move);
-  let isOver = false;
-  const over = Promise.all([...answers, session.ended]).finally(() => {
-    isOver = true;
-  });
+  const over = Promise.all([...answers, session.ended]);
+  const progress = { isOver: false };
+  void over.finally(() => (progress.isOver = true));
   // Calls are ended a slice at a time, and then wait for the journal.
-  while (!isOver) {
+  while (!progress.isOver) {
     gates.release(0);
     await hops(20);
   }

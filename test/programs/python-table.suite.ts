@@ -59,6 +59,9 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
       { fails: "orders.find takes named fields, or one dict of them, not several positional arguments." },
     ],
   ],
+  "`await tools.orders.find(3, limit=None)`": [
+    ['(await tools.orders.find(3, limit=None))["input"]', { returns: { id: 3 } }],
+  ],
   "`order.customer.name`": [
     [
       "import json\norder = await tools.orders.find(3)\nreturn [order.customer.name, order['customer']['name'], isinstance(order, dict), order.customer == {'name': 'Ann'}, json.dumps(order.customer)]",

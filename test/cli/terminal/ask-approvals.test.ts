@@ -176,7 +176,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(""));
 /** Cells that a line takes, of which a Chinese character takes two. */
-const cellsOf = (line: string) => [...line].reduce((sum, one) => sum + (one === "漢" ? 2 : 1), 0);
+const cellsOf = (line: string) => Array.from(line).reduce((sum, one) => sum + (one === "漢" ? 2 : 1), 0);
 const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
 test("whatever the input holds, it steers no terminal and begins no line, in short and whole", async () => {
