@@ -186,6 +186,10 @@ class FileJournal implements SqliteJournal {
     }
   }
 
+  find(execution: string): Promise<ExecutionSummary> {
+    return this.#locked(() => summaryOf(this.#get(execution)));
+  }
+
   renew(execution: string, lease: Lease): Promise<Head> {
     return this.#write(false, () => {
       const { number, head, driver } = this.#get(execution);
