@@ -174,7 +174,7 @@ test("where the runtime's memory is spent an execution that cannot go on is stop
   const wait = defineTool({
     name: "wait",
     description: "Waits",
-    input: z.object({}),
+    input: z.object({ x: z.string() }),
     allowedCallers: ["programmatic"],
     effect: "read",
     handler: () => {
