@@ -69,7 +69,7 @@ export async function runAgent(scope: AgentScope, request: AgentRequest): Promis
 }
 
 /** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
-const MAX_CALLS = 1000;
+export const MAX_TURN_CALLS = 1000;
 
 /** The callers that a conversation may act as, and the callers whose tools are visible to it. */
 const ROLES: Readonly<
@@ -197,7 +197,7 @@ class AgentLoop {
     budget.takeTokens(usage);
     this.#emit({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
     if (reply.type !== "turn") return reply;
-    if (reply.calls.length > MAX_CALLS) return tooManyCalls(reply);
+    if (reply.calls.length > MAX_TURN_CALLS) return tooManyCalls(reply);
     this.#emitHosted(reply);
     return reply;
   }
@@ -289,7 +289,7 @@ class AgentLoop {
 }
 
 function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
-  const message = `The reply makes ${calls.length} calls, more than the ${MAX_CALLS} that one turn may make. None of them was made.`;
+  const message = `The reply makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make. None of them was made.`;
   return { type: "failed", failure: { code: "reply_invalid", message }, usage };
 }
 
