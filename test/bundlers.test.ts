@@ -81,7 +81,7 @@ async function runWebpack(): Promise<string> {
     target: "node24",
     context: folder,
     entry: "./app.js",
-    externals: [/^portcullis(\/|$)/],
+    externals: ["portcullis", /^portcullis\//],
     externalsType: "module",
     experiments: { outputModule: true },
     output: { path, filename: "app.mjs", module: true },
