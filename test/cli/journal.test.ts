@@ -49,7 +49,7 @@ test("executions --open --json prints one document a line", async () => {
   ]);
 });
 
-test("show tells the program, its calls and its outcome", async () => {
+test("show prints the program, its calls and its outcome", async () => {
   const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
   expect(code).toBe(0);
   expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
@@ -59,7 +59,7 @@ test("show tells the program, its calls and its outcome", async () => {
   );
 });
 
-test("what is exported can be imported elsewhere, and gives the same lines again", async () => {
+test("an exported journal can be imported elsewhere, and exports the same lines", async () => {
   const exported = await portcullis(["journal", "export", ...JOURNAL]);
   const copy = ["--journal", join(folder, "copy.db")];
   const imported = await portcullis(["journal", "import", ...copy], exported.stdout);

@@ -49,7 +49,7 @@ test.each(FAILED.map(([code, way, message]) => [code, message, way] as const))(
   },
 );
 
-test("a call that nothing speaks against is answered with the result's JSON text", async () => {
+test("a call that passes every check is answered with the result's JSON text", async () => {
   const { answer, runs, records } = await send({ tool: { handler: () => ({ ü: [1, null] }) } });
   expect(answer).toEqual({ ok: true, text: '{"ü":[1,null]}', bytes: 15 });
   expect(runs).toBe(1);
@@ -136,7 +136,7 @@ test.each(STEPS)("where everything from the step `%s` on is wrong, it answers: %
   expect(codeOf((await send(violating(new Set(STEPS.slice(from).map(([name]) => name))))).answer)).toBe(code);
 });
 
-test("a large result over its limit is turned away before it is checked against its schema", async () => {
+test("a large result over its limit fails before it is checked against its schema", async () => {
   const value = { toLong: "x".repeat(200_000) };
   const { answer } = await send({ limits: { resultBytes: 1000 }, tool: { output: throwing, handler: () => value } });
   expect(codeOf(answer)).toBe("result_too_large");
