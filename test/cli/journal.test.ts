@@ -89,7 +89,7 @@ test.each([
     "--older-than: expected an age like 30d, 12h or 5m",
   ],
   [["executions", "--journal", folder], 2, "is a folder"],
-  [["executions", "--journal", join(folder, "text.db")], 5, "is damaged, or no journal"],
+  [["executions", "--journal", join(folder, "text.db")], 5, "is damaged, or is not a journal"],
 ])("%j is refused with its sentence and exit code %i", async (args, code, message) => {
   writeFileSync(join(folder, "text.db"), "no database ".repeat(1000));
   const refused = await portcullis(args);
