@@ -6,6 +6,7 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
 import { askApproval } from "./approval.ts";
+import { ApprovalWaits } from "./approval-waits.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -53,9 +54,6 @@ export interface SessionOptions {
   readonly onEvent: (event: CallEvent) => void;
 }
 
-/** Interval at which it is looked whether work that a call has started waits for approvals alone. */
-const LOOK_MS = 20;
-
 /**
  * The calls of one execution or conversation, until it is closed: which are open, and the steps that each of them takes.
  * `Admission` knows which calls may be made, `CallLedger` what becomes known of them.
@@ -70,10 +68,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
-  /** Open calls that wait for approval. */
-  readonly #held = new Set<string>();
-  /** Work that calls have started, by the id of the call. A conversation's programs are no calls of tools, and not open here. */
-  readonly #below = new Map<string, WorkBelow>();
+  readonly #waiting = new ApprovalWaits(this.#open);
   readonly #givenUp = new Set<string>();
   readonly #endBelow: (() => void) | undefined;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
@@ -126,13 +121,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
   get waitsForApproval(): boolean {
-    if (this.#closed || this.#held.size + this.#below.size === 0 || !this.isOwnerIdle()) return false;
-    let busy = this.#open.size - this.#held.size;
-    for (const [callId, work] of this.#below) {
-      if (!work.waitsForApproval) return false;
-      if (this.#open.has(callId)) busy -= 1;
-    }
-    return busy === 0;
+    return !this.#closed && this.#waiting.onlyApprovals && this.isOwnerIdle();
   }
 
   /**
@@ -202,13 +191,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   beginBelow(callId: string, work: WorkBelow): () => void {
-    this.#below.set(callId, work);
-    const call = this.#open.get(callId);
-    const looking = call && setInterval(() => call.approvalClock.look(work.waitsForApproval), LOOK_MS);
-    return () => {
-      clearInterval(looking);
-      this.#below.delete(callId);
-    };
+    return this.#waiting.begin(callId, work);
   }
 
   *#endAll(open: readonly OpenCall[]): SlicedWork<void> {
@@ -241,7 +224,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (!this.scope.approve)
       return this.#refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.approval = { type: "held" };
-    this.#held.add(identity.callId);
+    this.#waiting.hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "held", inputDigest });
     if (this.#isGone(call)) return undefined;
     return this.#queues.approve(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
@@ -265,7 +248,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const approval = await this.#inContext(() => askApproval(approve, request, inputText));
     if (this.#isGone(call)) return undefined;
     call.approval = approval;
-    this.#held.delete(identity.callId);
+    this.#waiting.release(identity.callId);
     await this.#ledger.approved(identity, approval);
     return approval.type === "approved"
       ? this.#runAtItsTurn(call, { input })
@@ -337,7 +320,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #remove(callId: string): boolean {
-    this.#held.delete(callId);
+    this.#waiting.release(callId);
     return this.#open.delete(callId);
   }
 

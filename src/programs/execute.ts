@@ -2,14 +2,14 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
+import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { JOURNAL_FORMAT, type OutcomeRecord } from "../journal/record.ts";
+import type { OutcomeRecord } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
-import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
@@ -61,29 +61,22 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   }
   const { program, map } = prepared;
 
-  const startedAt = Date.now();
   const body: StartBody = {
     program,
     tools,
     ...(language === "python" ? { positional: positionalFields(visible) } : {}),
   };
+  const versions = { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
   const log = await TrackedLog.create(
     journal,
     {
-      type: "header",
-      kind: "program",
-      format: JOURNAL_FORMAT,
+      ...headerBase(scope, visible, versions),
       execution,
-      tenant,
-      startedAt,
+      kind: "program",
       language,
       sandbox: sandbox.name,
       program,
       source,
-      tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
-      limits,
-      versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
-      ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     },
     { driver: randomUUID(), leaseMs },
   );

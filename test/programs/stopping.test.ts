@@ -174,7 +174,7 @@ test("if heldBytes is spent, an execution that needs more is stopped by it and o
   const wait = defineTool({
     name: "wait",
     description: "Waits",
-    input: z.object({}),
+    input: z.object({ x: z.string() }),
     allowedCallers: ["programmatic"],
     effect: "read",
     handler: () => {
