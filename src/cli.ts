@@ -2,6 +2,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ask } from "./cli/commands/ask.ts";
 import { bench } from "./cli/commands/bench.ts";
+import { decide } from "./cli/commands/decide.ts";
+import { recover, resume } from "./cli/commands/resume.ts";
 import { doctor } from "./cli/commands/doctor.ts";
 import { executions } from "./cli/commands/executions.ts";
 import { checkJournal, exportJournal, importJournal, pruneJournal } from "./cli/commands/journal.ts";
@@ -46,6 +48,10 @@ const limitOption = () =>
     .argParser(collectLimit)
     .default({});
 
+function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text];
+}
+
 /** `--approve` of the commands that make calls. */
 const approveOption = () =>
   new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
@@ -57,7 +63,7 @@ const program = new Command("portcullis")
   .showHelpAfterError("(add --help for all options)")
   .addHelpText(
     "after",
-    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
+    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 6 waiting for decisions or results, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
   );
 
 const JOURNAL = ["--journal <file>", "file of the journal (default: the variable PORTCULLIS_JOURNAL)"] as const;
@@ -75,6 +81,7 @@ program
   .addOption(limitOption())
   .addOption(approveOption())
   .option("--tenant <name>", "tenant that the program runs for")
+  .option("--execution <id>", "id of the execution: the same id again gives the same execution")
   .option(...JOURNAL)
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
@@ -172,6 +179,50 @@ program
   .option("--json", "print its records, one a line")
   .action(async (id: string, options) => {
     exitCode = await show(id, options);
+  });
+
+program
+  .command("decide")
+  .description("allow or deny a call that waits, or say that it was done; runs nothing")
+  .argument("<execution>", "id of the execution")
+  .argument("<call>", "id of the call")
+  .option("--allow", "the call may run")
+  .option("--deny", "the call may not run")
+  .option("--done <json>", "the call was done, with this result: for a call whose outcome is unknown")
+  .option("--by <name>", "who decides, for the journal")
+  .option("--note <text>", "why, for the journal; the program reads the note of a denial")
+  .option("--tenant <name>", "tenant of the execution")
+  .option(...JOURNAL)
+  .action(async (execution: string, call: string, options) => {
+    exitCode = await decide(execution, call, options);
+  });
+
+program
+  .command("resume")
+  .description("take up an execution that waits, or whose host died, and print its report")
+  .argument("<execution>", "id of the execution")
+  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
+  .addOption(approveOption())
+  .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
+  .option("--allow-changed-tools", "go on although tools are gone or changed")
+  .option("--tenant <name>", "tenant of the execution")
+  .option(...JOURNAL)
+  .option("--json", "print the whole report as one JSON document")
+  .action(async (execution: string, options) => {
+    exitCode = await resume(execution, options);
+  });
+
+program
+  .command("recover")
+  .description("take up every execution whose host died, and print the reports")
+  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
+  .addOption(approveOption())
+  .option(...JOURNAL)
+  .option("--json", "print each report as one JSON document a line")
+  .action(async (options) => {
+    exitCode = await recover(options);
   });
 
 const journal = program.command("journal").description("export, import, prune or check a journal");

@@ -8,7 +8,7 @@ import { type CallAnswer, callTool } from "./gate/call-tool.ts";
 import { CONSOLE_LOGGER, FailureLog, type Logger, LOGGER } from "./gate/failure-log.ts";
 import { Gate } from "./gate/gate.ts";
 import type { ExecutionId } from "./journal/execution-id.ts";
-import type { Journal } from "./journal/journal.ts";
+import type { Journal, ListOptions } from "./journal/journal.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import type { JournalRecord } from "./journal/record.ts";
 import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "./loops/loops.ts";
@@ -38,7 +38,10 @@ import {
   type WithContext,
 } from "./programs/execute-options.ts";
 import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
+import { type ListedExecution, listExecutions } from "./programs/list-executions.ts";
 import { replay } from "./programs/replay.ts";
+import { type Decision, decide, executeOnce, recover, resume } from "./programs/resume.ts";
+import { RESUME_RULES, type ResumeOptions } from "./programs/resume-options.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
@@ -48,7 +51,7 @@ import { type Caller, CALLERS, type Tool } from "./tools/tool.ts";
 import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
 
-const JOURNAL = option<Journal>("a journal: create, append, read, list and renew", isJournal);
+const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
 const LISTENER = callback<(event: ExecutionEvent) => void>();
 
 const RUNTIME_RULES = {
@@ -227,8 +230,46 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
     return this.#run("execute", read, listener, async (scope) => {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
-      return reportOf(await execute(scope, program), scope.limits, scope.gate.tools);
+      const { execution: id } = read;
+      const running = id === undefined ? execute(scope, program) : executeOnce(scope, program, id);
+      return reportOf(await running, scope.limits, scope.gate.tools);
     });
+  }
+
+  /**
+   * Takes up a program's execution that waits, or whose host died, and drives it to its ending or until it waits again.
+   * One that has ended gives its report, and nothing runs. Rejects with `execution_unknown`, `call_unknown`,
+   * `decision_exists`, `tools_changed`, `execution_driven`, `head_moved`, and as `execute` does.
+   */
+  async resume(id: ExecutionId, ...given: ContextArguments<ResumeOptions<Context>, Context>): Promise<Report> {
+    const [options = {}] = given;
+    const read = readOptions("resume", options, RESUME_RULES);
+    const { onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
+    return this.#run("resume", read, listener, async (scope) =>
+      reportOf(await resume(scope, id, read), scope.limits, scope.gate.tools),
+    );
+  }
+
+  /** Notes decisions about calls of an execution that wait, by call id. It drives nothing. Rejects as `resume` does. */
+  async decide(
+    id: ExecutionId,
+    decisions: Readonly<Record<string, Decision>>,
+    options: { readonly tenant?: string } = {},
+  ): Promise<void> {
+    const { tenant } = readOptions("decide", options, { tenant: TENANT });
+    await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
+  }
+
+  /** Takes up every program's execution that no driver holds and that does not only wait, and yields their reports. */
+  async *recover(): AsyncGenerator<Report> {
+    const scope = this.#scopeFor("recover", {});
+    for await (const { execution } of recover(scope)) yield reportOf(execution, scope.limits, scope.gate.tools);
+  }
+
+  /** Executions and conversations of the journal, the latest first. */
+  executions(options?: ListOptions): AsyncIterable<ListedExecution> {
+    return listExecutions(this.journal, options);
   }
 
   /**
@@ -426,6 +467,6 @@ function isSandboxOption(value: unknown): boolean {
 
 function isJournal(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { create, append, read, list, renew } = value as Partial<Journal>;
-  return [create, append, read, list, renew].every((method) => typeof method === "function");
+  const { create, append, read, find, list, renew } = value as Partial<Journal>;
+  return [create, append, read, find, list, renew].every((method) => typeof method === "function");
 }

@@ -154,7 +154,14 @@ describe("a table of options or endings names exactly those of the code", () => 
     [
       "docs/limits-and-endings.md",
       "## How a program ends",
-      namesOf<Outcome["type"]>({ completed: true, failed: true, stopped: true, crashed: true, cancelled: true }),
+      namesOf<Outcome["type"]>({
+        completed: true,
+        failed: true,
+        stopped: true,
+        crashed: true,
+        cancelled: true,
+        waiting: true,
+      }),
     ],
     [
       "docs/limits-and-endings.md",

@@ -34,6 +34,7 @@ export type AgentEvent =
 const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
   execution_started: true,
   output: true,
+  execution_waiting: true,
   execution_ended: true,
   call_started: true,
   call_ended: true,

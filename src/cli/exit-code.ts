@@ -7,6 +7,7 @@ export const EXIT = {
   refused: 3,
   stopped: 4,
   environment: 5,
+  waiting: 6,
   hungUp: 129,
   cancelled: 130,
   terminated: 143,
@@ -24,6 +25,8 @@ export function exitCodeOf(report: Report): number {
       return EXIT.environment;
     case "cancelled":
       return EXIT.cancelled;
+    case "waiting":
+      return EXIT.waiting;
   }
 }
 

@@ -15,6 +15,7 @@ export const FAILURE_CODES = [
   "output_invalid",
   "result_too_large",
   "result_over_budget",
+  "outcome_unknown",
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
 

@@ -25,15 +25,24 @@ export interface ApprovalDecision {
   readonly note?: string;
 }
 
-/** Decides about a call. Only `true` and `{ allow: true }` approve. Anything else denies, and so does a rejection. */
+/** What an approver answers. `"later"`: the decision comes by `runtime.decide` or `runtime.resume`. */
+export type ApprovalAnswer = boolean | "later" | ApprovalDecision;
+
+/**
+ * Decides about a call. Only `true` and `{ allow: true }` approve, and `"later"` keeps the call waiting. Anything else
+ * denies, and so does a rejection.
+ */
 export type Approve<Context = unknown> = (
   request: ApprovalRequest<Context>,
-) => boolean | ApprovalDecision | Promise<boolean | ApprovalDecision>;
+) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
 /** Approval state of a call that needs approval. */
 export type Approval =
   | { readonly type: "held" }
   | { readonly type: "approved" | "denied"; readonly by?: string; readonly note?: string };
+
+/** An approval that was given or denied. */
+export type DecidedApproval = Exclude<Approval, { type: "held" }>;
 
 /** Maximum lengths of `by` and `note`, in UTF-16 units; the rest is cut off. */
 const BY_LENGTH = 256;
@@ -44,15 +53,16 @@ export async function askApproval(
   approve: Approve | undefined,
   request: Omit<ApprovalRequest, "input">,
   inputText: string,
-): Promise<Approval & { readonly type: "approved" | "denied" }> {
+): Promise<DecidedApproval | "later"> {
   try {
-    return readDecision(await approve?.({ ...request, input: JSON.parse(inputText) as unknown }));
+    return readAnswer(await approve?.({ ...request, input: JSON.parse(inputText) as unknown }));
   } catch {
     return { type: "denied" };
   }
 }
 
-function readDecision(answer: unknown): Approval & { readonly type: "approved" | "denied" } {
+function readAnswer(answer: unknown): DecidedApproval | "later" {
+  if (answer === "later") return answer;
   if (typeof answer !== "object" || answer === null) return { type: answer === true ? "approved" : "denied" };
   const own = (name: string): unknown =>
     Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;

@@ -77,6 +77,23 @@ export class Budget {
     return this.#resultBytes;
   }
 
+  /** Counts what earlier drivers of the execution have used. Calls that are still open arrive again. */
+  restore({
+    calls,
+    openCalls,
+    inputBytes,
+    resultBytes,
+  }: {
+    readonly calls: number;
+    readonly openCalls: number;
+    readonly inputBytes: number;
+    readonly resultBytes: number;
+  }): void {
+    this.#calls += calls - openCalls;
+    this.#inputBytes += inputBytes;
+    this.#resultBytes += resultBytes;
+  }
+
   /** Counts a call on arrival, whatever its outcome. */
   arrive(): void {
     this.#calls += 1;

@@ -1,6 +1,6 @@
 import type { AnsweredRecord, CallRecord, DecisionRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
-import type { Approval } from "./approval.ts";
+import type { DecidedApproval } from "./approval.ts";
 import type { CallLine } from "./call-line.ts";
 import type { CallIdentity, OpenCall, ParentCall } from "./open-call.ts";
 import type { Caller } from "../tools/tool.ts";
@@ -31,6 +31,8 @@ export interface LedgerParts {
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
   readonly above?: ParentCall | undefined;
+  /** Calls that earlier drivers of the execution have ended. */
+  readonly past?: { readonly lines: readonly CallLine[] } | undefined;
 }
 
 /** What becomes known of a session's calls: records for the journal, lines for the report, events for listeners. */
@@ -40,6 +42,7 @@ export class CallLedger {
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
+    if (parts.past) this.lines.push(...parts.past.lines);
   }
 
   /** Resolves once the journal holds the gate's decision. */
@@ -66,7 +69,7 @@ export class CallLedger {
   }
 
   /** Resolves once the journal holds the approver's decision. */
-  approved({ callId }: CallIdentity, { type, ...details }: Exclude<Approval, { type: "held" }>): Promise<void> {
+  approved({ callId }: CallIdentity, { type, ...details }: DecidedApproval): Promise<void> {
     return this.#parts.log.append({
       type: "decision",
       call: callId,

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { CallRecord, DecisionRecord, ResultRecord } from "../journal/record.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
 import { ApprovalClock } from "./approval-clock.ts";
@@ -21,6 +22,13 @@ const NO_SCOPE: WorkScope = { tenant: "" };
 
 /** A call without its input. */
 export type CallIdentity = Omit<CallRequest, "inputText">;
+
+/** What the journal says of a call that another driver has left open. */
+export interface PastCall {
+  readonly decided?: CallRecord | undefined;
+  readonly decision?: DecisionRecord | undefined;
+  readonly result?: ResultRecord | undefined;
+}
 
 /** A call that was accepted and has no answer yet. */
 export class OpenCall {

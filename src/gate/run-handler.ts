@@ -34,6 +34,8 @@ export async function runHandler(
   share: Share,
 ): Promise<Handled> {
   const { tool, identity } = call;
+  const { handler } = tool;
+  if (handler === "client") throw new Error("A client's tool has no handler here.");
   call.started = true;
   let countedMs = 0;
   const onTime = () => {
@@ -46,7 +48,7 @@ export async function runHandler(
   let timer = setTimeout(onTime, tool.timeoutMs);
   let value: unknown;
   try {
-    value = await call.orEnded(async () => tool.handler(input, context));
+    value = await call.orEnded(async () => handler(input, context));
   } catch (error) {
     const publicMessage = PortcullisError.is(error) && error.code === "tool_failed" ? error.message : undefined;
     return failed(sentences.handlerFailed(tool.name, identity.callId, publicMessage), error);
@@ -54,6 +56,14 @@ export async function runHandler(
     clearTimeout(timer);
   }
   if (value === OVER) return failed(sentences.handlerTimedOut(tool));
+  return toText(call, value, resultBytes, share);
+}
+
+/** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
+export async function readResult(call: OpenCall, text: string, resultBytes: number, share: Share): Promise<Handled> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
+  const value = await share.lane.run(() => JSON.parse(text) as unknown);
   return toText(call, value, resultBytes, share);
 }
 

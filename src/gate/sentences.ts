@@ -120,6 +120,14 @@ export function approveMissing(tool: string): PortcullisError {
   );
 }
 
+/** For the operator: an approval or a client's result was left for later where nothing can take the work up again. */
+export function cannotWait(tool: string): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `The call of ${tool} would wait for a later decision or a client's result. Only programs that \`runtime.execute\` runs can wait: conversations, programs inside them, and \`runtime.call\` cannot. Decide such calls at once.`,
+  );
+}
+
 export function handlerFailed(tool: string, callId: string, publicMessage: string | undefined) {
   return failure(
     "handler_failed",
@@ -134,6 +142,20 @@ export function handlerTimedOut(tool: Tool) {
     tool.name,
     `${tool.name} took longer than ${tool.timeoutMs} ms and was aborted.${tool.effect === "read" ? "" : " It may have taken effect."}`,
   );
+}
+
+/** The driver died while the handler ran, and the call is not to be repeated. */
+export function outcomeUnknown(tool: string) {
+  return failure(
+    "outcome_unknown",
+    tool,
+    `The host stopped while ${tool} ran. It may have taken effect, and it is not repeated. Find out whether it did before you call it again.`,
+  );
+}
+
+/** `message` is the client's own text. */
+export function clientFailed(tool: string, message: string) {
+  return failure("handler_failed", tool, message === "" ? `${tool} failed.` : message);
 }
 
 export function outputInvalid(tool: string) {

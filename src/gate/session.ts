@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { DecisionRecord, ResultRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
@@ -6,7 +7,6 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
 import { askApproval } from "./approval.ts";
-import { ApprovalWaits } from "./approval-waits.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -18,11 +18,20 @@ import {
   OVER,
   type ParentCall,
   type ParentSession,
+  type PastCall,
   type WorkBelow,
   type WorkScope,
 } from "./open-call.ts";
-import { runHandler } from "./run-handler.ts";
+import { type Handled, readResult, runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
+
+/** What others than the driver append about a call. */
+export type OutsideRecord = DecisionRecord | ResultRecord;
+
+/** The decision about a call comes from outside, later. */
+const LATER = Symbol("later");
+/** Code of the record by which a call is held whose driver died while its handler ran. */
+const OUTCOME_UNKNOWN = "outcome_unknown";
 
 /** What all sessions of a gate share. */
 export interface SharedRules {
@@ -48,11 +57,27 @@ export interface SessionOptions {
   readonly limits: GateLimits;
   /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
+  /** Whether the execution may end its driving to wait for decisions or results from outside; false by default. */
+  readonly canWait?: boolean;
+  /** What an execution that is taken up again has used already. */
+  readonly past?: PastUse | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
 }
+
+/** What earlier drivers of an execution have used. Its open calls count among `calls`, and arrive again. */
+export interface PastUse {
+  readonly calls: number;
+  readonly openCalls: number;
+  readonly inputBytes: number;
+  readonly resultBytes: number;
+  readonly lines: readonly CallLine[];
+}
+
+/** Interval at which it is looked whether work that a call has started waits for approvals alone. */
+const LOOK_MS = 20;
 
 /**
  * The calls of one execution or conversation, until it is closed: which are open, and the steps that each of them takes.
@@ -68,8 +93,17 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
-  readonly #waiting = new ApprovalWaits(this.#open);
+  /** Open calls that wait for approval. */
+  readonly #held = new Set<string>();
+  /** Work that calls have started, by the id of the call. A conversation's programs are no calls of tools, and not open here. */
+  readonly #below = new Map<string, WorkBelow>();
   readonly #givenUp = new Set<string>();
+  /** Calls that are held, or asked of a client: a decision or a result may come from outside this process. */
+  readonly #outside = new Map<string, PromiseWithResolvers<OutsideRecord>>();
+  /** Those of them that wait for nothing else. */
+  readonly #waiting = new Set<string>();
+  /** Called when a call begins to wait for a decision or a result from outside, and for nothing else. */
+  onWaiting: () => void = () => {};
   readonly #endBelow: (() => void) | undefined;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
   readonly #inContext = AsyncLocalStorage.snapshot();
@@ -93,6 +127,7 @@ export class GateSession implements ParentSession, WorkBelow {
       share,
     });
     this.#ledger = new CallLedger(options);
+    if (options.past) this.#admission.budget.restore(options.past);
     this.#queues = new CallQueues(limits.callsAtOnce);
     this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
@@ -121,14 +156,25 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
   get waitsForApproval(): boolean {
-    return !this.#closed && this.#waiting.onlyApprovals && this.isOwnerIdle();
+    if (this.#closed || this.#held.size + this.#below.size === 0 || !this.isOwnerIdle()) return false;
+    let busy = this.#open.size - this.#held.size;
+    for (const [callId, work] of this.#below) {
+      if (!work.waitsForApproval) return false;
+      if (this.#open.has(callId)) busy -= 1;
+    }
+    return busy === 0;
+  }
+
+  /** Whether all its calls wait for decisions or results from outside this process. */
+  get waitsOutside(): boolean {
+    return !this.#closed && this.#waiting.size > 0 && this.#open.size === this.#waiting.size && this.#below.size === 0;
   }
 
   /**
    * Takes one call through the gate. Resolves with its answer, or with undefined if the call or the session ended before
-   * there was one. Rejects only if the journal does.
+   * there was one. `past` is for a call that another driver has left open. Rejects only if the journal does.
    */
-  async call(request: CallRequest): Promise<Answer | undefined> {
+  async call(request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
     const found = this.#admission.toolOf(request);
     if (!("handler" in found)) return this.#refuse(request, found);
     if (this.#closed || this.#givenUp.has(request.callId)) return this.#drop(request);
@@ -138,7 +184,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const call = new OpenCall(found, request);
     this.#open.set(request.callId, call);
     try {
-      const answer = await call.orOver(() => (found.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call)));
+      const answer = await call.orOver(() => this.#goOn(call, past));
       await call.dropped;
       return answer === OVER || this.#closed ? undefined : answer;
     } finally {
@@ -153,6 +199,11 @@ export class GateSession implements ParentSession, WorkBelow {
   async countCall(about: CallIdentity): Promise<Answer | undefined> {
     const refusal = this.#admission.countCall(about.tool);
     return refusal && this.#refuse(about, refusal);
+  }
+
+  /** Passes a decision or a result from outside to its call. The journal holds it already. Without such a call it does nothing. */
+  take(record: OutsideRecord): void {
+    this.#outside.get(record.call)?.resolve(record);
   }
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
@@ -171,14 +222,16 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#ended;
   }
 
+  /** Ends the session and leaves its calls open in the journal, for another driver. */
+  suspend(): void {
+    for (const call of this.#shut()) call.end("The execution waits.");
+    if (!this.#options.share) this.share.end();
+  }
+
   /** Ends the session: aborts open calls, starts no more, and drops later answers. */
   close(): void {
     if (this.#closed) return;
-    this.#closed = true;
-    const open = [...this.#open.values()];
-    this.#open.clear();
-    this.#queues.close();
-    this.#endBelow?.();
+    const open = this.#shut();
     // Work that is under way is aborted at once. Calls that only wait cannot start any more, and there may be thousands.
     for (const call of open) if (call.isUnderWay) this.#endOpen(call);
     const ending = this.share.lane.work(this.#endAll(open.filter((call) => !call.isOver)));
@@ -186,12 +239,27 @@ export class GateSession implements ParentSession, WorkBelow {
     if (!this.#options.share) this.share.end();
   }
 
+  #shut(): readonly OpenCall[] {
+    this.#closed = true;
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    this.#queues.close();
+    this.#endBelow?.();
+    return open;
+  }
+
   note(line: CallLine): void {
     this.#ledger.note(line);
   }
 
   beginBelow(callId: string, work: WorkBelow): () => void {
-    return this.#waiting.begin(callId, work);
+    this.#below.set(callId, work);
+    const call = this.#open.get(callId);
+    const looking = call && setInterval(() => call.approvalClock.look(work.waitsForApproval), LOOK_MS);
+    return () => {
+      clearInterval(looking);
+      this.#below.delete(callId);
+    };
   }
 
   *#endAll(open: readonly OpenCall[]): SlicedWork<void> {
@@ -204,6 +272,87 @@ export class GateSession implements ParentSession, WorkBelow {
   #endOpen(call: OpenCall): void {
     if (!call.decided) call.dropped = this.#drop(call.identity);
     this.#abort(call, "The execution has ended.");
+  }
+
+  /** Continues a call where the journal says that it is; a new one from its beginning. */
+  async #goOn(call: OpenCall, { decided, decision, result }: PastCall): Promise<Answer | undefined> {
+    const { tool, identity } = call;
+    switch (decided?.decision) {
+      case "held":
+        call.approval = { type: "held" };
+        this.#hold(identity.callId);
+        if (decision) return this.#follow(call, decision, decided.code);
+        if (decided.code === OUTCOME_UNKNOWN || !this.scope.approve) return this.#waitOutside(call, decided.code);
+        return this.#askAndRun(call);
+      case "client":
+        this.#hold(identity.callId);
+        return result ? this.#follow(call, result) : this.#waitOutside(call);
+      case "allowed":
+        return this.#repeat(call);
+      default:
+        return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
+    }
+  }
+
+  /** Continues a call whose driver died while its handler may have run. */
+  async #repeat(call: OpenCall): Promise<Answer | undefined> {
+    const { tool, identity, inputDigest } = call;
+    if (tool.effect !== "write" || tool.onUnknown === "retry") return this.#runAtItsTurn(call);
+    if (tool.onUnknown === "fail") return this.#failUnknown(call);
+    this.#hold(identity.callId);
+    await this.#ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
+    return this.#waitOutside(call, OUTCOME_UNKNOWN);
+  }
+
+  #failUnknown(call: OpenCall): Answer | undefined {
+    if (!this.#remove(call.identity.callId)) return undefined;
+    call.started = true;
+    return this.#fail(call, sentences.outcomeUnknown(call.tool.name));
+  }
+
+  #hold(callId: string): void {
+    this.#held.add(callId);
+    this.#outside.set(callId, Promise.withResolvers());
+  }
+
+  /** `code` is that of the record by which the call is held. */
+  async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
+    const { callId } = call.identity;
+    this.#admission.giveBackInput(call);
+    this.#waiting.add(callId);
+    this.onWaiting();
+    const record = await this.#outside.get(callId)?.promise;
+    this.#waiting.delete(callId);
+    return record && !this.#isGone(call) ? this.#follow(call, record, code) : undefined;
+  }
+
+  /** Does what a decision or a result from outside says. */
+  async #follow(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
+    const { tool, identity } = call;
+    this.#held.delete(identity.callId);
+    if (record.type === "result") {
+      if (record.value !== undefined) return this.#deliver(call, record.value);
+      return this.#remove(identity.callId)
+        ? this.#fail(call, sentences.clientFailed(tool.name, record.error ?? ""))
+        : undefined;
+    }
+    const { allow, by, note, done } = record;
+    if (done !== undefined) return this.#deliver(call, done);
+    call.approval = {
+      type: allow ? "approved" : "denied",
+      ...(by === undefined ? {} : { by }),
+      ...(note === undefined ? {} : { note }),
+    };
+    if (allow) return this.#runAtItsTurn(call);
+    return code === OUTCOME_UNKNOWN
+      ? this.#failUnknown(call)
+      : this.#refuse(call, sentences.approvalDenied(tool.name, note));
+  }
+
+  /** Answers a call with a value from outside this process. */
+  async #deliver(call: OpenCall, text: string): Promise<Answer | undefined> {
+    call.started = true;
+    return this.#finish(call, await readResult(call, text, this.#options.limits.resultBytes, this.share));
   }
 
   /**
@@ -224,10 +373,16 @@ export class GateSession implements ParentSession, WorkBelow {
     if (!this.scope.approve)
       return this.#refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.approval = { type: "held" };
-    this.#waiting.hold(identity.callId);
+    this.#hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "held", inputDigest });
     if (this.#isGone(call)) return undefined;
-    return this.#queues.approve(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
+    return this.#askAndRun(call);
+  }
+
+  /** A call whose decision comes later leaves the queue of approvals. */
+  async #askAndRun(call: OpenCall): Promise<Answer | undefined> {
+    const asked = await this.#queues.approve(() => this.#withInput(call, (input) => this.#decideAndRun(call, input)));
+    return asked === LATER ? this.#waitOutside(call) : asked;
   }
 
   /** If the predicate throws, the call needs approval. */
@@ -239,16 +394,23 @@ export class GateSession implements ParentSession, WorkBelow {
     }
   }
 
-  async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined> {
+  async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
     if (this.#isGone(call)) return undefined;
     const { identity, inputText, inputDigest, signal } = call;
     const { execution, scope } = this.#options;
     const { tenant, context, approve } = scope;
     const request = { execution, ...identity, inputDigest, tenant, context, signal };
-    const approval = await this.#inContext(() => askApproval(approve, request, inputText));
+    const asked = this.#inContext(() => askApproval(approve, request, inputText));
+    const approval = await Promise.race([asked, this.#outside.get(identity.callId)?.promise ?? asked]);
     if (this.#isGone(call)) return undefined;
+    if (approval === "later") {
+      if (this.#options.canWait) return LATER;
+      return this.#refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
+    }
+    // A decision from outside came first.
+    if ("call" in approval) return this.#follow(call, approval);
     call.approval = approval;
-    this.#waiting.release(identity.callId);
+    this.#held.delete(identity.callId);
     await this.#ledger.approved(identity, approval);
     return approval.type === "approved"
       ? this.#runAtItsTurn(call, { input })
@@ -257,6 +419,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Runs a call when the concurrency of its execution and its tool allows it. Reads its input then, unless it was read before. */
   #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+    if (call.tool.handler === "client") return this.#withInput(call, () => this.#askClient(call));
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
     return this.#queues.run((closing) => this.#gate.whenFree(call.tool, run, closing));
   }
@@ -275,7 +438,7 @@ export class GateSession implements ParentSession, WorkBelow {
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
   async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
     if (this.#isGone(call)) return undefined;
-    const { identity, tool } = call;
+    const { identity } = call;
     call.decided = true;
     await this.#ledger.allowed(call);
     if (this.#isGone(call)) return undefined;
@@ -283,6 +446,27 @@ export class GateSession implements ParentSession, WorkBelow {
     const { execution, limits, scope } = this.#options;
     const context = call.contextIn(execution, scope, this);
     const handled = await this.#inContext(() => runHandler(call, input, context, limits.resultBytes, this.share));
+    return this.#finish(call, handled);
+  }
+
+  /** Asks a client for a call's result. The client answers from outside this process. */
+  async #askClient(call: OpenCall): Promise<Answer | undefined> {
+    if (this.#isGone(call)) return undefined;
+    const { identity, inputDigest, tool } = call;
+    if (!this.#options.canWait)
+      return this.#remove(identity.callId)
+        ? this.#fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name))
+        : undefined;
+    call.decided = true;
+    this.#hold(identity.callId);
+    await this.#ledger.decided(identity, { decision: "client", inputDigest });
+    if (this.#isGone(call)) return undefined;
+    this.#ledger.started(identity);
+    return this.#waitOutside(call);
+  }
+
+  #finish(call: OpenCall, handled: Handled): Answer | undefined {
+    const { tool, identity } = call;
     if (!this.#remove(identity.callId)) return undefined;
     if (!("shape" in handled)) {
       this.#admission.noteOverdraft(handled.overdraft);
@@ -320,7 +504,9 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #remove(callId: string): boolean {
-    this.#waiting.release(callId);
+    this.#held.delete(callId);
+    this.#outside.delete(callId);
+    this.#waiting.delete(callId);
     return this.#open.delete(callId);
   }
 

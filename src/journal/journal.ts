@@ -58,6 +58,8 @@ export interface Journal {
   ): Promise<Head>;
   /** The records of an execution in order, as they are at the time of the call. Its first step rejects with `execution_unknown`. */
   read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord>;
+  /** One execution of the list. Rejects with `execution_unknown`. */
+  find(execution: ExecutionId): Promise<ExecutionSummary>;
   /** Executions, the latest first. */
   list(options?: ListOptions): AsyncIterable<ExecutionSummary>;
   /**

@@ -75,19 +75,15 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     async *read(execution, { from = 0 } = {}): AsyncGenerator<JournalRecord> {
       yield* find(execution).records.slice(from);
     },
+    async find(execution): Promise<ExecutionSummary> {
+      return summaryOf(find(execution));
+    },
     async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
-      for (const { header, records, ended, lease } of [...entries.values()].toReversed()) {
+      for (const entry of [...entries.values()].toReversed()) {
+        const { header, ended } = entry;
         if (open === ended || (tenant !== undefined && tenant !== header.tenant)) continue;
         if (before !== undefined && header.startedAt >= before) continue;
-        yield {
-          execution: header.execution,
-          kind: header.kind,
-          tenant: header.tenant,
-          startedAt: header.startedAt,
-          records: records.length,
-          ended,
-          ...(lease ? { lease } : {}),
-        };
+        yield summaryOf(entry);
       }
     },
     async renew(execution, lease): Promise<Head> {
@@ -108,6 +104,11 @@ function textLengthOf(header: Header): number {
     case "call":
       return header.input.length;
   }
+}
+
+function summaryOf({ header, records, ended, lease }: Entry): ExecutionSummary {
+  const { execution, kind, tenant, startedAt } = header;
+  return { execution, kind, tenant, startedAt, records: records.length, ended, ...(lease ? { lease } : {}) };
 }
 
 function lengthOf(record: JournalRecord): number {

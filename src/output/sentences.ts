@@ -1,4 +1,5 @@
 import type { Fault, Outcome, StoppedBy } from "../programs/outcome.ts";
+import type { Waiting } from "../programs/waiting.ts";
 import { insetLines } from "./foreign-text.ts";
 
 /** For each limit, what happened and what to do. The reader is the model that wrote the program. */
@@ -67,7 +68,26 @@ export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint
       return CRASHED[ending.code];
     case "cancelled":
       return "The execution was cancelled.";
+    case "waiting":
+      return waitingText(ending);
   }
+}
+
+function waitingText({ approvals, calls }: Waiting): string {
+  const parts = [
+    ...(approvals.length === 0 ? [] : [`the approval of ${namesOf(approvals)}`]),
+    ...(calls.length === 0 ? [] : [`the result of ${namesOf(calls)}`]),
+  ];
+  return `The program waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;
+}
+
+/** Maximum number of calls named in a sentence. */
+const CALLS_NAMED = 5;
+
+function namesOf(calls: readonly { readonly tool: string; readonly callId: string }[]): string {
+  const named = calls.slice(0, CALLS_NAMED).map(({ tool, callId }) => `${tool} (call ${callId})`);
+  const more = calls.length - named.length;
+  return `${named.join(", ")}${more === 0 ? "" : ` and ${more} more calls`}`;
 }
 
 /** Accepted names of faults: one word, and not a word that begins a line of the runtime. */

@@ -8,18 +8,20 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import { memoryOf } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
-import { NEVER_SETTLES } from "./endings.ts";
+import { DIED_STOPPING, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
-import { type ConnectionTotals, type ExecutionState, isAnswered } from "./execution-state.ts";
+import { type ConnectionTotals, type ExecutionState, isAnswered, type OpenCall } from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
 import { GuestSupervisor } from "./guest-supervisor.ts";
 import type { Limits } from "./limits.ts";
 import { LogCollector, type Logs } from "./log-collector.ts";
 import type { Ending } from "./outcome.ts";
+import type { Past } from "./past-execution.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
 import { type TimerBatch, Timers } from "./timers.ts";
+import { waitingOf } from "./waiting.ts";
 import { COMMANDS_PER_SLICE, type TrackedLog } from "./tracked-log.ts";
 
 /** Time for final output when a program is stopped while it waits, in milliseconds. */
@@ -37,6 +39,8 @@ export interface DriveOptions {
   /** Text of the `start` frame; `now` is the program's start time in milliseconds since 1970. */
   readonly start: (now: number) => string;
   readonly map: SourceMap;
+  /** What the journal tells of an execution that is taken up again. */
+  readonly past?: Past | undefined;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
 }
@@ -86,7 +90,7 @@ class Driver {
     const { sandbox, open, limits, log, session } = options;
     this.#options = options;
     this.#state = log.state;
-    this.#logs = new LogCollector(limits.logBytes);
+    this.#logs = options.past?.logs ?? new LogCollector(limits.logBytes);
     this.#clocks = new Clocks(
       limits,
       ({ limit, allowed, seen }) => {
@@ -95,6 +99,14 @@ class Driver {
       },
       { processorMs: () => this.#guests.processorMs, waitsForApproval: () => session.waitsForApproval },
     );
+    session.onWaiting = () => this.#waitIfIdle();
+    log.onForeign = (records) => {
+      for (const record of records) session.take(record);
+    };
+    log.onFenced = (error) => {
+      this.#decided.reject(error);
+      this.#decide({ type: "cancelled" });
+    };
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
@@ -130,9 +142,14 @@ class Driver {
 
   /** Opens a guest and takes its turns; opens the next one if it dies. */
   async #driveGuests(): Promise<void> {
+    let isTakenUp = this.#options.past === undefined || this.#state.turns === 0;
+    if (!isTakenUp && this.#state.settled) return this.#settle(this.#state.settled, []);
+    if (!isTakenUp && this.#state.stopped) return this.#decide(DIED_STOPPING);
     while (await this.#guests.open()) {
       if (this.#state.turns === 0 && this.#events.isEmpty) this.#start();
       this.#events.open();
+      if (!isTakenUp) this.#takeUp();
+      isTakenUp = true;
       for (;;) {
         const ended = await this.#guests.nextTurns();
         if (!ended || this.#ending) break;
@@ -140,6 +157,32 @@ class Driver {
       }
       this.#events.close();
     }
+  }
+
+  /** Continues the timers and the calls that the last driver has left open. */
+  #takeUp(): void {
+    const timers = this.#timers.batch();
+    for (const { id, ms, setAt } of this.#state.timers.values())
+      timers.arm({ id, ms: Math.max(0, setAt + ms - Date.now()) });
+    for (const call of [...this.#state.calls.values()]) this.#callAgain(call);
+    timers.end();
+    if (this.#isStuck()) this.#decide(NEVER_SETTLES);
+  }
+
+  #callAgain(call: OpenCall): void {
+    const { id, tool, inputText } = call;
+    this.#answerWhenDone(
+      id,
+      this.#options.session.call({ callId: String(id), tool, caller: "programmatic", inputText }, call),
+    );
+  }
+
+  /** Ends the driving if the program, and everything that it has begun, waits for decisions or results from outside. */
+  #waitIfIdle(): void {
+    if (this.#ending !== undefined || this.#stopping || !this.#events.isEmpty || this.#clocks.isRunning) return;
+    if (!this.#options.session.waitsOutside || this.#state.unreplayable !== undefined) return;
+    const waiting = waitingOf(this.#state);
+    if (waiting) this.#decide(waiting);
   }
 
   /** Journals turns, then carries them out. */
@@ -159,6 +202,7 @@ class Driver {
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
     if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
+    this.#waitIfIdle();
   }
 
   /** The program has settled. While its value is read in slices, no event is sent and its time does not count. */
@@ -209,7 +253,11 @@ class Driver {
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
       return this.#decide({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
-    session.call({ callId: String(id), tool, caller: "programmatic", inputText: body }).then(
+    this.#answerWhenDone(id, session.call({ callId: String(id), tool, caller: "programmatic", inputText: body }));
+  }
+
+  #answerWhenDone(id: number, called: Promise<Answer | undefined>): void {
+    called.then(
       (answer) => this.#answer(id, answer),
       (error: unknown) => this.#decided.reject(error),
     );
@@ -278,7 +326,9 @@ class Driver {
     if (this.#ending !== undefined) return;
     const ending = this.#stopping ?? latest;
     this.#ending = ending;
-    this.#closeCalls();
+    this.#timers.clearAll();
+    if (ending.type === "waiting") this.#options.session.suspend();
+    else this.#options.session.close();
     this.#events.close();
     this.#clocks.stop();
     this.#guests.end(ending);

@@ -55,6 +55,13 @@ export const NEVER_SETTLES: Ending = {
   },
 };
 
+/** The host died after it had sent the program a stop: the reason of the stop is in no record. */
+export const DIED_STOPPING: Ending = {
+  type: "crashed",
+  code: "engine_died",
+  detail: "the host died while it stopped the program",
+};
+
 /** The reason of a guest's end, for the operator. */
 export function detailOf(end: LinkEnd): string {
   if ("detail" in end) return end.detail;

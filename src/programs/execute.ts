@@ -6,18 +6,23 @@ import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
+import { whileDriven } from "./driven-here.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
-import type { Limits } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
+import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
+import type { Tool } from "../tools/tool.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
+import type { SourceMap } from "./source-map.ts";
 import { TrackedLog } from "./tracked-log.ts";
+import type { Waiting } from "./waiting.ts";
 
 /** An event of an execution. */
 export type ExecutionEvent =
   | { readonly type: "execution_started"; readonly execution: ExecutionId }
   | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
+  | { readonly type: "execution_waiting"; readonly execution: ExecutionId; readonly waiting: Waiting }
   | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
@@ -45,12 +50,11 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
 };
 
 /**
- * Runs a program from its source to its ending. Anything the program does results in an `Ending`. Rejects only if the
- * journal cannot be written, or if the sandbox cannot open a guest.
+ * Runs a program from its source to its ending, or until it waits. Anything the program does results in an `Ending`.
+ * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`.
  */
-export async function execute(scope: Scope, source: string): Promise<Execution> {
-  const execution = randomUUID();
-  const { sandbox, gate, journal, language, leaseMs, limits, tenant, signal, above, onEvent } = scope;
+export async function execute(scope: Scope, source: string, execution: ExecutionId = randomUUID()): Promise<Execution> {
+  const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent } = scope;
 
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
@@ -61,11 +65,6 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
   }
   const { program, map } = prepared;
 
-  const body: StartBody = {
-    program,
-    tools,
-    ...(language === "python" ? { positional: positionalFields(visible) } : {}),
-  };
   const versions = { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
   const log = await TrackedLog.create(
     journal,
@@ -81,6 +80,27 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
     { driver: randomUUID(), leaseMs },
   );
 
+  onEvent({ type: "execution_started", execution });
+  return driveExecution(scope, log, { map, start: (now) => startFrame(now, scope, program, visible) });
+}
+
+/** What drives an execution from where its log is. */
+export interface Work {
+  readonly map: SourceMap;
+  /** Text of the `start` frame. */
+  readonly start: (now: number) => string;
+  /** What the journal tells of an execution that is taken up again. */
+  readonly past?: Past;
+}
+
+/** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
+export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
+  return whileDriven(scope.journal, log, untilEnded(scope, log, work));
+}
+
+async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: Work): Promise<Execution> {
+  const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
+  const { execution } = log;
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
   const session = gate.open({
     execution,
@@ -89,30 +109,30 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
     callers: ["programmatic"],
     limits,
     above,
+    canWait: above === undefined,
+    past,
     log,
     onEvent,
   });
-  onEvent({ type: "execution_started", execution });
-  const driving = drive({
-    sandbox,
-    open: { language, limits, tenant },
-    limits,
-    log,
-    session,
-    tools: gate.tools,
-    start: (now) => startFrame(now, limits, body),
-    map,
-    signal,
-    onOutput: (text) => onEvent({ type: "output", execution, text }),
-  });
-
   let driven: Driven;
   try {
-    driven = await driving;
+    driven = await drive({
+      sandbox,
+      open: { language, limits, tenant },
+      limits,
+      log,
+      session,
+      tools: gate.tools,
+      start,
+      map,
+      past,
+      signal,
+      onOutput: (text) => onEvent({ type: "output", execution, text }),
+    });
   } catch (error) {
     // Without an outcome the journal would show this execution as running.
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
-    await session.ended;
+    await session.ended.catch(() => {});
     await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
     await log.end(true);
     throw error;
@@ -120,13 +140,22 @@ export async function execute(scope: Scope, source: string): Promise<Execution> 
     share.end();
   }
   await session.ended;
-  await log.append(outcomeRecord(driven));
-  await log.end(true);
-  onEvent({ type: "execution_ended", execution, outcome: outcomeOf(driven.ending) });
+  const { ending } = driven;
+  if (ending.type === "waiting") onEvent({ type: "execution_waiting", execution, waiting: ending });
+  else await log.append(outcomeRecord(driven));
+  await log.end(ending.type !== "waiting");
+  if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
   return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
 }
 
-function startFrame(now: number, { calls, logBytes, frameBytes }: Limits, body: StartBody): string {
+/** Text of the frame that starts a program with these tools. */
+export function startFrame(now: number, { limits, language }: Scope, program: string, tools: readonly Tool[]): string {
+  const { calls, logBytes, frameBytes } = limits;
+  const body: StartBody = {
+    program,
+    tools: tools.map(({ name }) => name),
+    ...(language === "python" ? { positional: positionalFields(tools) } : {}),
+  };
   return frameText({
     kind: "start",
     protocol: PROTOCOL_VERSION,

@@ -71,6 +71,8 @@ export interface ExecutionState {
   unreplayable: UnreplayableCause | undefined;
   connections: ConnectionTotals;
   restarts: number;
+  /** Claims since the last turn. */
+  claims: number;
   /** The latest claim's driver. */
   driver: string | undefined;
   /** Whether the program was sent a `stop` event. */
@@ -93,6 +95,7 @@ export function initialState(): ExecutionState {
     unreplayable: undefined,
     connections: NO_CONNECTIONS,
     restarts: 0,
+    claims: 0,
     driver: undefined,
     stopped: false,
     settled: undefined,
@@ -119,6 +122,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
       break;
     case "claim":
       state.driver = record.driver;
+      state.claims += 1;
       state.turnsSinceStart = 0;
       break;
     case "restart":
@@ -161,6 +165,7 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
   state.records += 1;
   state.turns += 1;
   state.turnsSinceStart += 1;
+  state.claims = 0;
   state.now = Math.max(state.now, event.now);
   if (event.kind === "answer") state.calls.delete(event.id);
   else if (event.kind === "fire") state.timers.delete(event.id);
@@ -203,6 +208,8 @@ function applyToCall(
   switch (record.type) {
     case "call":
       call.decided = record;
+      // A call whose outcome is unknown is held again, and needs a decision of its own.
+      if (record.decision === "held") delete call.decision;
       return;
     // The first decision and the first result count.
     case "decision":

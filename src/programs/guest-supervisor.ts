@@ -103,9 +103,12 @@ export class GuestSupervisor implements AsyncDisposable {
   /** Ends the execution. A guest that has settled is released to its sandbox, any other is killed. */
   end(ending: Ending): void {
     this.#over.abort(OVER);
-    const hasSettled =
-      ending.type === "completed" || (ending.type === "failed" && ending.fault.code !== "never_settles");
-    if (hasSettled) this.#link?.release();
+    // A program that waits has nothing left to run.
+    const isDone =
+      ending.type === "completed" ||
+      ending.type === "waiting" ||
+      (ending.type === "failed" && ending.fault.code !== "never_settles");
+    if (isDone) this.#link?.release();
     else this.#link?.guest.kill(ending.type);
     this.#noteMemory();
   }

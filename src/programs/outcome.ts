@@ -1,3 +1,4 @@
+import type { Waiting } from "./waiting.ts";
 import type { Limits } from "./limits.ts";
 
 /** The error that ended a program, described in terms of its source. */
@@ -44,7 +45,9 @@ export type Outcome =
   | { readonly type: "stopped"; readonly limit: StoppedBy; readonly allowed: number; readonly seen: number }
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
-  | { readonly type: "cancelled" };
+  | { readonly type: "cancelled" }
+  /** It has no outcome yet: only decisions or clients' results bring it further. `runtime.resume` takes it up again. */
+  | Waiting;
 
 /** A completed outcome with the fields the host needs to report the value. */
 export interface Completed extends Extract<Outcome, { type: "completed" }> {

@@ -20,6 +20,8 @@ export interface Past {
   readonly inputBytes: number;
   /** Calls made, whatever became of them. */
   readonly calls: number;
+  /** Those of them that are open. */
+  readonly openCalls: number;
   readonly outcome: OutcomeRecord | undefined;
 }
 
@@ -85,7 +87,16 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     } else if (record.type === "outcome") outcome = record;
   }
   if (outcome) for (const call of begun.keys()) end(call, { bytes: 0, ms: 0, outcome: { type: "aborted" } });
-  return { state, logs: logs ?? new LogCollector(0), lines, resultBytes, inputBytes, calls, outcome };
+  return {
+    state,
+    logs: logs ?? new LogCollector(0),
+    lines,
+    resultBytes,
+    inputBytes,
+    calls,
+    openCalls: state.calls.size,
+    outcome,
+  };
 }
 
 function outcomeOf({ ok, code, shape }: AnsweredRecord): CallOutcome {

@@ -54,7 +54,7 @@ export async function settle(
     };
   }
   const { openCalls, limits, tools, lines, lane } = circumstances;
-  const returned = body === undefined ? { value: undefined } : await readValue(body, limits.outputBytes, lane);
+  const returned = body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, lane);
   if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
   const writing = openCalls.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
@@ -73,7 +73,7 @@ export async function settle(
 }
 
 /** A value within `outputBytes` is read whole. Of a larger one only the beginning is read, for a stub. */
-async function readValue(
+export async function readReturned(
   text: string,
   outputBytes: number,
   lane: Lane,

@@ -1,5 +1,6 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { GateLog } from "../gate/call-ledger.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
@@ -56,6 +57,10 @@ export class TrackedLog implements GateLog {
     return new TrackedLog(journal, log, state);
   }
 
+  get execution(): ExecutionId {
+    return this.#log.execution;
+  }
+
   /** Called once if another driver has taken the execution over. */
   set onFenced(onFenced: (error: unknown) => void) {
     this.#log.onFenced = onFenced;
@@ -101,6 +106,11 @@ export class TrackedLog implements GateLog {
   /** The turns of the journal, in order. They are not kept in memory: a program may have had gigabytes of results. */
   async *turns(): AsyncGenerator<TurnRecord> {
     for await (const record of this.#journal.read(this.#log.execution)) if (record.type === "turn") yield record;
+  }
+
+  /** Reads what others have appended. */
+  catchUp(): Promise<void> {
+    return this.#log.catchUp();
   }
 
   /** Ends the driving. Without an outcome, another driver may take the execution over at once. */

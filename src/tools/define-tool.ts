@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
-  callback,
   oneOf,
   option,
   type OptionPlace,
@@ -14,7 +13,7 @@ import {
   words,
 } from "../options/options.ts";
 import { isSchema, type Schema, schemaFault } from "./schema.ts";
-import { type CallContext, type Caller, CALLERS, EFFECTS, needsApprovalAlways, type Tool } from "./tool.ts";
+import { type CallContext, type Caller, CALLERS, EFFECTS, needsApprovalAlways, ON_UNKNOWN, type Tool } from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";
 import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
 
@@ -71,10 +70,21 @@ export const TOOL_RULES = {
   /** Timeout of the handler, in milliseconds; a minute by default. */
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**
-   * Runs a call. Its result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
+   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
+   * result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
    * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
-  handler: required(callback<(input: unknown, context: CallContext) => unknown>()),
+  handler: required(
+    option<"client" | ((input: unknown, context: CallContext) => unknown)>(
+      `a function, or "client"`,
+      (value) => value === "client" || typeof value === "function",
+    ),
+  ),
+  /**
+   * What becomes of a `write` whose host died while the handler ran: a person is asked (`"ask"`, default), it is run
+   * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
+   */
+  onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
 };
 
 /** Options whose types depend on the schemas of one tool. */
@@ -86,13 +96,13 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
   readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   /**
-   * Runs a call. Its result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
+   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
+   * result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
    * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
-  readonly handler: (
-    input: StandardSchemaV1.InferOutput<Input>,
-    context: CallContext<Context>,
-  ) => Awaitable<Result<Output>>;
+  readonly handler:
+    | "client"
+    | ((input: StandardSchemaV1.InferOutput<Input>, context: CallContext<Context>) => Awaitable<Result<Output>>);
 }
 
 export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown> = Omit<
@@ -121,6 +131,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     concurrency,
     timeoutMs,
     handler,
+    onUnknown,
   } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
@@ -149,6 +160,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     concurrency,
     timeoutMs,
     handler,
+    onUnknown,
   });
   checkInputFields(tool);
   return tool;

@@ -102,7 +102,7 @@ function isTool(value: Tool | null): boolean {
     typeof name === "string" &&
     Array.isArray(allowedCallers) &&
     isSchema(input) &&
-    typeof handler === "function" &&
+    (typeof handler === "function" || handler === "client") &&
     typeof needsApproval === "function"
   );
 }

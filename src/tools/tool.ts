@@ -12,6 +12,13 @@ export const CALLERS: readonly Caller[] = ["direct", "programmatic"];
 export type Effect = "read" | "idempotent" | "write";
 export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
 
+/**
+ * What becomes of a call that changes something each time if its host died while the handler ran. `ask`: a person
+ * decides. `retry`: the handler runs again, with the same idempotency key. `fail`: the program gets `outcome_unknown`.
+ */
+export type OnUnknown = "ask" | "retry" | "fail";
+export const ON_UNKNOWN: readonly OnUnknown[] = ["ask", "retry", "fail"];
+
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
 export interface CallContext<Context = unknown> {
   /** Aborted when the answer is no longer needed: the execution ended, or the call took too long. */
@@ -49,7 +56,10 @@ export interface Tool<Context = unknown> {
   /** Calls at once, over all executions of a runtime. */
   readonly concurrency: number;
   readonly timeoutMs: number;
-  readonly handler: (input: unknown, context: CallContext<Context>) => unknown;
+  /** `"client"`: the call is answered from outside this process, by `runtime.resume`. */
+  readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
+  /** What becomes of a `write` whose host died while the handler ran. */
+  readonly onUnknown: OnUnknown;
 }
 
 /** Rule of a tool whose every call needs approval. */

@@ -18,6 +18,7 @@ export interface Way extends Omit<SessionParts, "tools"> {
 export async function send({ tool = {}, request = {}, closed = false, beside, ...parts }: Way) {
   let runs = 0;
   const { handler = () => "ok" } = tool;
+  if (handler === "client") throw new Error("These calls have a handler.");
   const counted = makeTool<Schema, Schema>({
     ...tool,
     handler: (input, context) => {

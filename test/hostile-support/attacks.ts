@@ -97,6 +97,7 @@ function isEnding(ending: string, outcome: Outcome): boolean {
     case "crashed":
       return rest === outcome.code;
     case "cancelled":
+    case "waiting":
       return true;
   }
 }

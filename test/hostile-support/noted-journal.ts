@@ -10,6 +10,7 @@ export class NotedJournal implements Journal {
   readonly create: Journal["create"] = (header) => this.#journal.create(header);
   readonly read: Journal["read"] = (execution, options) => this.#journal.read(execution, options);
   readonly list: Journal["list"] = (options) => this.#journal.list(options);
+  readonly find: Journal["find"] = (execution) => this.#journal.find(execution);
   readonly renew: Journal["renew"] = (execution, lease) => this.#journal.renew(execution, lease);
 
   append: Journal["append"] = (execution, expected, records) => {

@@ -1,10 +1,8 @@
-import { writeStdout } from "../terminal/standard-streams.ts";
 import type { Language } from "../../../bridge/frames.ts";
-import type { Report } from "../../output/report.ts";
-import { byteText } from "../../output/sentences.ts";
 import type { Limits } from "../../programs/limits.ts";
 import { createRuntime } from "../../runtime.ts";
 import { printJson } from "../terminal/print.ts";
+import { printReport } from "../terminal/print-report.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -15,9 +13,8 @@ import { createApprover } from "../terminal/ask-approvals.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { showProgress } from "../terminal/progress.ts";
-import { optionalJournal } from "../input/open-journal.ts";
+import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { readProgram } from "../input/read-program.ts";
-import { oneLine } from "../terminal/one-line.ts";
 
 export interface RunOptions {
   readonly tools: string;
@@ -27,6 +24,8 @@ export interface RunOptions {
   readonly limit: Partial<Limits>;
   readonly approve: string;
   readonly tenant?: string;
+  /** Id of the execution; a new one by default. */
+  readonly execution?: string;
   /** File of the journal; in memory by default. */
   readonly journal?: string;
   readonly json?: boolean;
@@ -35,7 +34,9 @@ export interface RunOptions {
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const mode = parseApprove(options.approve);
+  const journalPath = journalPathOf(options.journal);
+  const canWait = journalPath !== undefined;
+  const mode = parseApprove(options.approve, canWait);
   const language = (options.language ?? languageOf(file)) as Language;
   if (language === "python" && sandbox !== "docker")
     throw new Failure(
@@ -48,8 +49,8 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   const progress = options.json ? undefined : showProgress(process.stderr, screen);
   const operator = createOperatorLog();
   using cancelling = cancelOnSignal();
-  using journal = optionalJournal(options.journal);
-  using approver = createApprover({ mode, screen });
+  using journal = optionalJournal(journalPath);
+  using approver = createApprover({ mode, screen, canWait });
   try {
     await using runtime = await createRuntime({
       tools,
@@ -61,11 +62,15 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });
-    const report = await runtime.execute(program, { language, signal: cancelling.signal });
+    const report = await runtime.execute(program, {
+      language,
+      signal: cancelling.signal,
+      ...(options.execution === undefined ? {} : { execution: options.execution }),
+    });
     progress?.end();
     if (options.json) printJson({ ...report, operator: operator.entries });
     else {
-      print(report);
+      printReport(report);
       operator.print();
     }
     return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);
@@ -76,14 +81,4 @@ export async function run(file: string, options: RunOptions): Promise<number> {
 
 function languageOf(file: string): Language {
   return file.endsWith(".py") ? "python" : "javascript";
-}
-
-function print({ output, outcome, usage }: Report): void {
-  writeStdout(`${output.text}\n`);
-  if (outcome.type === "crashed") process.stderr.write(`portcullis: ${oneLine(outcome.detail)}\n`);
-  const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
-  const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
-  process.stderr.write(
-    `${how}: ${usage.calls} ${usage.calls === 1 ? "call" : "calls"}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s\n`,
-  );
 }

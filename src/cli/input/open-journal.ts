@@ -6,9 +6,15 @@ import { Failure } from "../failure.ts";
 /** Where the journal is if the option `--journal` is not given. */
 const VARIABLE = "PORTCULLIS_JOURNAL";
 
+/** The file of the journal of `--journal`, or of the environment; undefined if neither names one. */
+export function journalPathOf(path = process.env[VARIABLE]): string | undefined {
+  return path === "" ? undefined : path;
+}
+
 /** The journal of `--journal` or of the environment; undefined if neither names one. */
-export function optionalJournal(path = process.env[VARIABLE]): SqliteJournal | undefined {
-  return path === undefined || path === "" ? undefined : createSqliteJournal({ path });
+export function optionalJournal(given?: string): SqliteJournal | undefined {
+  const path = journalPathOf(given);
+  return path === undefined ? undefined : createSqliteJournal({ path });
 }
 
 /** The journal that a command writes; its file is created if it does not exist. Throws if none is named. */
@@ -19,8 +25,9 @@ export function namedJournal(path?: string): SqliteJournal {
 }
 
 /** The journal that a command reads. Throws if none is named, or if its file does not exist: reading creates none. */
-export function existingJournal(path = process.env[VARIABLE]): SqliteJournal {
-  if (path !== undefined && path !== "" && !existsSync(path))
+export function existingJournal(given?: string): SqliteJournal {
+  const path = journalPathOf(given);
+  if (path !== undefined && !existsSync(path))
     throw new Failure(EXIT.usage, `There is no journal ${path}. A run with --journal ${path} creates it.`);
   return namedJournal(path);
 }

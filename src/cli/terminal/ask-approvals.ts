@@ -12,6 +12,8 @@ export interface Approver extends Disposable {
 export interface ApproverOptions {
   readonly mode: ApproveMode;
   readonly screen: Screen;
+  /** Whether a decision can come later where there is no terminal; otherwise calls are denied there. */
+  readonly canWait?: boolean;
   readonly input?: NodeJS.ReadStream;
   /** Where the questions go. */
   readonly output?: NodeJS.WriteStream;
@@ -28,6 +30,7 @@ const COLUMNS = 80;
 export function createApprover({
   mode,
   screen,
+  canWait = false,
   input = process.stdin,
   output = process.stderr,
 }: ApproverOptions): Approver {
@@ -38,6 +41,7 @@ export function createApprover({
     return { allow: false, by: `--approve ${mode}`, note };
   };
   if (mode === "all") return { approve: () => ({ allow: true, by: "--approve all" }), [Symbol.dispose]: () => {} };
+  if (mode === "later") return { approve: () => "later", [Symbol.dispose]: () => {} };
   if (mode === "none")
     return {
       approve: ({ tool }) =>
@@ -48,8 +52,9 @@ export function createApprover({
   const answers = new Answers(input);
   const asker = new Asker(answers, output);
   let last: Promise<unknown> = Promise.resolve();
-  const ask = async (request: ApprovalRequest): Promise<ApprovalDecision> => {
+  const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
     if (request.signal.aborted) return { allow: false };
+    if (canWait && (!input.isTTY || !output.isTTY || answers.hasEnded)) return "later";
     if (!input.isTTY || !output.isTTY || answers.hasEnded)
       return deny(
         request.tool,

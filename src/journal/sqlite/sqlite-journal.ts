@@ -165,6 +165,10 @@ class FileJournal implements SqliteJournal {
     }
   }
 
+  find(execution: string): Promise<ExecutionSummary> {
+    return this.#transactions.locked(() => summaryOf(this.#get(execution)));
+  }
+
   renew(execution: string, lease: Lease): Promise<Head> {
     return this.#transactions.write(false, () => {
       const { number, head, driver } = this.#get(execution);

@@ -1,0 +1,32 @@
+import { optionError } from "../../errors.ts";
+import { type Decision, decide as noteDecision } from "../../programs/resume.ts";
+import { EXIT } from "../exit-code.ts";
+import { existingJournal } from "../input/open-journal.ts";
+import { parseJson } from "../input/parse-json.ts";
+
+export interface DecideOptions {
+  readonly allow?: boolean;
+  readonly deny?: boolean;
+  /** JSON text of the result of a call that was done elsewhere. */
+  readonly done?: string;
+  readonly by?: string;
+  readonly note?: string;
+  readonly tenant?: string;
+  readonly journal?: string;
+}
+
+/** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
+export async function decide(execution: string, call: string, options: DecideOptions): Promise<number> {
+  const { allow = false, deny = false, done, by, note, tenant = "default" } = options;
+  const given = [allow, deny, done !== undefined].filter(Boolean).length;
+  if (given !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", given);
+  const decision: Decision = {
+    ...(done === undefined ? { allow } : { done: { value: parseJson("--done", done) } }),
+    ...(by === undefined ? {} : { by }),
+    ...(note === undefined ? {} : { note }),
+  };
+  using journal = existingJournal(options.journal);
+  await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
+  process.stderr.write(`Noted. Take it up with: portcullis resume ${execution} --tools FILE\n`);
+  return EXIT.completed;
+}

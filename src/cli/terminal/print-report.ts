@@ -1,0 +1,22 @@
+import type { Report } from "../../output/report.ts";
+import { byteText } from "../../output/sentences.ts";
+import { oneLine } from "./one-line.ts";
+import { writeStdout } from "./standard-streams.ts";
+
+/** Prints what a model would read on standard output, and how the execution ended on standard error. */
+export function printReport({ execution, output, outcome, usage }: Report): void {
+  writeStdout(`${output.text}\n`);
+  const note = (text: string) => process.stderr.write(`${text}\n`);
+  if (outcome.type === "crashed") note(`portcullis: ${oneLine(outcome.detail)}`);
+  if (outcome.type === "waiting") {
+    for (const { callId } of outcome.approvals)
+      note(`portcullis: decide with: portcullis decide ${execution} ${callId} --allow (or --deny)`);
+    for (const { callId } of outcome.calls)
+      note(`portcullis: answer with: portcullis resume ${execution} --result ${callId}=JSON`);
+  }
+  const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
+  const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
+  note(
+    `${how}: ${usage.calls} ${usage.calls === 1 ? "call" : "calls"}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s`,
+  );
+}

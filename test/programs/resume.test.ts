@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  type Approve,
+  createRuntime,
+  createSqliteJournal,
+  defineTool,
+  type Runtime,
+  type Tool,
+} from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+
+const sandbox = createMemorySandbox();
+const folder = mkdtempSync(join(tmpdir(), "portcullis-resume-"));
+let files = 0;
+const journals: Readonly<Record<string, () => Journal>> = {
+  memory: () => createMemoryJournal(),
+  sqlite: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
+};
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Tools with a note of what their handlers have done. */
+function bank() {
+  const done: string[] = [];
+  const input = z.object({ n: z.number() });
+  const common = { description: "d", input, allowedCallers: ["programmatic"] } as const;
+  const tools: readonly Tool[] = [
+    defineTool({
+      ...common,
+      name: "pay",
+      effect: "write",
+      approval: "always",
+      handler: ({ n }, { idempotencyKey }) => {
+        done.push(idempotencyKey);
+        return { paid: n };
+      },
+    }),
+    defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => n * 2 }),
+    defineTool({
+      ...common,
+      name: "stock",
+      effect: "read",
+      output: z.object({ units: z.number() }),
+      handler: "client",
+    }),
+  ];
+  return { tools, done };
+}
+
+const LATER: Approve = () => "later";
+
+function open(journal: Journal, tools: readonly Tool[], approve: Approve = LATER): Promise<Runtime> {
+  return createRuntime({ tools, journal, sandbox, approve });
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "resolved",
+    (error: { readonly code: string }) => error.code,
+  );
+
+describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) => {
+  test("a program waits for an approval, its runtime ends, and another one takes it up with the decision", async () => {
+    const journal = makeJournal();
+    const { tools, done } = bank();
+    const program = `
+      console.log("before");
+      const two = await tools.read({ n: 1 });
+      const { paid } = await tools.pay({ n: two });
+      console.log("after");
+      return paid + (await tools.read({ n: 5 }));
+    `;
+    {
+      await using runtime = await open(journal, tools);
+      const report = await runtime.execute(program, { execution: "order-1" });
+      expect(report.outcome).toEqual({
+        type: "waiting",
+        approvals: [
+          {
+            callId: "2",
+            tool: "pay",
+            input: { n: 2 },
+            inputDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+            since: expect.any(Number),
+            why: "approval",
+          },
+        ],
+        calls: [],
+      });
+      expect(report.output.text).toContain("The program waits for the approval of pay (call 2).");
+      expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
+        { id: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
+      ]);
+    }
+    await using runtime = await open(journal, tools);
+    await runtime.decide("order-1", { "2": { allow: true, by: "ann", note: "checked" } });
+    expect(done).toEqual([]);
+    const report = await runtime.resume("order-1");
+    expect(report.outcome).toEqual({ type: "completed", value: 12 });
+    expect(report.logs.text).toBe("before\nafter\n");
+    expect(report.calls.map(({ callId, tool, outcome }) => [callId, tool, outcome.type])).toEqual([
+      ["1", "read", "value"],
+      ["2", "pay", "value"],
+      ["3", "read", "value"],
+    ]);
+    expect(done).toEqual([expect.stringMatching(/^order-1:2:/)]);
+  });
+
+  test("a denial reaches the program with its note, and an ended execution gives its report again without running", async () => {
+    const journal = makeJournal();
+    const { tools, done } = bank();
+    await using runtime = await open(journal, tools);
+    const program = `try { await tools.pay({ n: 1 }); } catch (error) { return error.message; }`;
+    await runtime.execute(program, { execution: "one" });
+    const decisions = { "1": { allow: false, by: "ann", note: "too much" } };
+    const report = await runtime.resume("one", { decisions });
+    expect(report.outcome).toMatchObject({ type: "completed", value: expect.stringContaining('"too much"') });
+    const again = await runtime.execute(program, { execution: "one" });
+    expect(again.outcome).toEqual(report.outcome);
+    expect(again.output.text).toBe(report.output.text);
+    expect((await runtime.resume("one")).calls).toMatchObject(
+      report.calls.map(({ callId, outcome }) => ({ callId, outcome })),
+    );
+    expect(done).toEqual([]);
+  });
+
+  test("everything else is done before a program waits, timers too, and calls that wait together are decided one by one", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    const report = await runtime.execute(
+      `const paid = [1, 2].map((n) => tools.pay({ n }));
+       await new Promise((resolve) => setTimeout(resolve, 20));
+       console.log(await tools.read({ n: 4 }));
+       return (await Promise.all(paid)).map(({ paid }) => paid);`,
+      { execution: "two" },
+    );
+    expect(report.logs.text).toBe("8\n");
+    expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }, { callId: "2" }] });
+    const half = await runtime.resume("two", { decisions: { "2": { allow: true } } });
+    expect(half.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }] });
+    const whole = await runtime.resume("two", { decisions: { "1": { allow: true } } });
+    expect(whole.outcome).toEqual({ type: "completed", value: [1, 2] });
+  });
+
+  test("a client's tool is answered from outside, by a value or an error, and its output schema holds", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    const program = `const tried = await Promise.allSettled([1, 2, 3].map((n) => tools.stock({ n })));
+      return tried.map(({ value, reason }) => value?.units ?? reason.message);`;
+    const waits = await runtime.execute(program, { execution: "stock" });
+    expect(waits.outcome).toMatchObject({
+      type: "waiting",
+      approvals: [],
+      calls: [
+        { callId: "1", tool: "stock", input: { n: 1 } },
+        { callId: "2", input: { n: 2 } },
+        { callId: "3", input: { n: 3 } },
+      ],
+    });
+    const report = await runtime.resume("stock", {
+      results: {
+        "1": { value: { units: 4 } },
+        "2": { error: "There is no article 2." },
+        "3": { value: { units: "many" } },
+      },
+    });
+    expect(report.outcome).toEqual({
+      type: "completed",
+      value: [4, "There is no article 2.", expect.stringContaining("does not match its declared output")],
+    });
+  });
+
+  test("decisions and results that fit no waiting call are refused, and change nothing", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
+    expect(await codeOf(runtime.decide("two", { "1": { allow: true } }))).toBe("execution_unknown");
+    expect(await codeOf(runtime.decide("one", { "1": { allow: true } }, { tenant: "other" }))).toBe(
+      "execution_unknown",
+    );
+    expect(await codeOf(runtime.decide("one", { "9": { allow: true } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.decide("one", { __proto__: { allow: true }, "01": { allow: true } }))).toBe(
+      "call_unknown",
+    );
+    expect(await codeOf(runtime.resume("one", { results: { "1": { value: 1 } } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.decide("one", { "1": { done: { value: 1 } } }))).toBe("call_unknown");
+    expect(await codeOf(runtime.decide("one", { "1": {} }))).toBe("option_invalid");
+    const before = await Array.fromAsync(journal.read("one"));
+    await runtime.decide("one", { "1": { allow: true, by: "ann" } });
+    await expect(runtime.decide("one", { "1": { allow: false } })).rejects.toMatchObject({
+      code: "decision_exists",
+      message: "Call 1 of pay was decided already, by ann: allowed. The first decision holds.",
+    });
+    expect(await Array.fromAsync(journal.read("one"))).toHaveLength(before.length + 1);
+  });
+
+  test("tools that are gone or changed are named, and the execution stays as it is", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    {
+      await using runtime = await open(journal, tools);
+      await runtime.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+    }
+    const [pay, , stock] = tools as readonly [Tool, Tool, Tool];
+    const other: Tool = { ...pay, input: z.object({ n: z.string() }) as unknown as Tool["input"] };
+    await using runtime = await open(journal, [other, stock]);
+    const decisions = { "1": { allow: true } };
+    await expect(runtime.resume("one", { decisions })).rejects.toMatchObject({
+      code: "tools_changed",
+      message: expect.stringContaining("(gone: read; changed: pay)"),
+    });
+    const report = await runtime.resume("one", { decisions, allowChangedTools: true });
+    expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "input_invalid" } });
+  });
+
+  test("another program, language or tenant under an id is refused", async () => {
+    const journal = makeJournal();
+    await using runtime = await open(journal, []);
+    await runtime.execute("return 1;", { execution: "one" });
+    expect(await codeOf(runtime.execute("return 2;", { execution: "one" }))).toBe("execution_exists");
+    expect(await codeOf(runtime.execute("return 1;", { execution: "one", tenant: "b" }))).toBe("execution_exists");
+    expect((await runtime.execute("return 1;", { execution: "one" })).outcome).toMatchObject({ value: 1 });
+  });
+
+  test("the same id joins an execution that runs", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    await using runtime = await open(journal, tools);
+    const program = "return await tools.read({ n: 1 });";
+    const reports = await Promise.all([1, 2, 3].map(() => runtime.execute(program, { execution: "one" })));
+    expect(reports.map(({ outcome }) => outcome)).toEqual(Array(3).fill({ type: "completed", value: 2 }));
+    expect(await Array.fromAsync(journal.list())).toHaveLength(1);
+  });
+
+  test("a decision reaches a program that still runs", async () => {
+    const journal = makeJournal();
+    const { tools } = bank();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<boolean>();
+    await using runtime = await open(journal, tools, () => {
+      asked.resolve();
+      return answer.promise;
+    });
+    const running = runtime.execute("return await tools.pay({ n: 1 });", { execution: "one" });
+    await asked.promise;
+    await runtime.decide("one", { "1": { allow: true, by: "ann" } });
+    expect((await running).outcome).toEqual({ type: "completed", value: { paid: 1 } });
+    answer.resolve(false);
+    const decisions = (await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "decision");
+    expect(decisions).toMatchObject([{ by: "ann", allow: true }]);
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type Effect, type Tool } from "../../src/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+
+const sandbox = createMemorySandbox();
+const LEASE_MS = 100;
+
+/** A tool whose handler notes its idempotency keys. The first `hangs` calls never end. */
+function makeTool(effect: Effect, options: { readonly hangs?: number; readonly onUnknown?: Tool["onUnknown"] } = {}) {
+  const { hangs = 0, onUnknown = "ask" } = options;
+  const keys: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const tool = defineTool({
+    name: "work",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect,
+    onUnknown,
+    handler: (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      begun.resolve();
+      return keys.length <= hangs ? new Promise<never>(() => {}) : "done";
+    },
+  });
+  return { tool, keys, begun: begun.promise };
+}
+
+/** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */
+async function cutAfter(journal: Journal, execution: string, count: number): Promise<Journal> {
+  const [header, ...others] = (await Array.fromAsync(journal.read(execution))).slice(0, count);
+  const copy = createMemoryJournal();
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  await copy.create(header);
+  await copy.append(execution, 1, others);
+  return copy;
+}
+
+/** Starts a program whose call hangs, and gives the journal as it is then. */
+async function dieInCall(made: ReturnType<typeof makeTool>): Promise<Journal> {
+  const journal = createMemoryJournal();
+  const runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+  const running = runtime.execute("return await tools.work({});", { execution: "one" });
+  await made.begun;
+  const records = await Array.fromAsync(journal.read("one"));
+  const copy = await cutAfter(journal, "one", records.length);
+  await runtime[Symbol.asyncDispose]();
+  await running;
+  return copy;
+}
+
+describe("a call whose host died while its handler ran", () => {
+  test.each(["read", "idempotent"] as const)("is run again under the same key if it is %s", async (effect) => {
+    const made = makeTool(effect, { hangs: 1 });
+    const journal = await dieInCall(made);
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    const [report] = await Array.fromAsync(runtime.recover());
+    expect(report?.outcome).toEqual({ type: "completed", value: "done" });
+    expect(made.keys).toHaveLength(2);
+    expect(new Set(made.keys).size).toBe(1);
+  });
+
+  test("waits for a person if it is a write, and is then run again, or not, or was done", async () => {
+    for (const [decision, value, runs] of [
+      [{ allow: true }, "done", 2],
+      [{ allow: false }, "outcome_unknown", 1],
+      [{ done: { value: "by hand" } }, "by hand", 1],
+    ] as const) {
+      const made = makeTool("write", { hangs: 1 });
+      const journal = createMemoryJournal();
+      const first = await createRuntime({ tools: [made.tool], journal, sandbox });
+      const running = first.execute("try { return await tools.work({}); } catch (error) { return error.code; }", {
+        execution: "one",
+      });
+      await made.begun;
+      const copy = await cutAfter(journal, "one", (await Array.fromAsync(journal.read("one"))).length);
+      await first[Symbol.asyncDispose]();
+      await running;
+      await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
+      const [waits] = await Array.fromAsync(runtime.recover());
+      expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
+      expect(await Array.fromAsync(runtime.recover())).toEqual([]);
+      const report = await runtime.resume("one", { decisions: { "1": decision } });
+      expect(report.outcome).toEqual({ type: "completed", value });
+      expect(made.keys).toHaveLength(runs);
+    }
+  });
+
+  test.each([
+    ["retry", { type: "completed", value: "done" }],
+    ["fail", { type: "failed", fault: { code: "outcome_unknown" } }],
+  ] as const)("goes the way that its tool says: onUnknown %s", async (onUnknown, outcome) => {
+    const made = makeTool("write", { hangs: 1, onUnknown });
+    const journal = await dieInCall(made);
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    expect((await runtime.resume("one")).outcome).toMatchObject(outcome);
+  });
+});
+
+test("an execution cut after any of its records is taken up and comes to the same end", async () => {
+  const journal = createMemoryJournal();
+  const made = makeTool("read");
+  const program = `
+    console.log("begin");
+    const first = await Promise.all([tools.work({}), tools.work({})]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const last = await Promise.race([tools.work({}), new Promise((resolve) => setTimeout(resolve, 60_000))]);
+    console.log("end", Math.random(), Date.now() > 0);
+    return [...first, last];
+  `;
+  const { outcome, logs } = await (async () => {
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    return await runtime.execute(program, { execution: "one" });
+  })();
+  const records = await Array.fromAsync(journal.read("one"));
+  const outcomes = (all: readonly JournalRecord[]) => all.filter(({ type }) => type === "outcome");
+  expect(outcomes(records)).toHaveLength(1);
+  for (let count = 1; count <= records.length; count += 1) {
+    const cut = await cutAfter(journal, "one", count);
+    await using runtime = await createRuntime({ tools: [made.tool], journal: cut, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome, `after ${count}`).toEqual(outcome);
+    if (count > 1) expect(report.logs.text.split(" ")[0]).toBe(logs.text.split(" ")[0]);
+    expect(outcomes(await Array.fromAsync(cut.read("one")))).toHaveLength(1);
+  }
+});
+
+describe("two drivers", () => {
+  test("a driver whose execution was taken over starts no further handler, and rejects with head_moved", async () => {
+    const journal = createMemoryJournal();
+    const made = makeTool("read", { hangs: 1 });
+    const tools = [made.tool];
+    await using first = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS });
+    const running = first.execute("await tools.work({}); return await tools.work({});", { execution: "one" });
+    const rejected = expect(running).rejects.toMatchObject({ code: "head_moved" });
+    await made.begun;
+    // As if the first driver had been stopped past its lease: another one claims at the head.
+    const { records } = await journal.find("one");
+    await journal.append("one", records, [{ type: "claim", driver: "other", leaseMs: 60_000, at: Date.now() }]);
+    await rejected;
+    expect(made.keys).toHaveLength(1);
+    expect((await Array.fromAsync(journal.read("one"))).at(-1)?.type).toBe("claim");
+  });
+
+  test("an execution that another process drives is not taken over before its lease has ended", async () => {
+    const journal = createMemoryJournal();
+    const made = makeTool("read", { hangs: 1 });
+    const copy = await dieInCall(made);
+    await copy.append("one", (await copy.find("one")).records, [
+      { type: "claim", driver: "other", leaseMs: 60_000, at: Date.now() },
+    ]);
+    await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
+    await expect(runtime.resume("one")).rejects.toMatchObject({ code: "execution_driven" });
+    expect(await Array.fromAsync(runtime.recover())).toEqual([]);
+    expect(made.keys).toHaveLength(1);
+    expect(await Array.fromAsync(journal.list())).toEqual([]);
+  });
+
+  test("of runtimes that recover at once, one takes an execution up, and it ends once", async () => {
+    const made = makeTool("read", { hangs: 1 });
+    const journal = await dieInCall(made);
+    const runtimes = await Promise.all([1, 2, 3].map(() => createRuntime({ tools: [made.tool], journal, sandbox })));
+    const reports = (await Promise.all(runtimes.map((runtime) => Array.fromAsync(runtime.recover())))).flat();
+    expect(reports.map(({ outcome }) => outcome)).toEqual([{ type: "completed", value: "done" }]);
+    expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "outcome")).toHaveLength(1);
+    for (const runtime of runtimes) await runtime[Symbol.asyncDispose]();
+  });
+
+  test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {
+    const journal = createMemoryJournal();
+    {
+      await using runtime = await createRuntime({ tools: [], journal, sandbox });
+      await runtime.execute("return 1;", { execution: "one" });
+    }
+    const cut = await cutAfter(journal, "one", 1);
+    for (let death = 0; death < 3; death += 1)
+      await cut.append("one", 1 + death, [{ type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 }]);
+    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+    expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  });
+});
