@@ -3,10 +3,8 @@ export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptio
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
-export type { ListedExecution } from "./programs/list-executions.ts";
 export type { ClientResult, Decision } from "./programs/resume.ts";
 export type { ResumeOptions } from "./programs/resume-options.ts";
-export type { Waiting, WaitingApproval, WaitingCall } from "./programs/waiting.ts";
 export type { Limits } from "./programs/limits.ts";
 export type { Outcome } from "./programs/outcome.ts";
 export type { Report } from "./output/report.ts";

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromOpenAIAgents
       gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger LoopTools Outcome Report Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger LoopTools Outcome Report ResumeOptions Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
       ToolPolicy ToolSet`,
   },
   "portcullis/comparison": {
@@ -39,10 +39,10 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       replayTranscript`,
     types: `
-      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode FailureEntry Fault Logs
+      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode FailureEntry Fault ListedExecution Logs
       Output
       ProgramsOption RefusalCode Replayed ReplayedTranscript StoppedBy Stub Transcript TranscriptTurn
-      TranscriptViewer Usage`,
+      TranscriptViewer Usage Waiting WaitingApproval WaitingCall`,
   },
   "portcullis/sandboxes": {
     values: `

@@ -74,7 +74,7 @@ test.each<[unknown, string]>([
   ],
   [
     { tools: [], journal: {} },
-    "createRuntime({ journal }): expected a journal: create, append, read, list and renew, got {}.",
+    "createRuntime({ journal }): expected a journal: create, append, read, find, list and renew, got {}.",
   ],
   [
     { tools: [], heldBytes: 100 },
@@ -463,7 +463,7 @@ test.each<[unknown, string]>([
   [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
   [
     { tools: [], journal: {} },
-    "derive({ journal }): expected a journal: create, append, read, list and renew, got {}.",
+    "derive({ journal }): expected a journal: create, append, read, find, list and renew, got {}.",
   ],
   [{ tools: [], onEvent: 1 }, "derive({ onEvent }): expected a function, got 1."],
 ])("a runtime is not derived with %j", async (options, message) => {

@@ -12,8 +12,8 @@ const { files, exports } = JSON.parse(read("package.json")) as {
   readonly files: readonly string[];
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 };
-/** npm adds these by itself. */
-const shipped = [...files, "README.md", "LICENSE", "package.json"];
+/** A pattern that begins with ! leaves out a file of a folder. npm adds the last three by itself. */
+const shipped = [...files.filter((file) => !file.startsWith("!")), "README.md", "LICENSE", "package.json"];
 const documents = shipped
   .filter((file) => file !== "dist")
   .flatMap((file) => (statSync(posix.join(root, file)).isDirectory() ? filesIn(file) : [file]))

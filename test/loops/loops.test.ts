@@ -81,7 +81,7 @@ describe.each(LOOPS)("in the loop of $name", ({ name, drive }) => {
   });
 
   test("an error of the host is told without its details", async () => {
-    const journal = { create: fails, append: fails, read: fails, list: fails };
+    const journal = { create: fails, append: fails, read: fails, find: fails, list: fails, renew: fails };
     await using runtime = await open([price], { journal });
     const { text = "", error } = await drive(runtime, { code: "return 1" });
     expect(text).not.toContain("hunter2");
