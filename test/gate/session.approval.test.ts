@@ -13,7 +13,6 @@ test.each<[string, () => unknown]>([
   ["says no", () => false],
   ["says something that is not true", () => "yes"],
   ["says something that equals true", () => 1],
-  ["says later", () => "later"],
   ["says that it does not allow", () => ({ allow: false })],
   ["says something that is no decision", () => ({ allow: 1, by: 5 })],
   ["says yes only by a prototype", () => Object.create({ allow: true }) as unknown],
@@ -35,6 +34,19 @@ test.each<[string, () => unknown]>([
   expect(stepsOf(records)).toEqual([
     ["1", "held"],
     ["1", "denied"],
+    ["1", "refused"],
+  ]);
+  expect(session.usage.open).toBe(0);
+});
+
+test("a decision that would come later is refused where the execution cannot wait", async () => {
+  const held = holdCalls();
+  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const { call, session, records } = openSession({ tools, approve: () => "later" });
+  expect(await call()).toMatchObject(DENIED);
+  expect(held.counts.started).toBe(0);
+  expect(stepsOf(records)).toEqual([
+    ["1", "held"],
     ["1", "refused"],
   ]);
   expect(session.usage.open).toBe(0);

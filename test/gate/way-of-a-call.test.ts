@@ -151,9 +151,12 @@ const drawn = [...drawing.matchAll(/(?<word>refuse|fail) (?<code>[a-z_]+)(?:, or
 );
 const drawnAs = (word: string) => new Set(drawn.flatMap(([as, code]) => (as === word ? [code] : [])));
 
-test("the drawing in src/README.md has exactly the codes that there are, and this file reaches each", () => {
+/** Codes of calls that another driver has left open. The drawing has those of new calls. */
+const CONTINUED: ReadonlySet<string> = new Set(["outcome_unknown"]);
+
+test("the drawing in src/README.md has exactly the codes of new calls, and this file reaches each", () => {
   expect(drawnAs("refuse")).toEqual(new Set<string>(REFUSAL_CODES));
-  expect(drawnAs("fail")).toEqual(new Set<string>(FAILURE_CODES));
+  expect(drawnAs("fail")).toEqual(new Set(FAILURE_CODES).difference(CONTINUED));
   expect(new Set(REFUSED.map(([code]) => code))).toEqual(drawnAs("refuse"));
   expect(new Set(FAILED.map(([code]) => code))).toEqual(drawnAs("fail"));
 });
