@@ -156,7 +156,7 @@ const CONTINUED: ReadonlySet<string> = new Set(["outcome_unknown"]);
 
 test("the drawing in src/README.md has exactly the codes of new calls, and this file reaches each", () => {
   expect(drawnAs("refuse")).toEqual(new Set<string>(REFUSAL_CODES));
-  expect(drawnAs("fail")).toEqual(new Set(FAILURE_CODES).difference(CONTINUED));
+  expect(drawnAs("fail")).toEqual(new Set<string>(FAILURE_CODES.filter((code) => !CONTINUED.has(code))));
   expect(new Set(REFUSED.map(([code]) => code))).toEqual(drawnAs("refuse"));
   expect(new Set(FAILED.map(([code]) => code))).toEqual(drawnAs("fail"));
 });

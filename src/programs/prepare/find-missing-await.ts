@@ -1,7 +1,7 @@
 import type { CallExpression, Expression, MemberExpression, Node } from "acorn";
-import type { ReadProgram } from "./parse-program.ts";
+import type { ReadProgram } from "./read-program.ts";
 import { ProgramNames } from "./program-names.ts";
-import { walkNodes } from "./walk-nodes.ts";
+import { nodesIn } from "./syntax-nodes.ts";
 
 export interface MissingAwait {
   readonly code: "await_missing" | "await_not_async";
@@ -39,14 +39,14 @@ export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet
       });
   };
   const addsToPromises = text.includes("Promise.prototype");
-  walkNodes(body, (node) => {
+  for (const node of nodesIn(body)) {
     for (const condition of conditionsOf(node as Fields)) report(condition, "which always counts as true");
     for (const [part, use] of usesOf(node as Fields, names))
       if (!addsToPromises || node.type !== "MemberExpression") report(part, use);
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
     if (isNamedAwait(node)) found.push({ code: "await_not_async", message: NOT_ASYNC, offset: node.start });
-  });
+  }
   for (const statement of body)
     if (statement.type === "ReturnStatement")
       inLiterals(statement.argument, (part) => report(part, "which is not JSON"));

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode, MemberExpression, Node, Pattern, VariableDeclarator } from "acorn";
-import type { ReadProgram } from "./parse-program.ts";
-import { walkNodes } from "./walk-nodes.ts";
+import type { ReadProgram } from "./read-program.ts";
+import { nodesIn } from "./syntax-nodes.ts";
 
 /** Maximum of declarations that a name is followed through. Declarations may refer to each other. */
 const MAX_STEPS = 32;
@@ -18,7 +18,7 @@ export class ProgramNames {
   #hidesTools = false;
 
   constructor(body: ReadProgram["body"]) {
-    walkNodes(body, (node) => this.#read(node));
+    for (const node of nodesIn(body)) this.#read(node);
   }
 
   /** Whether an expression is an async function, or the name of one. */
