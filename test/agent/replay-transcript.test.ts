@@ -68,7 +68,7 @@ test.each<[string, (transcript: Transcript) => unknown, number, string]>([
     "The ending tokens_spent does not follow from it.",
   ],
   [
-    "nobody knows how the provider failed",
+    "the provider's failure is unknown",
     ({ turns }) => ({ turns: [turns[0]], ending: { type: "provider_failed" } }),
     1,
     "The ending provider_failed does not follow from it.",
