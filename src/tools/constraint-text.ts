@@ -9,7 +9,8 @@ const PARTS_READ = 16;
 
 /**
  * What a schema demands of a value beyond its type, for a model that has to pass one: `integer, 1 to 100, default 20`. An
- * empty string where it demands nothing more. Follows references within `root`. `tellsIntegers` where the type does not.
+ * empty string where it demands nothing more. Follows references within `root`. With `tellsIntegers` the text says `integer`,
+ * for a notation whose type does not.
  */
 export function constraintText(root: JsonSchema, schema: unknown, tellsIntegers: boolean): string {
   const parts = partsOf(root, schema);
@@ -58,7 +59,7 @@ function numberWords(part: JsonSchema): readonly string[] {
   ];
 }
 
-/** Libraries say the bounds of safe integers of each integer. They tell nothing. */
+/** Undefined for the bounds of safe integers, which libraries give for every integer. */
 function bound(value: unknown): unknown {
   return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
 }
@@ -85,12 +86,11 @@ function elementWords(root: JsonSchema, parts: readonly JsonSchema[], tellsInteg
 }
 
 function range(min: unknown, max: unknown, unit: string): readonly string[] {
-  const least = typeof min === "number" ? min : undefined;
-  const most = typeof max === "number" ? max : undefined;
-  if (least !== undefined && most !== undefined)
-    return [least === most ? `${least}${unit}` : `${least} to ${most}${unit}`];
-  if (least !== undefined) return [`>= ${least}${unit}`];
-  return most === undefined ? [] : [`<= ${most}${unit}`];
+  const hasMin = typeof min === "number";
+  const hasMax = typeof max === "number";
+  if (hasMin && hasMax) return [min === max ? `${min}${unit}` : `${min} to ${max}${unit}`];
+  if (hasMin) return [`>= ${min}${unit}`];
+  return hasMax ? [`<= ${max}${unit}`] : [];
 }
 
 function shortJson(value: unknown): string {

@@ -49,7 +49,7 @@ test.for<[string, unknown, RegExp]>([
   );
 });
 
-test("whatever is read is refused with an error of this package, or comes back unchanged", () => {
+test("any record is refused with an error of this package, or read unchanged", () => {
   const field = fc.oneof(fc.jsonValue(), fc.constantFrom("header", "turn", "program", "call", 1));
   const record = fc.dictionary(
     fc.constantFrom("type", "kind", "format", "at", "call", "event", "commands", "detail"),

@@ -196,7 +196,7 @@ describe("a file that cannot be used is refused with what to do, and left as it 
 });
 
 // SQLite reports a file that has reached its maximum number of pages and a full disk by the same code.
-test("where there is no more space an append ends as journal_full with nothing of it written, and a smaller one goes through", async () => {
+test("without space an append rejects with journal_full and writes nothing, and a smaller one succeeds", async () => {
   const journal = createSqliteJournal({ path: newPath(), maxBytes: 1024 * 1024 });
   open.push(journal);
   await journal.create(header("one"));

@@ -156,7 +156,7 @@ describe.each([
     },
   );
 
-  test.each(RIGHT)("a right program is left alone, and replays: one that %s", async (_does, program, returns) => {
+  test.each(RIGHT)("a correct program completes and replays: one that %s", async (_does, program, returns) => {
     await using runtime = await start();
     const { outcome, execution, notes, remarks } = await runtime.execute(program);
     expect(outcome).toEqual({ type: "completed", value: returns });
@@ -168,18 +168,21 @@ describe.each([
       expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });
   });
 
-  test.each(["race", "any"])("reads that lost a Promise.%s are aborted with the program, and noted", async (method) => {
-    const aborted = signal();
-    const slow = tool(
-      "slow",
-      (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
-    );
-    await using runtime = await start(slow);
-    const report = await runtime.execute(`return (await Promise.${method}([tools.slow(), tools.echo({ n: 1 })])).n;`);
-    expect(report.outcome).toEqual({ type: "completed", value: 1 });
-    expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
-    await aborted.happened;
-  });
+  test.each(["race", "any"])(
+    "reads that lost a Promise.%s are aborted when the program ends, with a note",
+    async (method) => {
+      const aborted = signal();
+      const slow = tool(
+        "slow",
+        (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
+      );
+      await using runtime = await start(slow);
+      const report = await runtime.execute(`return (await Promise.${method}([tools.slow(), tools.echo({ n: 1 })])).n;`);
+      expect(report.outcome).toEqual({ type: "completed", value: 1 });
+      expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
+      await aborted.happened;
+    },
+  );
 
   test("a call that failed and was never awaited is noted", async () => {
     await using runtime = await start();
@@ -188,7 +191,7 @@ describe.each([
     expect(remarks).toEqual(["A call of broken failed (handler_failed), and the program did not await it."]);
   });
 
-  test("an error about something else is told with the call that was not awaited", async () => {
+  test("another error names the call that was not awaited", async () => {
     await using runtime = await start();
     const { outcome, output } = await runtime.execute(
       "const r = tools.echo({});\nlet n = 0;\ntry { n = r.n; } catch {}\nthrow new Error('no n');",

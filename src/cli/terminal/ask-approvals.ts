@@ -59,7 +59,7 @@ export function createApprover({
       return deny(
         request.tool,
         "There is no terminal to ask on, so its calls are denied. Start the command on a terminal, or with --approve all.",
-        "There was no one to ask.",
+        "There was no terminal to ask on.",
       );
     using _ = screen.take();
     return await asker.ask(request);

@@ -90,7 +90,7 @@ test("a long value hides no other field, and v shows the input whole", async () 
   expect(shown().replaceAll("\n  ", "")).toContain("x".repeat(5000));
 });
 
-test("one question is open at a time, and what is to be shown meanwhile waits", async () => {
+test("one question is open at a time, and other output waits", async () => {
   const { call, type, until, screen, shown } = terminal();
   const decisions = [call({ amount: 1 }), call({ amount: 2 })];
   await until("amount: 1");
@@ -179,7 +179,7 @@ const hostile = fc
 const cellsOf = (line: string) => Array.from(line).reduce((sum, one) => sum + (one === "漢" ? 2 : 1), 0);
 const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
-test("whatever the input holds, it steers no terminal and begins no line, in short and whole", async () => {
+test("no input controls the terminal or begins a line, shortened or whole", async () => {
   const input = fc.oneof(
     hostile,
     fc.array(hostile, { maxLength: 3 }),
@@ -211,7 +211,7 @@ test("whatever the input holds, it steers no terminal and begins no line, in sho
   );
 });
 
-test("a deeply nested input is asked about all the same", async () => {
+test("a deeply nested input is asked about too", async () => {
   const { call, type, shown } = terminal();
   type("v\ny\n");
   const deep: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
