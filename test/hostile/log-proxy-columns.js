@@ -1,3 +1,3 @@
-// Tries: to change while it is printed: rows without an end, each made when it is looked at.
-// Ends: stopped runningMs
-console.table(new Proxy([], { get: (_, key) => (key === "length" ? Infinity : { row: key }) }));
+// Tries: to print a table of columns without an end, each made when it is read.
+// Ends: stopped runningMs | stopped memoryBytes
+console.table([{ a: 1 }], new Proxy([], { get: (_, key) => (key === "length" ? Infinity : `column ${String(key)}`) }));
