@@ -74,7 +74,7 @@ test.each<[unknown, string]>([
   ],
   [
     { tools: [], journal: {} },
-    "createRuntime({ journal }): expected a journal: create, append, read, list and renew, got {}.",
+    "createRuntime({ journal }): expected a journal: create, append, read, find, list and renew, got {}.",
   ],
   [
     { tools: [], heldBytes: 100 },
@@ -94,7 +94,8 @@ test("tools with the same name make no runtime", async () => {
   expect(await refusal(createRuntime({ tools: [echo, echo], sandbox }))).toMatchObject({ code: "tools_conflict" });
 });
 
-const EXECUTE_OPTIONS = "The options are language, limits, tools, tenant, context, approve, onEvent, signal.";
+const EXECUTE_OPTIONS =
+  "The options are execution, language, limits, tools, tenant, context, approve, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],
@@ -310,10 +311,12 @@ test("a write whose result went over the total is told as done", async () => {
   expect(output.text).toContain("Already done, and not undone: bank.pay.");
 });
 
-test("who forgets an await between two dots is shown where it belongs", async () => {
+test("a method of a result that is called on the call itself is reported at its place, with the advice to await", async () => {
   await using runtime = await createRuntime({ tools: [makeTool({ name: "crm.list" })], sandbox });
   const { output } = await runtime.execute("const a = await tools.crm.list({}).map((x) => x); return a");
-  expect(output.text).toContain("A call returns a promise: (await tools.crm.list(...)).map.");
+  expect(output.text).toContain(
+    'line 1, column 17: tools.crm.list(…) returns a promise, which has no property "map": did you forget await?',
+  );
 });
 
 // ---- replay and closing ------------------------------------------------------------------------------------------
@@ -463,7 +466,7 @@ test.each<[unknown, string]>([
   [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
   [
     { tools: [], journal: {} },
-    "derive({ journal }): expected a journal: create, append, read, list and renew, got {}.",
+    "derive({ journal }): expected a journal: create, append, read, find, list and renew, got {}.",
   ],
   [{ tools: [], onEvent: 1 }, "derive({ onEvent }): expected a function, got 1."],
 ])("a runtime is not derived with %j", async (options, message) => {
