@@ -73,9 +73,14 @@ test.each([
     "a Promise inside the value",
     "return [tools.echo()];",
     1,
-    "TypeError: The program returned a Promise at [0]: await it first.",
+    "ProgramError at line 1, column 9: tools.echo(…) returns a promise, which is no JSON: did you forget await?\n  1 | return [tools.echo()];",
   ],
-  ["a BigInt", "return 1n;", 1, "TypeError: The program returned a BigInt: turn it into a Number or a String first."],
+  [
+    "a BigInt",
+    "return 1n;",
+    0,
+    '"1"\n\nRemarks from the sandbox:\n  A BigInt became a string, because JSON has no such number.',
+  ],
   [
     "a cycle",
     "const a = {};\na.a = a;\nreturn a;",

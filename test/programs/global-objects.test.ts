@@ -52,7 +52,19 @@ describe.each([
     await expectValue(`return [${names.replaceAll(" ", ", ")}].map(({ name }) => name).join(" ");`, names);
   });
 
-  test("global objects are not enumerable, as in a browser", async () => {
+  test.each(["globalThis", "Object.prototype", "Object.getPrototypeOf(Uint8Array.prototype)"])(
+    "a program may freeze %s before it uses them",
+    async (frozen) => {
+      await expectValue(
+        `Object.freeze(${frozen});
+         return [new URL("https://ä.example").hostname, Buffer.from("a").toString("hex"), Buffer === Buffer,
+           new TextEncoder().encode("ä").length, structuredClone({ a: [1] }).a, new AbortController().signal.aborted];`,
+        ["xn--4ca.example", "61", true, 2, [1], false],
+      );
+    },
+  );
+
+  test("they are not enumerable, as in a browser", async () => {
     await expectValue("return Object.keys(globalThis);", ["tools"]);
   });
 
