@@ -6,7 +6,7 @@ import { PortcullisError } from "../../errors.ts";
 const INLINE_LENGTH = 64 * 1024;
 /** Maximum length of the first line that is kept beside a stored text. */
 const HEAD_LENGTH = 4096;
-/** Maximum size of a stored text, in bytes: more than any limit of an execution allows. */
+/** Maximum size of the stored texts of one record together, in bytes: more than a record of the default limits holds. */
 const MAX_TEXT_BYTES = 512 * 1024 * 1024;
 
 /** Stands in a stored record for a long text. */
@@ -43,13 +43,20 @@ export function packRecord(record: unknown, store: (text: StoredText) => void): 
 /** The record of `packRecord`'s text. `find` returns a stored text. Throws `journal_corrupt` if a text is missing or altered. */
 export function unpackRecord(text: string, find: (sha256: Buffer) => StoredText | undefined): unknown {
   if (!text.includes('"sha256":')) return JSON.parse(text);
-  return JSON.parse(text, (_key, value: unknown) => (isTextRef(value) ? readText(value, find) : value));
+  let allowed = MAX_TEXT_BYTES;
+  const read = (ref: TextRef): string => {
+    const stored = find(Buffer.from(ref.sha256, "hex"));
+    if (!stored) throw corrupt(`the text ${ref.sha256} is missing`);
+    // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
+    if (!(stored.bytes >= 0 && stored.bytes <= allowed))
+      throw corrupt("a record is larger than one of a journal can be");
+    allowed -= stored.bytes;
+    return readText(ref, stored);
+  };
+  return JSON.parse(text, (_key, value: unknown) => (isTextRef(value) ? read(value) : value));
 }
 
-function readText({ head, sha256 }: TextRef, find: (sha256: Buffer) => StoredText | undefined): string {
-  const stored = find(Buffer.from(sha256, "hex"));
-  if (!stored) throw corrupt(`the text ${sha256} is missing`);
-  if (stored.bytes > MAX_TEXT_BYTES) throw corrupt(`the text ${sha256} is larger than a journal's text can be`);
+function readText({ head, sha256 }: TextRef, stored: StoredText): string {
   const body = decompress(stored, sha256);
   if (createHash("sha256").update(body).digest("hex") !== sha256) throw corrupt(`the text ${sha256} was altered`);
   return head + body.toString("utf8");

@@ -59,12 +59,13 @@ export interface SqliteJournal extends Journal, Disposable {
   check(): AsyncIterable<JournalProblem>;
 }
 
-/** Number of records read at a time. */
+/** Number of records read at a time, and their length after which no further one is, in UTF-16 code units. */
 const PAGE = 64;
+const PAGE_LENGTH = 4 * 1024 * 1024;
 /** Number of executions listed or deleted at a time. */
 const LIST_PAGE = 256;
-/** Maximum size of a stored record, in characters, beside its long texts. */
-const MAX_RECORD_LENGTH = 256 * 1024 * 1024;
+/** Maximum size of a stored record, in bytes, beside its long texts. */
+const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 /** Maximum wait between two attempts to get the lock, in milliseconds. */
 const MAX_RETRY_MS = 50;
 
@@ -153,9 +154,7 @@ class FileJournal implements SqliteJournal {
     const { parseRecord } = await import("../parse-records.ts");
     const { number, head } = await this.#locked(() => this.#get(execution));
     for (let position = from; position < head;) {
-      const page = await this.#locked(() =>
-        this.#statements.readRecords.all(number, position, Math.min(head, position + PAGE)),
-      );
+      const page = await this.#locked(() => this.#readPage(number, position, head));
       for (const row of page) {
         if (row.position !== position) break;
         yield parseRecord(this.#unpack(row.record), position);
@@ -259,8 +258,20 @@ class FileJournal implements SqliteJournal {
     }
   }
 
+  /** The next records, at least one if there is one. */
+  #readPage(number: number, position: number, head: Head): Record<string, unknown>[] {
+    const page: Record<string, unknown>[] = [];
+    let length = 0;
+    for (const row of this.#statements.readRecords.iterate(number, position, Math.min(head, position + PAGE))) {
+      page.push(row);
+      length += typeof row.record === "string" ? row.record.length : 0;
+      if (length > PAGE_LENGTH) break;
+    }
+    return page;
+  }
+
   #unpack(record: unknown): unknown {
-    if (typeof record !== "string" || record.length > MAX_RECORD_LENGTH)
+    if (typeof record !== "string")
       throw new PortcullisError("journal_corrupt", "The journal is damaged: a record is no text, or too large.");
     try {
       return unpackRecord(
@@ -344,7 +355,8 @@ function prepareStatements(database: DatabaseSync) {
     setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
     insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
     readRecords: prepare(
-      "SELECT position, record FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",
+      `SELECT position, iif(octet_length(record) <= ${MAX_RECORD_BYTES}, record, NULL) AS record
+       FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position`,
     ),
     insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
     insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
