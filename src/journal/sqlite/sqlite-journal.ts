@@ -15,7 +15,7 @@ import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions
 import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
-import { packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
+import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
 import { isBusy, storeError } from "./store-error.ts";
 
 const SQLITE_JOURNAL_RULES = {
@@ -111,8 +111,9 @@ class FileJournal implements SqliteJournal {
     this.#statements = prepareStatements(database);
   }
 
-  create(header: Header, lease?: Lease): Promise<Head> {
+  async create(header: Header, lease?: Lease): Promise<Head> {
     const { insertExecution } = this.#statements;
+    const packed = await packAll([header]);
     return this.#write(true, () => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
@@ -125,21 +126,22 @@ class FileJournal implements SqliteJournal {
         lease?.driver ?? null,
         lease?.until ?? null,
       );
-      this.#insert(Number(lastInsertRowid), 0, [header]);
+      this.#insert(Number(lastInsertRowid), 0, packed);
       return 1;
     });
   }
 
-  append(
+  async append(
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
     { safe = false }: AppendOptions = {},
   ): Promise<Head> {
+    const packed = await packAll(records);
     return this.#write(safe, () => {
       const row = this.#get(execution);
       if (row.head !== expected) throw headMoved(execution, row.head, expected);
-      this.#insert(row.number, expected, records);
+      this.#insert(row.number, expected, packed);
       const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
       const claim = records.findLast((record) => record.type === "claim");
       const driver = claim ? claim.driver : row.driver;
@@ -245,16 +247,14 @@ class FileJournal implements SqliteJournal {
     return outcomes === Number(ended) ? undefined : "its list entry and its records disagree on whether it has ended";
   }
 
-  #insert(number: number, position: number, records: readonly JournalRecord[]): void {
+  #insert(number: number, position: number, records: readonly PackedRecord[]): void {
     const { insertRecord, insertText, insertUse } = this.#statements;
-    for (const [index, record] of records.entries()) {
-      // A record that is not an object would be stored as text that no reader accepts.
-      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-      const packed = packRecord(record, ({ sha256, bytes, data }) => {
+    for (const [index, { text, longTexts }] of records.entries()) {
+      for (const { sha256, bytes, data } of longTexts) {
         insertText.run(sha256, bytes, data);
         insertUse.run(number, sha256);
-      });
-      insertRecord.run(number, position + index, packed);
+      }
+      insertRecord.run(number, position + index, text);
     }
   }
 
@@ -337,6 +337,17 @@ class FileJournal implements SqliteJournal {
       await delay(waitMs * (0.5 + Math.random()));
     }
   }
+}
+
+/** The records as they are stored. Before the transaction, because the file is locked meanwhile. */
+function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
+  return Promise.all(
+    records.map((record) => {
+      // A record that is not an object would be stored as text that no reader accepts.
+      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+      return packRecord(record);
+    }),
+  );
 }
 
 type Statements = ReturnType<typeof prepareStatements>;
