@@ -14,7 +14,7 @@ import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions
 import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
-import { packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
+import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
 import { type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -59,10 +59,10 @@ export interface SqliteJournal extends Journal, Disposable {
   check(): AsyncIterable<JournalProblem>;
 }
 
-/** Number of records read at a time. */
+/** Number of records read at a time, and their length after which no further one is, in UTF-16 code units. */
 const PAGE = 64;
-/** Maximum size of a stored record, in characters, beside its long texts. */
-const MAX_RECORD_LENGTH = 256 * 1024 * 1024;
+const PAGE_LENGTH = 4 * 1024 * 1024;
+
 /**
  * A journal in a file, by SQLite. Several processes may use the same file. Throws `option_invalid`, `journal_version`,
  * `journal_corrupt`, `journal_read_only` or `journal_locked` if the file cannot be used. Dispose of it to close the file.
@@ -89,8 +89,9 @@ class FileJournal implements SqliteJournal {
     this.#statements = prepareStatements(database);
   }
 
-  create(header: Header, lease?: Lease): Promise<Head> {
+  async create(header: Header, lease?: Lease): Promise<Head> {
     const { insertExecution } = this.#statements;
+    const packed = await packAll([header]);
     return this.#transactions.write(true, () => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
@@ -103,21 +104,22 @@ class FileJournal implements SqliteJournal {
         lease?.driver ?? null,
         lease?.until ?? null,
       );
-      this.#insert(Number(lastInsertRowid), 0, [header]);
+      this.#insert(Number(lastInsertRowid), 0, packed);
       return 1;
     });
   }
 
-  append(
+  async append(
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
     { safe = false }: AppendOptions = {},
   ): Promise<Head> {
+    const packed = await packAll(records);
     return this.#transactions.write(safe, () => {
       const row = this.#get(execution);
       if (row.head !== expected) throw headMoved(execution, row.head, expected);
-      this.#insert(row.number, expected, records);
+      this.#insert(row.number, expected, packed);
       const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
       const claim = records.findLast((record) => record.type === "claim");
       const driver = claim ? claim.driver : row.driver;
@@ -132,9 +134,7 @@ class FileJournal implements SqliteJournal {
     const { parseRecord } = await import("../parse-records.ts");
     const { number, head } = await this.#transactions.locked(() => this.#get(execution));
     for (let position = from; position < head;) {
-      const page = await this.#transactions.locked(() =>
-        this.#statements.readRecords.all(number, position, Math.min(head, position + PAGE)),
-      );
+      const page = await this.#transactions.locked(() => this.#readPage(number, position, head));
       for (const row of page) {
         if (row.position !== position) break;
         yield parseRecord(this.#unpack(row.record), position);
@@ -229,21 +229,31 @@ class FileJournal implements SqliteJournal {
     return outcomes === Number(ended) ? undefined : "its list entry and its records disagree on whether it has ended";
   }
 
-  #insert(number: number, position: number, records: readonly JournalRecord[]): void {
+  #insert(number: number, position: number, records: readonly PackedRecord[]): void {
     const { insertRecord, insertText, insertUse } = this.#statements;
-    for (const [index, record] of records.entries()) {
-      // A record that is not an object would be stored as text that no reader accepts.
-      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-      const packed = packRecord(record, ({ sha256, bytes, data }) => {
+    for (const [index, { text, longTexts }] of records.entries()) {
+      for (const { sha256, bytes, data } of longTexts) {
         insertText.run(sha256, bytes, data);
         insertUse.run(number, sha256);
-      });
-      insertRecord.run(number, position + index, packed);
+      }
+      insertRecord.run(number, position + index, text);
     }
   }
 
+  /** The next records, at least one if there is one. */
+  #readPage(number: number, position: number, head: Head): Record<string, unknown>[] {
+    const page: Record<string, unknown>[] = [];
+    let length = 0;
+    for (const row of this.#statements.readRecords.iterate(number, position, Math.min(head, position + PAGE))) {
+      page.push(row);
+      length += typeof row.record === "string" ? row.record.length : 0;
+      if (length > PAGE_LENGTH) break;
+    }
+    return page;
+  }
+
   #unpack(record: unknown): unknown {
-    if (typeof record !== "string" || record.length > MAX_RECORD_LENGTH)
+    if (typeof record !== "string")
       throw new PortcullisError(
         "journal_corrupt",
         "The journal is damaged: a record is not text, or is too large. Restore its file from a backup.",
@@ -276,6 +286,17 @@ class FileJournal implements SqliteJournal {
       );
     return row;
   }
+}
+
+/** The records as they are stored. Before the transaction, because the file is locked meanwhile. */
+function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
+  return Promise.all(
+    records.map((record) => {
+      // A record that is not an object would be stored as text that no reader accepts.
+      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+      return packRecord(record);
+    }),
+  );
 }
 
 function summaryOf({

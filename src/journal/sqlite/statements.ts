@@ -4,6 +4,9 @@ import type { Header } from "../record.ts";
 /** Number of executions listed or deleted at a time. */
 const LIST_PAGE = 256;
 
+/** Maximum size of a stored record, in bytes, beside its long texts. A larger one is read as NULL. */
+const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+
 /** An execution as the table holds it. */
 export interface ExecutionRow {
   readonly number: number;
@@ -30,7 +33,8 @@ export function prepareStatements(database: DatabaseSync) {
     setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
     insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
     readRecords: prepare(
-      "SELECT position, record FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",
+      `SELECT position, iif(octet_length(record) <= ${MAX_RECORD_BYTES}, record, NULL) AS record
+       FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position`,
     ),
     insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
     insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),

@@ -51,7 +51,8 @@ function unstripped(code: string, { code: kind, message = "", startLine, startCo
       return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
     return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
   }
-  if (kind !== "UnsupportedSyntax") return { fault: syntaxFault("The program cannot be read."), position: undefined };
+  if (kind !== "UnsupportedSyntax" && kind !== "TransformFailed")
+    return { fault: syntaxFault("The program cannot be read."), position: undefined };
   const words = message.replace(/ in (strip-only|type strip) mode/, "").replace(/\.$/, "");
   return {
     fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
