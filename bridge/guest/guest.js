@@ -479,7 +479,8 @@
   /**
    * JSON text of a value, or undefined for undefined. What JSON would leave out or empty silently is converted (Map, Set,
    * Error, typed arrays, iterators if `readsIterators`) or refused with a sentence that begins with `what`. `notes`
-   * receives a sentence about each other change. Without `notes` a BigInt is refused.
+   * receives a sentence about each other change. Without `notes` what they would be about is refused: to a tool, null may
+   * stand for an absent field.
    */
   function encode(root, what, notes, readsIterators) {
     const flat = flatText(root);
@@ -488,6 +489,10 @@
     let size = 0;
     const refuse = (thing, advice, tool) => {
       throw new ValueError("value_not_json", `${what} ${thing}${path(top)}: ${advice}`, tool);
+    };
+    const refuseAt = (key, value, thing, advice) => {
+      top = { __proto__: null, value, source: value, key, up: top };
+      refuse(thing, advice);
     };
     const note = (thing, key, became) => {
       if (notes !== undefined && notes.length < NOTES)
@@ -521,21 +526,22 @@
         return top.value;
       }
       if (type === "number") {
-        if (!isFiniteNumber(value)) note(RealString(value), key, "null, because JSON has no such number.");
+        if (isFiniteNumber(value)) return value;
+        if (notes === undefined) refuseAt(key, value, RealString(value), "JSON has no such number.");
+        note(RealString(value), key, "null, because JSON has no such number.");
         return value;
       }
       if (type === "bigint" && notes !== undefined) {
         note("A BigInt", key, "a string, because JSON has no such number.");
         return RealString(value);
       }
-      if (type === "bigint" || type === "function" || type === "symbol") {
-        top = { __proto__: null, value, source: value, key, up: top };
-        if (type === "bigint") refuse("a BigInt", "turn it into a Number or a String first.");
-        refuse(`a ${type}`, "JSON holds data only.");
-      }
+      if (type === "bigint") refuseAt(key, value, "a BigInt", "turn it into a Number or a String first.");
+      if (type === "function" || type === "symbol") refuseAt(key, value, `a ${type}`, "JSON holds data only.");
       // JSON.stringify has asked the date for its text already.
-      if (value === null && this[key] !== null && instanceOf(RealDate, this[key]))
+      if (value === null && this[key] !== null && instanceOf(RealDate, this[key])) {
+        if (notes === undefined) refuseAt(key, value, "an invalid date", "JSON has no such date.");
         note("An invalid date", key, "null.");
+      }
       return value;
     };
     const outer = encoding;

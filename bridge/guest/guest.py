@@ -232,8 +232,7 @@ class PlainCopy:
         if isinstance(value, float):
             if math.isfinite(value):
                 return value
-            self.note(f"{float(value)}{self.place()} became null, because JSON has no such number.")
-            return None
+            return self.of_no_number(float(value))
         kind = (type(value).__module__, type(value).__name__)
         if kind == ("decimal", "Decimal"):
             return self.of_decimal(value)
@@ -247,14 +246,19 @@ class PlainCopy:
 
     def of_decimal(self, value):
         if not value.is_finite():
-            self.note(f"{value}{self.place()} became null, because JSON has no such number.")
-            return None
+            return self.of_no_number(value)
         if value == value.to_integral_value() and abs(value) <= LARGEST_INTEGER:
             return int(value)
         number = float(value)
         if type(value)(repr(number)) != value:
             self.note(f"Decimal {value}{self.place()} became {number!r}: JSON numbers have fewer digits.")
         return number
+
+    def of_no_number(self, value):
+        # To a tool, null may stand for an absent field.
+        if self.notes is None:
+            self.refuse(str(value), "JSON has no such number.")
+        self.note(f"{value}{self.place()} became null, because JSON has no such number.")
 
     def of_container(self, value):
         if any(parent is value for parent in self.parents):

@@ -1,4 +1,5 @@
 import type { Caller } from "../tools/tool.ts";
+import { approveFailed, approveUndecided } from "./sentences.ts";
 
 /** A call that waits for an approval decision. */
 export interface ApprovalRequest<Context = unknown> {
@@ -48,27 +49,39 @@ export type DecidedApproval = Exclude<Approval, { type: "held" }>;
 const BY_LENGTH = 256;
 const NOTE_LENGTH = 2048;
 
+/** What came of asking. `error`, for the operator, says why there was no decision; the call is denied then. */
+export interface Asked {
+  readonly approval: DecidedApproval | "later";
+  readonly error?: Error;
+}
+
 /** Asks for a decision. Never rejects. */
 export async function askApproval(
   approve: Approve | undefined,
   request: Omit<ApprovalRequest, "input">,
   inputText: string,
-): Promise<DecidedApproval | "later"> {
+): Promise<Asked> {
+  let answer: unknown;
   try {
-    return readAnswer(await approve?.({ ...request, input: JSON.parse(inputText) as unknown }));
-  } catch {
-    return { type: "denied" };
+    answer = await approve?.({ ...request, input: JSON.parse(inputText) as unknown });
+    if (answer === "later") return { approval: answer };
+    if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
+    if (typeof answer === "object" && answer !== null && typeof ownOf(answer, "allow") === "boolean")
+      return { approval: readDecision(answer) };
+  } catch (error) {
+    return { approval: { type: "denied" }, error: approveFailed(request.tool, error) };
   }
+  return { approval: { type: "denied" }, error: approveUndecided(request.tool, answer) };
 }
 
-function readAnswer(answer: unknown): DecidedApproval | "later" {
-  if (answer === "later") return answer;
-  if (typeof answer !== "object" || answer === null) return { type: answer === true ? "approved" : "denied" };
-  const own = (name: string): unknown =>
-    Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;
-  const [by, note] = [own("by"), own("note")];
+function ownOf(answer: object, name: string): unknown {
+  return Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;
+}
+
+function readDecision(answer: object): DecidedApproval {
+  const [by, note] = [ownOf(answer, "by"), ownOf(answer, "note")];
   return {
-    type: own("allow") === true ? "approved" : "denied",
+    type: ownOf(answer, "allow") === true ? "approved" : "denied",
     ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),
     ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
   };

@@ -87,21 +87,24 @@ export class CallLedger {
   succeeded(call: OpenCall, { bytes }: Value, shape: string): void {
     const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
     this.#answered(line, { ok: true, shape });
-    this.#list(line);
+    this.#list(line, call.predicateError);
   }
 
   failed(call: OpenCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
     this.#answered(line, { ok: false, code });
-    this.#list(line, error);
+    this.#list(line, error ?? call.predicateError);
   }
 
-  refused(call: Pick<OpenCall, "identity" | "since">, { code }: Refusal, error?: unknown): void {
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }), error);
+  refused(call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>, { code }: Refusal, error?: unknown): void {
+    this.#list(
+      lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }),
+      error ?? call.predicateError,
+    );
   }
 
   aborted(call: OpenCall): void {
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }));
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }), call.predicateError);
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */

@@ -2,15 +2,14 @@ import { option } from "../options/options.ts";
 import { PortcullisError } from "../errors.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { CallEvent } from "./call-ledger.ts";
-import { outcomeText } from "./call-line.ts";
 
-/** A failure that the program or the model has not seen the cause of, or only a sentence. */
+/** A call with a failure that the program or the model has not seen the cause of, or only a sentence. */
 export interface FailureEntry {
   readonly tool: string;
   /** Id of the execution or conversation that made the call. */
   readonly execution: string;
   readonly callId: string;
-  /** Code of the failure or refusal, as the program has it. */
+  /** Code of the failure or refusal, as the program has it. Of a call that has a result: `"value"`, or `"aborted"`. */
   readonly code: string;
   /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */
   readonly err?: unknown;
@@ -30,7 +29,7 @@ const MAX_ENTRIES = 20;
 /** Bytes of an error's message in an entry's: it may quote a whole response. */
 const MESSAGE_BYTES = 4096;
 
-/** Writes one entry for each handler that failed in an execution, up to `MAX_ENTRIES`, and then the number of the others. */
+/** Writes one entry for each call of an execution whose handler, approver or `approval` function failed, up to `MAX_ENTRIES`, and then the number of the others. */
 export class FailureLog {
   readonly #logger: Logger;
   #entries = 0;
@@ -46,11 +45,12 @@ export class FailureLog {
     const { outcome, callId, tool } = line;
     if (outcome.type !== "failed" && error === undefined) return;
     this.#entries += 1;
-    const code = outcomeText(outcome);
+    const code = "code" in outcome ? outcome.code : outcome.type;
     const entry = { tool, execution, callId, code, ...(error === undefined ? {} : { err: error }) };
     this.#last = entry;
     if (this.#entries > MAX_ENTRIES) return;
-    const what = `${tool} ${outcome.type === "refused" ? "was refused" : "failed"} in call ${callId}, ${code}`;
+    const verbs = { refused: "was refused", failed: "failed", value: "returned", aborted: "was aborted" };
+    const what = `${tool} ${verbs[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
     this.#write(
       isTold(error),
       entry,

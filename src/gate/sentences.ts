@@ -1,4 +1,4 @@
-import { PortcullisError } from "../errors.ts";
+import { describe, PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import { jsonSchemaOf } from "../tools/tool-schemas.ts";
 import { typeText } from "../tools/type-text.ts";
@@ -117,6 +117,32 @@ export function approveMissing(tool: string): PortcullisError {
   return new PortcullisError(
     "option_invalid",
     `${tool} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent or call; or define the tool with approval: "never".`,
+  );
+}
+
+/** For the operator: `approve` threw or rejected. */
+export function approveFailed(tool: string, cause: unknown): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `\`approve\` failed when it was asked about ${tool}, so the call was denied: ${cause instanceof Error ? cause.message : describe(cause)}`,
+    { cause },
+  );
+}
+
+/** For the operator: `approve` returned no decision. */
+export function approveUndecided(tool: string, answer: unknown): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `\`approve\` gave no decision about ${tool}, so the call was denied: expected true, false, { allow: true | false } or "later", got ${describe(answer)}.`,
+  );
+}
+
+/** For the operator: the tool's `approval` function threw or rejected. */
+export function predicateFailed(tool: string, cause: unknown): PortcullisError {
+  return new PortcullisError(
+    "tool_invalid",
+    `The \`approval\` function of ${tool} failed, so the call needed approval: ${cause instanceof Error ? cause.message : describe(cause)}`,
+    { cause },
   );
 }
 

@@ -354,10 +354,11 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   /** If the predicate throws, the call needs approval. */
-  async #needsApproval({ tool }: OpenCall, input: unknown): Promise<boolean> {
+  async #needsApproval(call: OpenCall, input: unknown): Promise<boolean> {
     try {
-      return await this.#inContext(() => tool.needsApproval(input));
-    } catch {
+      return await this.#inContext(() => call.tool.needsApproval(input));
+    } catch (error) {
+      call.predicateError = sentences.predicateFailed(call.tool.name, error);
       return true;
     }
   }
@@ -369,20 +370,21 @@ export class GateSession implements ParentSession, WorkBelow {
     const { tenant, context, approve } = scope;
     const request = { execution, ...identity, inputDigest, tenant, context, signal };
     const asked = this.#inContext(() => askApproval(approve, request, inputText));
-    const approval = await Promise.race([asked, this.#waits.recordOf(identity.callId) ?? asked]);
+    const decided = await Promise.race([asked, this.#waits.recordOf(identity.callId) ?? asked]);
     if (this.#isGone(call)) return undefined;
+    // A decision from outside came first.
+    if ("call" in decided) return this.#follow(call, decided);
+    const { approval, error } = decided;
     if (approval === "later") {
       if (this.#options.canWait) return LATER;
       return this.#refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
     }
-    // A decision from outside came first.
-    if ("call" in approval) return this.#follow(call, approval);
     call.approval = approval;
     this.#waits.release(identity.callId);
     await this.#ledger.approved(identity, approval);
     return approval.type === "approved"
       ? this.#runAtItsTurn(call, { input })
-      : this.#refuse(call, sentences.approvalDenied(call.tool.name, approval.note));
+      : this.#refuse(call, sentences.approvalDenied(call.tool.name, approval.note), error);
   }
 
   /** Runs a call when the concurrency of its execution and its tool allows it. Reads its input then, unless it was read before. */

@@ -73,7 +73,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
   const notes = execution.notes.map(cleanText);
   const remarks = execution.remarks.map(cleanText);
   const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes) : undefined;
-  const printed = cutMiddle(insetText(logs.text.trimEnd()), limits.logBytes * 2, INSET);
+  const printed = printedText(logs, limits);
   const parts =
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
@@ -115,6 +115,17 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
     notes,
     remarks,
   };
+}
+
+/**
+ * Printed text, indented. What the sandbox kept is shown whole; it is cut only where its characters take more bytes when
+ * they are written out. That cut may be over the line that gives the number of omitted lines, so it gives it too.
+ */
+function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits): string {
+  const shownLines = lines - dropped + 2;
+  const allowedBytes = Math.max(logBytes * 2, bytes) + INSET.length * shownLines;
+  const besides = dropped === 0 ? "" : ` and ${dropped} ${dropped === 1 ? "line" : "lines"}`;
+  return cutMiddle(insetText(text.trimEnd()), allowedBytes, INSET, besides);
 }
 
 interface ShownValue {

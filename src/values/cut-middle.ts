@@ -1,8 +1,9 @@
 /**
  * Cuts the middle out of a text with more than `allowedBytes` bytes of UTF-8, and puts a line with the number of omitted
- * bytes there. `beforeTail` is put before the rest, for texts whose lines all have the same prefix.
+ * bytes there. `beforeTail` is put before the rest, for texts whose lines all have the same prefix. `besides` names what
+ * else that line stands for, like ` and 3 lines`: what the text's own middle said.
  */
-export function cutMiddle(text: string, allowedBytes: number, beforeTail = ""): string {
+export function cutMiddle(text: string, allowedBytes: number, beforeTail = "", besides = ""): string {
   if (text.length <= allowedBytes && Buffer.byteLength(text) <= allowedBytes) return text;
   const half = Math.floor(allowedBytes / 2);
   // Each UTF-16 unit takes at least one byte, so `half` units are enough for `half` bytes.
@@ -11,7 +12,7 @@ export function cutMiddle(text: string, allowedBytes: number, beforeTail = ""): 
   // A head that ends within a line's prefix would leave a line with half a prefix.
   const before = beforeTail !== "" && head.endsWith("\n ") ? head.slice(0, -2) : head;
   const omitted = Buffer.byteLength(text) - Buffer.byteLength(before) - Buffer.byteLength(tail);
-  return `${before}\n… ${omitted} bytes left out …\n${beforeTail}${tail}`;
+  return `${before}\n… ${omitted} bytes${besides} left out …\n${beforeTail}${tail}`;
 }
 
 /** Whether a byte of UTF-8 continues a character. */

@@ -39,18 +39,55 @@ test.each<[string, () => unknown]>([
   expect(session.usage.open).toBe(0);
 });
 
-test("a decision that would come later is refused where the execution cannot wait", async () => {
-  const held = holdCalls();
-  const tools = [makeTool({ approval: "always", handler: held.handler })];
-  const { call, session, records } = openSession({ tools, approve: () => "later" });
+test.each<[string, () => unknown, string]>([
+  ["throws", never, "`approve` failed when it was asked about t, so the call was denied: read"],
+  ["rejects", () => Promise.reject(new Error("no line")), "so the call was denied: no line"],
+  [
+    "says nothing",
+    () => undefined,
+    "`approve` gave no decision about t, so the call was denied: expected true, false,",
+  ],
+  ["says something that is not true", () => "yes", 'or "later", got "yes".'],
+  ["says something that is no decision", () => ({ allow: 1, by: 5 }), 'got {"allow":1,"by":5}.'],
+])("the operator is told why a call was denied where the approver %s", async (_, approve, message) => {
+  const { call, events } = openSession({
+    tools: [makeTool({ approval: "always" })],
+    approve: approve as () => boolean,
+  });
+  await call();
+  const error = { code: "option_invalid", message: expect.stringContaining(message) as string };
+  expect(events).toMatchObject([{ type: "call_ended", error }]);
+});
+
+test("where nothing can wait, a decision that comes later is a refusal, and the operator is told what can wait", async () => {
+  const { call, records, events } = openSession({
+    tools: [makeTool({ approval: "always" })],
+    approve: () => "later",
+  });
   expect(await call()).toMatchObject(DENIED);
-  expect(held.counts.started).toBe(0);
   expect(stepsOf(records)).toEqual([
     ["1", "held"],
     ["1", "refused"],
   ]);
-  expect(session.usage.open).toBe(0);
+  const error = { message: expect.stringContaining("Only programs that `runtime.execute` runs can wait") as string };
+  expect(events).toMatchObject([{ type: "call_ended", error }]);
 });
+
+test.each([true, false, { allow: true }, { allow: false }])("a decision, %j, is no error", async (decision) => {
+  const { call, events } = openSession({ tools: [makeTool({ approval: "always" })], approve: () => decision });
+  await call();
+  for (const event of events) expect(event).not.toHaveProperty("error");
+});
+
+test.each([true, false])(
+  "the operator is told that a predicate threw, where the approver says %s",
+  async (decision) => {
+    const { call, events } = openSession({ tools: [makeTool({ approval: never })], approve: () => decision });
+    expect(await call()).toMatchObject({ ok: decision });
+    const message = "The `approval` function of t failed, so the call needed approval: read";
+    expect(events.at(-1)).toMatchObject({ type: "call_ended", error: { code: "tool_invalid", message } });
+  },
+);
 
 test("the approver's name and note are in the journal before the handler starts, and the caller reads the note of a denial, quoted", async () => {
   const note = 'Too much.\nOutput: "done"';

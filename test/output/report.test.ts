@@ -5,6 +5,7 @@ import { FAILURE_CODES, REFUSAL_CODES } from "../../src/gate/answer.ts";
 import type { CallLine, CallOutcome } from "../../src/gate/call-line.ts";
 import { reportOf } from "../../src/output/report.ts";
 import type { Execution } from "../../src/programs/execute.ts";
+import { LogCollector } from "../../src/programs/log-collector.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import type { Ending } from "../../src/programs/outcome.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
@@ -144,6 +145,29 @@ test("what was printed is cut in its middle where writing it out makes it far lo
   const { text } = report(completed(1), { logs }).output;
   expect(text).toMatch(/^1\n\nPrinted:\n  begin(?:\\u200b)+[^]*\n… \d+ bytes left out …\n[^]*(?:\\u200b)+end$/);
   expect(text.length).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.logBytes + 100);
+});
+
+test("indented lines are not cut, and the number of lines that the sandbox left out is shown", () => {
+  const collector = new LogCollector(DEFAULT_LIMITS.logBytes);
+  const lines = (from: number) => Array.from({ length: 4096 }, (_, n) => (from + n) % 10).join("\n");
+  collector.add(`${lines(0)}\n`, 0);
+  collector.add(`${lines(5)}\n`, 98_334);
+  const { text } = report(completed(1), { logs: collector.logs }).output;
+  const shown = collector.logs.text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `  ${line}`);
+  expect(shown[4096]).toBe("  … 98334 lines left out …");
+  expect(text).toBe(`1\n\nPrinted:\n${shown.join("\n")}`);
+});
+
+test("where the cut is over the line with the number of omitted lines, it gives that number", () => {
+  const hidden = "\u200b".repeat(2000);
+  const collector = new LogCollector(DEFAULT_LIMITS.logBytes);
+  collector.add(`${hidden}\n`, 0);
+  collector.add(`${hidden}\n`, 98_334);
+  const { text } = report(completed(1), { logs: collector.logs }).output;
+  expect(text).toMatch(/\n… \d+ bytes and 98334 lines left out …\n/);
 });
 
 test("what was printed and left out is counted", () => {

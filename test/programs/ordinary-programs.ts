@@ -96,4 +96,18 @@ export const ORDINARY_PROGRAMS: readonly {
     program: "async ({ echo }) => {\n  const { n } = await echo({ n: 4 });\n  return n;\n};",
     returns: 4,
   },
+  {
+    does: "passes tools numbers and dates that JSON does not have",
+    program: [
+      "const told = [];",
+      "for (const n of [NaN, { a: [-Infinity] }, new Date(NaN)])",
+      "  await tools.echo({ n }).catch(({ code, message }) => told.push(`${code}: ${message}`));",
+      "return told;",
+    ].join("\n"),
+    returns: [
+      "input_invalid: The input of echo holds NaN at .n: JSON has no such number.",
+      "input_invalid: The input of echo holds -Infinity at .n.a[0]: JSON has no such number.",
+      "input_invalid: The input of echo holds an invalid date at .n: JSON has no such date.",
+    ],
+  },
 ];

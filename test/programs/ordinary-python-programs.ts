@@ -141,4 +141,22 @@ export const ORDINARY_PYTHON_PROGRAMS: readonly {
       "import asyncio\nfrom __future__ import annotations\n\nasync def main() -> int:\n    return (await tools.echo(n=4))['n']\n\nif __name__ == '__main__':\n    asyncio.run(main())",
     returns: 4,
   },
+  {
+    does: "passes tools numbers that JSON does not have",
+    program: [
+      "import decimal",
+      "told = []",
+      "for n in [float('nan'), {'a': [-float('inf')]}, decimal.Decimal('NaN')]:",
+      "    try:",
+      "        await tools.echo(n=n)",
+      "    except Exception as error:",
+      "        told.append(str(error))",
+      "return told",
+    ].join("\n"),
+    returns: [
+      'The input of echo holds nan at ["n"]: JSON has no such number.',
+      'The input of echo holds -inf at ["n"]["a"][0]: JSON has no such number.',
+      'The input of echo holds NaN at ["n"]: JSON has no such number.',
+    ],
+  },
 ];

@@ -242,6 +242,8 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
       stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
       env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
       windowsHide: true,
+      // A process group of its own: a terminal sends Ctrl-C to the whole group of the host, which ends its engines itself.
+      detached: process.platform !== "win32",
     });
   } catch (error) {
     const child = new ChildProcess();

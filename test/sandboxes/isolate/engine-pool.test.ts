@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
@@ -242,6 +243,21 @@ test("an engine whose host is gone is ended by the next host's janitor, even one
   expect(endOrphans()).toBeGreaterThanOrEqual(1);
   await goneFrom(engine);
 });
+
+test.skipIf(process.platform === "win32")(
+  "Ctrl-C, which a terminal sends to every process of its foreground group, ends no engine",
+  async () => {
+    const script = fileURLToPath(new URL("host-that-is-interrupted.ts", import.meta.url));
+    // A group of its own, as a shell gives each command.
+    const host = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"], detached: true });
+    const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
+    expect(await lines.next()).toMatchObject({ value: "waiting" });
+    process.kill(-(host.pid ?? 0), "SIGINT");
+    const { value: report } = await lines.next();
+    const outcome = { type: "completed", value: "interrupted" };
+    expect(JSON.parse(String(report))).toEqual({ outcome, restarts: 0 });
+  },
+);
 
 function isAlive(pid: number): boolean {
   try {
