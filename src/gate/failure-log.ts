@@ -51,11 +51,7 @@ export class FailureLog {
     this.#last = entry;
     if (this.#entries > MAX_ENTRIES) return;
     const what = `${tool} ${outcome.type === "refused" ? "was refused" : "failed"} in call ${callId}, ${code}`;
-    this.#write(
-      isTold(error),
-      entry,
-      error instanceof Error ? `${what}: ${cutMiddle(error.message, MESSAGE_BYTES)}` : what,
-    );
+    this.#write(isTold(error), entry, `${what}${messageOf(error)}`);
   }
 
   /** The execution is over. */
@@ -72,6 +68,15 @@ export class FailureLog {
       if (isTold && logger.warn) logger.warn(entry, message);
       else logger.error(entry, message);
     } catch {}
+  }
+}
+
+/** What an error says, behind a colon. Its message may be no text, and its getters may throw. */
+function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `: ${cutMiddle(String(error.message), MESSAGE_BYTES)}` : "";
+  } catch {
+    return "";
   }
 }
 
