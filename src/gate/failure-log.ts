@@ -74,7 +74,9 @@ export class FailureLog {
 /** What an error says, behind a colon. Its message may be no text, and its getters may throw. */
 function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? `: ${cutMiddle(String(error.message), MESSAGE_BYTES)}` : "";
+    if (!(error instanceof Error)) return "";
+    const { message } = error as { readonly message: unknown };
+    return `: ${cutMiddle(String(message), MESSAGE_BYTES)}`;
   } catch {
     return "";
   }
