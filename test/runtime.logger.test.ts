@@ -134,6 +134,30 @@ test("on the console an error that quotes a server controls no terminal, formats
   expect(call[0]).toContain("%c%s");
 });
 
+test("an error that is hard to read, or as long as a response, has an entry that is short", async () => {
+  const { entries, error } = keepLog();
+  const thrown = [
+    Object.assign(new Error("a"), { message: { a: 1 } }),
+    Object.defineProperty(new Error("b"), "message", { get: () => Symbol("b") }),
+    Object.defineProperty(new Error("c"), "message", {
+      get() {
+        throw new Error("no");
+      },
+    }),
+    new Error("x".repeat(1_000_000)),
+  ];
+  const hard = tool("hard", () => {
+    throw thrown.shift();
+  });
+  await using runtime = await createRuntime({ tools: [hard], sandbox, logger: { error } });
+  const { outcome } = await runtime.execute(
+    "for (let i = 0; i < 4; i += 1) await tools.hard().catch(() => {}); return 1;",
+  );
+  expect(outcome).toEqual({ type: "completed", value: 1 });
+  expect(entries).toHaveLength(4);
+  for (const { message } of entries) expect(message.length).toBeLessThan(5000);
+});
+
 test("with a listener, of the runtime or of the execution, nothing is printed", async () => {
   await using heard = await createRuntime({ tools: [broken], sandbox, onEvent: () => {} });
   await heard.execute(CAUGHT);

@@ -51,11 +51,7 @@ export class FailureLog {
     if (this.#entries > MAX_ENTRIES) return;
     const verbs = { refused: "was refused", failed: "failed", value: "returned", aborted: "was aborted" };
     const what = `${tool} ${verbs[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
-    this.#write(
-      isTold(error),
-      entry,
-      error instanceof Error ? `${what}: ${cutMiddle(error.message, MESSAGE_BYTES)}` : what,
-    );
+    this.#write(isTold(error), entry, `${what}${messageOf(error)}`);
   }
 
   /** The execution is over. */
@@ -72,6 +68,17 @@ export class FailureLog {
       if (isTold && logger.warn) logger.warn(entry, message);
       else logger.error(entry, message);
     } catch {}
+  }
+}
+
+/** What an error says, behind a colon. Its message may be no text, and its getters may throw. */
+function messageOf(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return "";
+    const { message } = error as { readonly message: unknown };
+    return `: ${cutMiddle(String(message), MESSAGE_BYTES)}`;
+  } catch {
+    return "";
   }
 }
 

@@ -103,10 +103,12 @@ export class McpRuns {
     const cancel = () => run.cancel.abort(signal?.reason);
     clearTimeout(run.expiry);
     run.request = request;
-    run.progress = new Latest();
+    // Its own, because a client may repeat the request while this one is served.
+    const progress = new Latest<Progress>();
+    run.progress = progress;
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) cancel();
-    const notified = notifyAll(run.progress, request);
+    const notified = notifyAll(progress, request);
     try {
       const result = await resultOrQuestions(run);
       signal?.throwIfAborted();
@@ -115,7 +117,7 @@ export class McpRuns {
       return result ?? inputRequired(run);
     } finally {
       signal?.removeEventListener("abort", cancel);
-      run.progress.end();
+      progress.end();
       await notified;
     }
   }

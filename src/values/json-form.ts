@@ -10,7 +10,7 @@ class NoJsonForm extends Error {
 
 const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object;
 
-function isIterator(value: object): value is Iterator<unknown> {
+function isIterator(value: object): value is IteratorObject<unknown> {
   return Object.prototype.isPrototypeOf.call(iteratorPrototype, value);
 }
 
@@ -49,11 +49,12 @@ function classOf(value: object): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 64);
 }
 
-function readIterator(iterator: Iterator<unknown>, maxItems: number): unknown[] {
+/** The loop closes an iterator with too many values, which frees what the handler holds for it. */
+function readIterator(iterator: IteratorObject<unknown>, maxItems: number): unknown[] {
   const items: unknown[] = [];
-  for (let step = iterator.next(); step.done !== true; step = iterator.next()) {
+  for (const item of iterator) {
     if (items.length === maxItems) throw new NoJsonForm(`an iterator of more than ${maxItems} values`);
-    items.push(step.value);
+    items.push(item);
   }
   return items;
 }

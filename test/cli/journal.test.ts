@@ -68,6 +68,18 @@ test("an exported journal can be imported elsewhere, and exports the same lines"
   expect(await portcullis(["journal", "check", ...copy])).toMatchObject({ code: 0, stderr: "The journal is whole.\n" });
 });
 
+test("what a record holds controls no terminal that shows an export, and is imported as it was", async () => {
+  const from = join(folder, "hostile.db");
+  const program = "\u001b[2J\u009b2J\u202e\u2028";
+  {
+    using journal = createSqliteJournal({ path: from });
+    await journal.create(header("hostile", { program }));
+  }
+  const { stdout } = await portcullis(["journal", "export", "--journal", from]);
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
+  expect(JSON.parse(stdout)).toMatchObject({ program });
+});
+
 test("prune deletes what is old and has ended", async () => {
   const old = join(folder, "old.db");
   {

@@ -197,6 +197,21 @@ test("a program whose client does not come back is cancelled", async () => {
   expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
 });
 
+test("requests that are repeated at once leave one time to answer, counted from the last", async () => {
+  await using runtime = await open();
+  const call = loopOf(runtime);
+  paid.length = 0;
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
+  await Promise.all([1, 2, 3].map(() => call(code, contextOf(requestState))));
+  vi.advanceTimersByTime(9 * 60 * 1000);
+  await call(code, contextOf(requestState));
+  vi.advanceTimersByTime(9 * 60 * 1000);
+  vi.useRealTimers();
+  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ content: [{ text: '"paid 1"' }] });
+  expect(paid).toEqual([1]);
+});
+
 test("what a user is shown of an input is bounded, and cannot pass for the question", async () => {
   const input = z.object({ text: z.string() });
   const description = "Writes a note";

@@ -80,6 +80,19 @@ test.each<[string, unknown, string]>([
   expect(String((made as { cause: unknown }).cause)).toContain(words);
 });
 
+test("an iterator with too many values is closed", async () => {
+  let isClosed = false;
+  const rows = (function* () {
+    try {
+      for (;;) yield 1;
+    } finally {
+      isClosed = true;
+    }
+  })();
+  expect(await resultText({ rows }, 1000)).toMatchObject({ type: "not_json" });
+  expect(isClosed).toBe(true);
+});
+
 // ---- weighing --------------------------------------------------------------------------------------------------
 
 test("no value has fewer bytes of JSON than it weighs", () => {

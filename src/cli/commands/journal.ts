@@ -2,6 +2,7 @@ import { createInterface } from "node:readline";
 import { exportLines, importLines } from "../../journal/lines.ts";
 import type { SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
 import { optionError } from "../../errors.ts";
+import { cleanText } from "../../output/clean-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal, namedJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -15,7 +16,8 @@ interface JournalOptions {
 export async function exportJournal(ids: readonly string[], options: JournalOptions): Promise<number> {
   using journal = existingJournal(options.journal);
   for await (const line of exportLines(journal, ids.length > 0 ? ids : oldestFirst(journal)))
-    await writeInTime(`${line}\n`);
+    // JSON leaves characters unescaped that control a terminal. Escaped, the record is the same.
+    await writeInTime(`${cleanText(line)}\n`);
   return EXIT.completed;
 }
 

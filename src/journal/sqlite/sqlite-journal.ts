@@ -289,14 +289,15 @@ class FileJournal implements SqliteJournal {
 }
 
 /** The records as they are stored. Before the transaction, because the file is locked meanwhile. */
-function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
-  return Promise.all(
-    records.map((record) => {
-      // A record that is not an object would be stored as text that no reader accepts.
-      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-      return packRecord(record);
-    }),
-  );
+async function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
+  const packed: PackedRecord[] = [];
+  for (const record of records) {
+    // A record that is not an object would be stored as text that no reader accepts.
+    if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+    const one = packRecord(record);
+    packed.push(one instanceof Promise ? await one : one);
+  }
+  return packed;
 }
 
 function summaryOf({
