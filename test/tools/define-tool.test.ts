@@ -47,6 +47,12 @@ test.each<[string, unknown, string, string]>([
     'a schema whose JSON Schema has type "object", because tools take named fields',
     "undefined",
   ],
+  [
+    "input",
+    z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+    'a schema whose JSON Schema has type "object", because tools take named fields (put a union into a field of an object)',
+    '"anyOf"',
+  ],
   ["output", "string", "a schema that can give its JSON Schema, or nothing", '"string"'],
   ["output", null, "a schema that can give its JSON Schema, or nothing", "null"],
   ["allowedCallers", undefined, CALLERS, "undefined"],
@@ -66,8 +72,8 @@ test.each<[string, unknown, string, string]>([
   ["timeoutMs", 0, MILLISECONDS, "0"],
   ["timeoutMs", 2 ** 31, MILLISECONDS, "2147483648"],
   ["timeoutMs", Number.POSITIVE_INFINITY, MILLISECONDS, "Infinity"],
-  ["handler", undefined, "a function", "undefined"],
-  ["handler", {}, "a function", "{}"],
+  ["handler", undefined, `a function, or "client"`, "undefined"],
+  ["handler", {}, `a function, or "client"`, "{}"],
 ])("the option `%s` given as %j is refused with what was expected and what came", (option, value, expected, got) => {
   expect(refusal({ [option]: value })).toBe(
     `defineTool({ name: "crm.find", ${option} }): expected ${expected}, got ${got}.`,
