@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals encodings test test-all live check format lint types bench bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -41,6 +41,11 @@ test: $(PACKAGES)
 test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
 	@vitest run
+
+# Kills drivers of executions at random, KILLS times in all (100 in make test-all).
+kill-test: export PORTCULLIS_TESTS := all
+kill-test: $(PACKAGES)
+	@KILLS=$(or $(KILLS),1000) vitest run test/durability
 
 # Gives a small task to a real model of each provider whose key is in the environment. It costs a few cents.
 live: $(PACKAGES)

@@ -8,6 +8,7 @@ const ALONE = [
   "test/hostile.test.ts",
   "test/hostile-docker.test.ts",
   "test/host-memory.test.ts",
+  "test/durability/**/*.test.ts",
   "test/linear-time.test.ts",
   "test/bridge/vectors.test.ts",
   "test/cli/docker.test.ts",

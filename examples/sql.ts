@@ -8,8 +8,8 @@ type Cell = string | number | null;
 export type Tables = Readonly<Record<string, readonly Readonly<Record<string, Cell>>[]>>;
 
 /**
- * What a statement may do: read. A recursive one could run for ever, and nobody could stop it. A join of everything with
- * everything still takes its time, and the host's: let nobody ask who is not trusted with that.
+ * What a statement may do: read. A recursive one could run without an end and could not be stopped. A join of everything
+ * with everything still takes its time, and blocks the host: offer this to trusted callers only.
  */
 const ALLOWED = new Set([constants.SQLITE_SELECT, constants.SQLITE_READ, constants.SQLITE_FUNCTION]);
 

@@ -5,7 +5,7 @@ import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { type CallAnswer, callTool } from "./gate/call-tool.ts";
-import { CONSOLE_LOGGER, FailureLog, type Logger, LOGGER } from "./gate/failure-log.ts";
+import { FailureLog, type Logger, LOGGER } from "./gate/failure-log.ts";
 import { Gate } from "./gate/gate.ts";
 import type { ExecutionId } from "./journal/execution-id.ts";
 import type { Journal, ListOptions } from "./journal/journal.ts";
@@ -26,6 +26,7 @@ import {
   wholeNumber,
   words,
 } from "./options/options.ts";
+import { CONSOLE_LOGGER } from "./output/console-logger.ts";
 import { type Report, reportOf } from "./output/report.ts";
 import { execute, type ExecutionEvent } from "./programs/execute.ts";
 import {

@@ -98,6 +98,16 @@ const CASES: Readonly<Record<string, Case>> = {
     (n) => '````py\n"""\n'.repeat(n),
     (source) => stripFence(source, "python"),
   ),
+  "lists of exports that share their end": text(
+    (n) => `${"}".repeat(n)}${"export{".repeat(n)}}`,
+    (source) => parseProgram(source),
+    4000,
+  ),
+  "lists of exports": text(
+    (n) => "export{a};".repeat(n),
+    (source) => parseProgram(source),
+    4000,
+  ),
   "escaped quotes of Python": text((n) => `${'\\"'.repeat(n)}\\`, preparePython),
   "triple quotes of Python": text((n) => `${'\\"""'.repeat(n)}\\`, preparePython),
   "apostrophes of Python": text((n) => `${"\\'".repeat(n)}\\`, preparePython),
@@ -265,7 +275,7 @@ const CASES: Readonly<Record<string, Case>> = {
     }),
     run: (schema: JsonSchema) => [
       checked(schema)("x"),
-      typeText(schema, { descriptionLength: 9, depth: 9 }),
+      typeText(schema, { descriptionLength: 9, depth: 9, constraints: true }),
       hasCycle(schema),
       flatSchema(schema),
     ],

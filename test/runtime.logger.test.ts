@@ -112,10 +112,26 @@ test("without a listener and a logger, failures whose cause was kept from the pr
   const { execution } = await runtime.execute(
     "await tools.told().catch(() => {}); await tools.late().catch(() => {});" + CAUGHT,
   );
-  const error = expect.objectContaining({ message: SECRET }) as unknown;
-  expect(printed.mock.calls).toEqual([
-    [`portcullis: broken failed in call 3, handler_failed: ${SECRET} (execution ${execution})`, error],
-  ]);
+  const [[entry = ""] = [], ...others] = printed.mock.calls as string[][];
+  expect(others).toEqual([]);
+  const [first, second = ""] = entry.split("\n");
+  expect(first).toBe(`portcullis: broken failed in call 3, handler_failed: ${SECRET} (execution ${execution})`);
+  expect(second).toContain(`Error: ${SECRET}`);
+  expect(entry).toContain("    at ");
+});
+
+test("on the console an error that quotes a server controls no terminal, formats nothing and begins no line", async () => {
+  printed.mockImplementation(() => {});
+  const quoting = tool("quoting", () => {
+    throw new Error("\u001b[2J\u009b1m\u202e%c%s\r\nportcullis: all is well\u2028portcullis: all is well");
+  });
+  await using runtime = await createRuntime({ tools: [quoting], sandbox });
+  await runtime.execute("await tools.quoting().catch(() => {});");
+  const [call = []] = printed.mock.calls as string[][];
+  expect(call).toHaveLength(1);
+  expect(call[0]).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
+  expect(call[0]?.split("\n").filter((line) => line.startsWith("portcullis:"))).toHaveLength(1);
+  expect(call[0]).toContain("%c%s");
 });
 
 test("with a listener, of the runtime or of the execution, nothing is printed", async () => {

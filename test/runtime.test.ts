@@ -94,7 +94,8 @@ test("tools with the same name make no runtime", async () => {
   expect(await refusal(createRuntime({ tools: [echo, echo], sandbox }))).toMatchObject({ code: "tools_conflict" });
 });
 
-const EXECUTE_OPTIONS = "The options are language, limits, tools, tenant, context, approve, onEvent, signal.";
+const EXECUTE_OPTIONS =
+  "The options are execution, language, limits, tools, tenant, context, approve, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],
@@ -310,10 +311,12 @@ test("a write whose result went over the total is told as done", async () => {
   expect(output.text).toContain("Already done, and not undone: bank.pay.");
 });
 
-test("who forgets an await between two dots is shown where it belongs", async () => {
+test("an await that is missing between two dots is an error at the call's place", async () => {
   await using runtime = await createRuntime({ tools: [makeTool({ name: "crm.list" })], sandbox });
   const { output } = await runtime.execute("const a = await tools.crm.list({}).map((x) => x); return a");
-  expect(output.text).toContain("A call returns a promise: (await tools.crm.list(...)).map.");
+  expect(output.text).toContain(
+    'line 1, column 17: tools.crm.list(…) returns a promise, which has no property "map": did you forget await?',
+  );
 });
 
 // ---- replay and closing ------------------------------------------------------------------------------------------

@@ -19,6 +19,20 @@ const HEADER = `/*
  * Licences of the packages in it: globals-licences.txt.
  */`;
 
+const BUFFER_INHERITS =
+  "Object.setPrototypeOf(Buffer.prototype, Uint8Array.prototype)\nObject.setPrototypeOf(Buffer, Uint8Array)\n";
+
+/**
+ * Lets Buffer inherit from Uint8Array after its methods are assigned. An assignment of a method fails where the program
+ * has frozen the prototype that has one of the same name.
+ *
+ * @param {string} source
+ */
+function inheritAtTheEnd(source) {
+  if (!source.includes(BUFFER_INHERITS)) throw new Error("The package buffer has changed: see BUFFER_INHERITS.");
+  return `${source.replace(BUFFER_INHERITS, "Object.setPrototypeOf(Buffer.prototype, null)\n")}\n${BUFFER_INHERITS}`;
+}
+
 /** @type {import("esbuild").Plugin} */
 const replacements = {
   name: "replacements",
@@ -32,6 +46,9 @@ const replacements = {
     // V8 reads text of JSON faster than the same as an expression.
     build.onLoad({ filter: /\.json$/ }, ({ path }) => ({
       contents: `module.exports = JSON.parse(${JSON.stringify(readFileSync(path, "utf8").trim())});`,
+    }));
+    build.onLoad({ filter: /[\\/]buffer[\\/]index\.js$/ }, ({ path }) => ({
+      contents: inheritAtTheEnd(readFileSync(path, "utf8")),
     }));
     build.onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "" }));
   },

@@ -46,10 +46,18 @@
     keys,
     prototype: objectPrototype,
   } = Object;
-  const { apply, construct, get: getThrough, setPrototypeOf: trySetPrototype } = Reflect;
+  const {
+    apply,
+    construct,
+    defineProperty: tryDefineProperty,
+    get: getThrough,
+    setPrototypeOf: trySetPrototype,
+  } = Reflect;
+  const { asyncIterator, iterator, toPrimitive, toStringTag } = Symbol;
   const { floor, min, max } = Math;
   const { isFinite: isFiniteNumber, parseFloat: parseNumber, parseInt: parseInteger } = Number;
   const { isArray } = Array;
+  const realm = globalThis;
   const RealDate = Date;
   const RealPromise = Promise;
   const RealProxy = Proxy;
@@ -58,6 +66,9 @@
   const RealMap = Map;
   const RealSet = Set;
   const RealAggregateError = AggregateError;
+  const RealRangeError = RangeError;
+  const RealTypeError = TypeError;
+  const RealUint8Array = Uint8Array;
   const RealString = String;
   const RealFunction = Function;
   const AsyncFunction = (async () => {}).constructor;
@@ -77,10 +88,10 @@
   const setForEach = uncurry(Set.prototype.forEach);
   const push = uncurry(Array.prototype.push);
   const inheritsFrom = uncurry(objectPrototype.isPrototypeOf);
-  const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()));
+  const iteratorPrototype = getPrototypeOf(getPrototypeOf([][iterator]()));
   const asyncIteratorPrototype = getPrototypeOf(getPrototypeOf(async function* () {}.prototype));
-  const typedArray = getPrototypeOf(Uint8Array.prototype);
-  const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get);
+  const typedArray = getPrototypeOf(RealUint8Array.prototype);
+  const typedArrayName = uncurry(getOwnPropertyDescriptor(typedArray, toStringTag).get);
   const typedArrayLength = uncurry(getOwnPropertyDescriptor(typedArray, "length").get);
   const toTime = uncurry(Date.prototype.getTime);
 
@@ -266,10 +277,12 @@
     callCount += 1;
     lastId += 1;
     const id = lastId;
-    return new RealPromise((resolve) => {
+    const answered = new RealPromise((resolve) => {
       mapSet(openCalls, id, { __proto__: null, resolve, tool });
       emit({ __proto__: null, kind: "call", id, tool }, text);
     });
+    // `await` reads this, and Promise.prototype is the program's to change.
+    return defineProperty(answered, "constructor", { __proto__: null, value: RealPromise });
   }
 
   function inputText(tool, input) {
@@ -339,12 +352,15 @@
    * The promise itself has no state besides its prototype. So V8 awaits it in as few steps as any other.
    */
 
+  const METHODS_OF_PROMISES = ["then", "catch", "finally", toStringTag];
+  const CONVERSIONS = [toPrimitive, "toString", "toLocaleString"];
+
   /** The tool of the call's promise that was misused last, for the hint on a later failure. */
   let misusedCall;
 
   function misuse(tool, message) {
     misusedCall = tool;
-    const error = new TypeError(`${message} did you forget await?`);
+    const error = new RealTypeError(`${message} did you forget await?`);
     setField(error, "code", AWAIT_MISSING);
     setField(error, "tool", tool);
     return error;
@@ -378,7 +394,7 @@
       if (key in target) return false;
       if (typeof key === "string") onMissing(key);
       // V8 throws its own error after this, unless the program only looked.
-      else if (key === Symbol.iterator || key === Symbol.asyncIterator) misusedCall = tool;
+      else if (key === iterator || key === asyncIterator) misusedCall = tool;
       return true;
     };
     const proxy = new RealProxy(create(RealPromise.prototype), {
@@ -390,10 +406,19 @@
     const convert = () => {
       throw misuse(tool, `The promise of tools.${tool}(…) was used as its result:`);
     };
-    for (const key of ["then", "catch", "finally", Symbol.toStringTag])
-      defineProperty(prototype, key, getOwnPropertyDescriptor(RealPromise.prototype, key) ?? { value: undefined });
-    for (const key of [Symbol.toPrimitive, "toString", "toLocaleString"])
-      defineProperty(prototype, key, { __proto__: null, value: convert, writable: true, configurable: true });
+    for (let index = 0; index < METHODS_OF_PROMISES.length; index += 1) {
+      const key = METHODS_OF_PROMISES[index];
+      // A descriptor inherits from Object.prototype, where the program may have put a getter.
+      const method = getOwnPropertyDescriptor(RealPromise.prototype, key) ?? { __proto__: null, value: undefined };
+      defineProperty(prototype, key, { __proto__: null, ...method });
+    }
+    for (let index = 0; index < CONVERSIONS.length; index += 1)
+      defineProperty(prototype, CONVERSIONS[index], {
+        __proto__: null,
+        value: convert,
+        writable: true,
+        configurable: true,
+      });
     defineProperty(prototype, "toJSON", {
       __proto__: null,
       // `encode` refuses the promise itself, because it knows the place.
@@ -600,7 +625,7 @@
       return items;
     }
     if (instanceOf(RealRegExp, value)) refuse("a RegExp", "use its source, which is a string.");
-    const tag = value[Symbol.toStringTag];
+    const tag = value[toStringTag];
     if (typeof tag !== "string") return value;
     if (inheritsFrom(asyncIteratorPrototype, value))
       refuse("an async iterator", "collect its values with `for await` first.");
@@ -932,11 +957,11 @@
   const handles = new RealMap();
 
   function addTimer(callback, wait, values, repeats) {
-    if (typeof callback !== "function") throw new TypeError("A timer takes a function.");
+    if (typeof callback !== "function") throw new RealTypeError("A timer takes a function.");
     // The conversion may run code of the program, so it comes before the count.
     const ms = floor(+wait);
     if (mapSize(openTimers) >= TIMERS_AT_ONCE)
-      throw new RangeError(`At most ${TIMERS_AT_ONCE} timers may be open at once.`);
+      throw new RealRangeError(`At most ${TIMERS_AT_ONCE} timers may be open at once.`);
     needStack(COMMAND_STACK);
     const timer = {
       __proto__: null,
@@ -988,7 +1013,7 @@
   define("clearTimeout", removeTimer);
   define("clearInterval", removeTimer);
   define("queueMicrotask", (callback) => {
-    if (typeof callback !== "function") throw new TypeError("queueMicrotask takes a function.");
+    if (typeof callback !== "function") throw new RealTypeError("queueMicrotask takes a function.");
     then(fulfilled, () => runLoose(callback, []));
   });
 
@@ -1028,7 +1053,7 @@
 
   define("crypto", {
     getRandomValues: (array) => {
-      const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      const bytes = new RealUint8Array(array.buffer, array.byteOffset, array.byteLength);
       for (let index = 0; index < bytes.length; index += 1) bytes[index] = random32() & 255;
       return array;
     },
@@ -1113,7 +1138,7 @@
   for (const name of ["resize", "transfer", "transferToFixedLength"]) delete ArrayBuffer.prototype[name];
 
   function define(name, value) {
-    defineProperty(globalThis, name, { __proto__: null, value, configurable: true, writable: true });
+    defineProperty(realm, name, { __proto__: null, value, configurable: true, writable: true });
   }
 
   // ---- global objects that V8 does not have ---------------------------------------------------------------------
@@ -1146,14 +1171,13 @@
       const names = PARTS[part];
       for (let index = 0; index < names.length; index += 1) {
         const name = names[index];
-        defineProperty(globalThis, name, {
+        defineProperty(realm, name, {
           __proto__: null,
           get() {
             const value = loadPart(part)[name];
-            if (value === undefined) return undefined;
-            // The bundler renames a class whose name is taken in its part.
-            defineProperty(value, "name", { __proto__: null, value: name, configurable: true });
-            define(name, value);
+            // Where the program has frozen its global object, this getter stays.
+            if (value !== undefined)
+              tryDefineProperty(realm, name, { __proto__: null, value, configurable: true, writable: true });
             return value;
           },
           set(value) {
@@ -1176,6 +1200,7 @@
     try {
       const evaluate = new RealFunction("module", "require", "timers", `${text}\n//# sourceURL=globals.js`);
       evaluate(module, (name) => loadPart(slice(name, "part:".length)), timers);
+      nameExports(PARTS[part] ?? [], module.exports);
       loadedParts[part] = module.exports;
     } catch (error) {
       // The program was out of stack or memory. It may use the name again.
@@ -1183,6 +1208,14 @@
       throw error;
     }
     return module.exports;
+  }
+
+  /** Gives global objects their names. The bundler renames a class whose name is taken in its part. */
+  function nameExports(names, exports) {
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index];
+      defineProperty(exports[name], "name", { __proto__: null, value: name, configurable: true });
+    }
   }
 
   append({ __proto__: null, kind: "ready", protocol: PROTOCOL_VERSION, language: "javascript" });

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { CallLine } from "../gate/call-line.ts";
+import { headerBase } from "../gate/header-base.ts";
 import type { GateSession } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
-import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { execute } from "../programs/execute.ts";
 import type { Caller } from "../tools/tool.ts";
-import { toolDigest } from "../tools/tool-digest.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { CallAnswerer } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
@@ -69,7 +68,7 @@ export async function runAgent(scope: AgentScope, request: AgentRequest): Promis
 }
 
 /** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
-const MAX_CALLS = 1000;
+export const MAX_TURN_CALLS = 1000;
 
 /** The callers that a conversation may act as, and the callers whose tools are visible to it. */
 const ROLES: Readonly<
@@ -135,27 +134,11 @@ class AgentLoop {
   }
 
   static async begin(scope: AgentScope, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
-    const execution = randomUUID();
     const { model, task } = request;
-    const { gate, journal, leaseMs, tenant, limits, above, onEvent } = scope;
-    const log = await ExecutionLog.create(
-      journal,
-      {
-        type: "header",
-        kind: "conversation",
-        format: JOURNAL_FORMAT,
-        execution,
-        tenant,
-        startedAt: Date.now(),
-        model: model.name,
-        task,
-        tools: gate.tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
-        limits,
-        versions: { node: process.versions.node },
-        ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
-      },
-      { driver: randomUUID(), leaseMs },
-    );
+    const { gate, journal, leaseMs, onEvent } = scope;
+    const header = { ...headerBase(scope, gate.tools.all), kind: "conversation", model: model.name, task } as const;
+    const { execution } = header;
+    const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
     onEvent({ type: "conversation_started", execution, model: model.name });
     return new AgentLoop(execution, scope, request, conversation, log);
   }
@@ -197,7 +180,7 @@ class AgentLoop {
     budget.takeTokens(usage);
     this.#emit({ type: "turn_ended", execution: this.#execution, turn: this.#turns.length + 1, usage });
     if (reply.type !== "turn") return reply;
-    if (reply.calls.length > MAX_CALLS) return tooManyCalls(reply);
+    if (reply.calls.length > MAX_TURN_CALLS) return tooManyCalls(reply);
     this.#emitHosted(reply);
     return reply;
   }
@@ -289,7 +272,7 @@ class AgentLoop {
 }
 
 function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
-  const message = `The reply makes ${calls.length} calls, more than the ${MAX_CALLS} that one turn may make. None of them was made.`;
+  const message = `The reply makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make. None of them was made.`;
   return { type: "failed", failure: { code: "reply_invalid", message }, usage };
 }
 

@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import { JOURNAL_FORMAT } from "../journal/record.ts";
 import type { Caller } from "../tools/tool.ts";
-import { toolDigest } from "../tools/tool-digest.ts";
 import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
 import type { CallEvent } from "./call-ledger.ts";
 import type { Gate } from "./gate.ts";
+import { headerBase } from "./header-base.ts";
 import type { GateLimits } from "./budget.ts";
 import type { WorkScope } from "./open-call.ts";
 import type { GateSession } from "./session.ts";
@@ -40,27 +38,12 @@ const CALL_ID = "1";
 
 /** Makes one call as an execution of its own. Rejects only if the journal cannot be written. */
 export async function callTool(scope: CallScope, { tool, inputText, caller }: ToolRequest): Promise<CallAnswer> {
-  const { gate, journal, leaseMs, limits, tenant, signal, onEvent } = scope;
-  const execution: ExecutionId = randomUUID();
+  const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
   const known = gate.tools.get(tool);
-  const log = await ExecutionLog.create(
-    journal,
-    {
-      type: "header",
-      kind: "call",
-      format: JOURNAL_FORMAT,
-      execution,
-      tenant,
-      startedAt: Date.now(),
-      tool,
-      caller,
-      input: Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "",
-      tools: known ? [{ name: tool, digest: toolDigest(known) }] : [],
-      limits,
-      versions: { node: process.versions.node },
-    },
-    { driver: randomUUID(), leaseMs },
-  );
+  const input = Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "";
+  const header = { ...headerBase(scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
+  const { execution } = header;
+  const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   const session = gate.open({ execution, scope, callers: [caller], limits, log, onEvent });
   const onAbort = () => session.close();
   signal.addEventListener("abort", onAbort, { once: true });

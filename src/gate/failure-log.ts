@@ -1,5 +1,6 @@
 import { option } from "../options/options.ts";
 import { PortcullisError } from "../errors.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
 import type { CallEvent } from "./call-ledger.ts";
 
 /** A call with a failure that the program or the model has not seen the cause of, or only a sentence. */
@@ -23,17 +24,10 @@ export interface Logger {
 
 export const LOGGER = option<Logger>("a logger with a method error, like pino or console", isLogger);
 
-/** The logger where neither a logger nor a listener was given. Failures that the program was told are not in it. */
-export const CONSOLE_LOGGER: Logger = {
-  error: ({ execution, err }, message) => {
-    // oxlint-disable-next-line no-console -- the operator has named no other place
-    console.error(`portcullis: ${message} (execution ${execution})`, ...(err === undefined ? [] : [err]));
-  },
-  warn: () => {},
-};
-
 /** Entries for one execution, with everything that it starts. A program may make thousands of calls that fail. */
 const MAX_ENTRIES = 20;
+/** Bytes of an error's message in an entry's: it may quote a whole response. */
+const MESSAGE_BYTES = 4096;
 
 /** Writes one entry for each call of an execution whose handler, approver or `approval` function failed, up to `MAX_ENTRIES`, and then the number of the others. */
 export class FailureLog {
@@ -57,7 +51,11 @@ export class FailureLog {
     if (this.#entries > MAX_ENTRIES) return;
     const verbs = { refused: "was refused", failed: "failed", value: "returned", aborted: "was aborted" };
     const what = `${tool} ${verbs[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
-    this.#write(isTold(error), entry, error instanceof Error ? `${what}: ${error.message}` : what);
+    this.#write(
+      isTold(error),
+      entry,
+      error instanceof Error ? `${what}: ${cutMiddle(error.message, MESSAGE_BYTES)}` : what,
+    );
   }
 
   /** The execution is over. */

@@ -1,5 +1,6 @@
 import { nearest } from "../options/nearest.ts";
-import { FieldsUnreadable, type FieldsRead } from "../tools/json-schema/input-fields.ts";
+import type { FieldsRead } from "../tools/json-schema/input-fields.ts";
+import { StepsSpent } from "../tools/json-schema/steps.ts";
 import { type Issue, issuesText, pathText, validate, type Validated } from "../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../tools/tool-schemas.ts";
 import { type HeldOverdraft, memoryOf } from "../values/held-bytes.ts";
@@ -40,7 +41,7 @@ export function readInput(
       ? validated.then((late) => toPlainData(late, issues), unreadable)
       : toPlainData(validated, issues);
   } catch (error) {
-    return error instanceof FieldsUnreadable
+    return error instanceof StepsSpent
       ? { ok: false, reason: "it takes too long to be checked against the tool's schema: pass less" }
       : unreadable();
   }

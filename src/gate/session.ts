@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { DecisionRecord, ResultRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
@@ -11,6 +10,7 @@ import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./call-queues.ts";
+import { CallWaits, type OutsideRecord } from "./call-waits.ts";
 import {
   type CallIdentity,
   type CallRequest,
@@ -24,9 +24,6 @@ import {
 } from "./open-call.ts";
 import { type Handled, readResult, runHandler } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
-
-/** What others than the driver append about a call. */
-export type OutsideRecord = DecisionRecord | ResultRecord;
 
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");
@@ -76,9 +73,6 @@ export interface PastUse {
   readonly lines: readonly CallLine[];
 }
 
-/** Interval at which it is looked whether work that a call has started waits for approvals alone. */
-const LOOK_MS = 20;
-
 /**
  * The calls of one execution or conversation, until it is closed: which are open, and the steps that each of them takes.
  * `Admission` knows which calls may be made, `CallLedger` what becomes known of them.
@@ -93,15 +87,8 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
-  /** Open calls that wait for approval. */
-  readonly #held = new Set<string>();
-  /** Work that calls have started, by the id of the call. A conversation's programs are no calls of tools, and not open here. */
-  readonly #below = new Map<string, WorkBelow>();
+  readonly #waits = new CallWaits(this.#open);
   readonly #givenUp = new Set<string>();
-  /** Calls that are held, or asked of a client: a decision or a result may come from outside this process. */
-  readonly #outside = new Map<string, PromiseWithResolvers<OutsideRecord>>();
-  /** Those of them that wait for nothing else. */
-  readonly #waiting = new Set<string>();
   /** Called when a call begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: () => void = () => {};
   readonly #endBelow: (() => void) | undefined;
@@ -156,18 +143,12 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
   get waitsForApproval(): boolean {
-    if (this.#closed || this.#held.size + this.#below.size === 0 || !this.isOwnerIdle()) return false;
-    let busy = this.#open.size - this.#held.size;
-    for (const [callId, work] of this.#below) {
-      if (!work.waitsForApproval) return false;
-      if (this.#open.has(callId)) busy -= 1;
-    }
-    return busy === 0;
+    return !this.#closed && this.#waits.areApprovals && this.isOwnerIdle();
   }
 
   /** Whether all its calls wait for decisions or results from outside this process. */
   get waitsOutside(): boolean {
-    return !this.#closed && this.#waiting.size > 0 && this.#open.size === this.#waiting.size && this.#below.size === 0;
+    return !this.#closed && this.#waits.areOutside;
   }
 
   /**
@@ -203,7 +184,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Passes a decision or a result from outside to its call. The journal holds it already. Without such a call it does nothing. */
   take(record: OutsideRecord): void {
-    this.#outside.get(record.call)?.resolve(record);
+    this.#waits.take(record);
   }
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
@@ -253,13 +234,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   beginBelow(callId: string, work: WorkBelow): () => void {
-    this.#below.set(callId, work);
-    const call = this.#open.get(callId);
-    const looking = call && setInterval(() => call.approvalClock.look(work.waitsForApproval), LOOK_MS);
-    return () => {
-      clearInterval(looking);
-      this.#below.delete(callId);
-    };
+    return this.#waits.beginBelow(callId, work);
   }
 
   *#endAll(open: readonly OpenCall[]): SlicedWork<void> {
@@ -280,12 +255,12 @@ export class GateSession implements ParentSession, WorkBelow {
     switch (decided?.decision) {
       case "held":
         call.approval = { type: "held" };
-        this.#hold(identity.callId);
+        this.#waits.hold(identity.callId);
         if (decision) return this.#follow(call, decision, decided.code);
         if (decided.code === OUTCOME_UNKNOWN || !this.scope.approve) return this.#waitOutside(call, decided.code);
         return this.#askAndRun(call);
       case "client":
-        this.#hold(identity.callId);
+        this.#waits.hold(identity.callId);
         return result ? this.#follow(call, result) : this.#waitOutside(call);
       case "allowed":
         return this.#repeat(call);
@@ -299,7 +274,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const { tool, identity, inputDigest } = call;
     if (tool.effect !== "write" || tool.onUnknown === "retry") return this.#runAtItsTurn(call);
     if (tool.onUnknown === "fail") return this.#failUnknown(call);
-    this.#hold(identity.callId);
+    this.#waits.hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }
@@ -310,26 +285,19 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#fail(call, sentences.outcomeUnknown(call.tool.name));
   }
 
-  #hold(callId: string): void {
-    this.#held.add(callId);
-    this.#outside.set(callId, Promise.withResolvers());
-  }
-
   /** `code` is that of the record by which the call is held. */
   async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
-    const { callId } = call.identity;
     this.#admission.giveBackInput(call);
-    this.#waiting.add(callId);
+    const arriving = this.#waits.untilRecord(call.identity.callId);
     this.onWaiting();
-    const record = await this.#outside.get(callId)?.promise;
-    this.#waiting.delete(callId);
+    const record = await arriving;
     return record && !this.#isGone(call) ? this.#follow(call, record, code) : undefined;
   }
 
   /** Does what a decision or a result from outside says. */
   async #follow(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
     const { tool, identity } = call;
-    this.#held.delete(identity.callId);
+    this.#waits.release(identity.callId);
     if (record.type === "result") {
       if (record.value !== undefined) return this.#deliver(call, record.value);
       return this.#remove(identity.callId)
@@ -373,7 +341,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (!this.scope.approve)
       return this.#refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.approval = { type: "held" };
-    this.#hold(identity.callId);
+    this.#waits.hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "held", inputDigest });
     if (this.#isGone(call)) return undefined;
     return this.#askAndRun(call);
@@ -402,7 +370,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const { tenant, context, approve } = scope;
     const request = { execution, ...identity, inputDigest, tenant, context, signal };
     const asked = this.#inContext(() => askApproval(approve, request, inputText));
-    const decided = await Promise.race([asked, this.#outside.get(identity.callId)?.promise ?? asked]);
+    const decided = await Promise.race([asked, this.#waits.recordOf(identity.callId) ?? asked]);
     if (this.#isGone(call)) return undefined;
     // A decision from outside came first.
     if ("call" in decided) return this.#follow(call, decided);
@@ -412,7 +380,7 @@ export class GateSession implements ParentSession, WorkBelow {
       return this.#refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
     }
     call.approval = approval;
-    this.#held.delete(identity.callId);
+    this.#waits.release(identity.callId);
     await this.#ledger.approved(identity, approval);
     return approval.type === "approved"
       ? this.#runAtItsTurn(call, { input })
@@ -460,7 +428,7 @@ export class GateSession implements ParentSession, WorkBelow {
         ? this.#fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name))
         : undefined;
     call.decided = true;
-    this.#hold(identity.callId);
+    this.#waits.hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "client", inputDigest });
     if (this.#isGone(call)) return undefined;
     this.#ledger.started(identity);
@@ -506,9 +474,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #remove(callId: string): boolean {
-    this.#held.delete(callId);
-    this.#outside.delete(callId);
-    this.#waiting.delete(callId);
+    this.#waits.remove(callId);
     return this.#open.delete(callId);
   }
 

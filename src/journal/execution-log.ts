@@ -160,7 +160,7 @@ export class ExecutionLog {
 function takenOver(execution: string): PortcullisError {
   return new PortcullisError(
     "head_moved",
-    `Another driver has taken execution ${JSON.stringify(execution)} over. It goes on there; this driver has stopped.`,
+    `Another driver has taken over execution ${JSON.stringify(execution)} and continues it. This driver has stopped.`,
   );
 }
 

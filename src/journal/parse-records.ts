@@ -5,14 +5,17 @@ import { type Header, JOURNAL_FORMAT, type JournalRecord } from "./record.ts";
 const text = z.string();
 /** Milliseconds, a count or a size. */
 const amount = z.number().nonnegative();
-const at = amount;
+/** Milliseconds since 1970, up to the last that a `Date` can be. */
+const at = z.int().nonnegative().max(8.64e15);
+/** Milliseconds of a lease: a day at most, as in the options of a runtime. */
+const leaseMs = z.int().nonnegative().max(86_400_000);
 
 const headerBase = {
   type: z.literal("header"),
   format: z.literal(JOURNAL_FORMAT),
   execution: text.min(1),
   tenant: text.min(1),
-  startedAt: amount,
+  startedAt: at,
   tools: z.array(z.strictObject({ name: text, digest: text })),
   limits: z.record(text, amount),
   versions: z.record(text, text),
@@ -42,7 +45,7 @@ export const RECORD_SCHEMAS = {
     caller: text,
     input: text,
   }),
-  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs: amount, at }),
+  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, at }),
   turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
   message: z.strictObject({
     type: z.literal("message"),

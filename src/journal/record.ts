@@ -6,8 +6,8 @@ import type { ExecutionId } from "./execution-id.ts";
  */
 export const JOURNAL_FORMAT = 1;
 
-/** Common fields of the headers of programs and conversations. */
-interface HeaderBase {
+/** Common fields of the headers of programs, conversations and single calls. */
+export interface HeaderBase {
   readonly type: "header";
   readonly format: typeof JOURNAL_FORMAT;
   readonly execution: ExecutionId;

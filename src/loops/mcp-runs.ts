@@ -122,6 +122,8 @@ export class McpRuns {
 
   #hold(run: Run): void {
     this.#held.set(run.id, run);
+    // A client may repeat a request that is still being served, and both may be answered by questions.
+    clearTimeout(run.expiry);
     run.expiry = setTimeout(() => {
       this.#held.delete(run.id);
       run.cancel.abort(new Error("The client did not answer."));

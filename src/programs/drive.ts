@@ -164,7 +164,7 @@ class Driver {
     const timers = this.#timers.batch();
     for (const { id, ms, setAt } of this.#state.timers.values())
       timers.arm({ id, ms: Math.max(0, setAt + ms - Date.now()) });
-    for (const call of [...this.#state.calls.values()]) this.#callAgain(call);
+    for (const call of this.#state.calls.values()) this.#callAgain(call);
     timers.end();
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
   }

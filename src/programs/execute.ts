@@ -2,8 +2,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
+import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { JOURNAL_FORMAT, type OutcomeRecord } from "../journal/record.ts";
+import type { OutcomeRecord } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
@@ -11,7 +12,6 @@ import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
 import type { Tool } from "../tools/tool.ts";
-import { toolDigest } from "../tools/tool-digest.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
@@ -54,7 +54,7 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
  * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`.
  */
 export async function execute(scope: Scope, source: string, execution: ExecutionId = randomUUID()): Promise<Execution> {
-  const { sandbox, gate, journal, language, leaseMs, limits, tenant, signal, above, onEvent } = scope;
+  const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent } = scope;
 
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
@@ -65,24 +65,17 @@ export async function execute(scope: Scope, source: string, execution: Execution
   }
   const { program, map } = prepared;
 
-  const startedAt = Date.now();
+  const versions = { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
   const log = await TrackedLog.create(
     journal,
     {
-      type: "header",
-      kind: "program",
-      format: JOURNAL_FORMAT,
+      ...headerBase(scope, visible, versions),
       execution,
-      tenant,
-      startedAt,
+      kind: "program",
       language,
       sandbox: sandbox.name,
       program,
       source,
-      tools: visible.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
-      limits,
-      versions: { node: process.versions.node, v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) },
-      ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     },
     { driver: randomUUID(), leaseMs },
   );

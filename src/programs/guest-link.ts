@@ -26,17 +26,17 @@ export class GuestLink implements AsyncDisposable {
   readonly guest: Guest;
   readonly #reader: TurnReader;
   readonly #lane: Lane;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   /** Memory of all frames read so far. */
   #readBytes = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
 
   constructor(guest: Guest, { language, limits, tenant, lane = new Lane(tenant) }: LinkOptions) {
     this.#lane = lane;
-    this.#mostBytes = limits.totalBytes + limits.frameBytes;
+    this.#maxBytes = limits.totalBytes + limits.frameBytes;
     this.guest = guest;
     this.#frames = guest.frames[Symbol.asyncIterator]() as AsyncIterator<readonly string[], void, undefined>;
-    this.#reader = new TurnReader(language, this.#mostBytes);
+    this.#reader = new TurnReader(language, this.#maxBytes);
   }
 
   static async open(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {
@@ -79,7 +79,7 @@ export class GuestLink implements AsyncDisposable {
     const turns: GuestTurn[] = [];
     for (const [index, text] of frames.entries()) {
       this.#readBytes += memoryOf(text);
-      if (this.#readBytes > this.#mostBytes) throw new TextTooLong(this.#readBytes);
+      if (this.#readBytes > this.#maxBytes) throw new TextTooLong(this.#readBytes);
       const turn = this.#reader.read(text);
       if (turn) turns.push(turn);
       if (index % FRAMES_READ === 0) yield;

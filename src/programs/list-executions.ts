@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
@@ -8,8 +9,11 @@ import { waitingOf } from "./waiting.ts";
 export interface ListedExecution {
   readonly id: ExecutionId;
   readonly kind: Header["kind"];
-  /** `waiting`: only a decision or a client's result brings it further. `running`: anything else without an outcome. */
-  readonly state: "running" | "waiting" | "ended";
+  /**
+   * `waiting`: only a decision or a client's result brings it further. `unreadable`: it has no outcome, and its records
+   * cannot be read. `running`: anything else without an outcome.
+   */
+  readonly state: "running" | "waiting" | "ended" | "unreadable";
   readonly tenant: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -25,24 +29,36 @@ export interface ListedExecution {
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
   for await (const summary of journal.list(options)) {
     const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary);
+    const openState = waitsFor === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
     const { execution, kind, tenant, startedAt, records, ended, lease } = summary;
     yield {
       id: execution,
       kind,
-      state: ended ? "ended" : waitsFor.length > 0 ? "waiting" : "running",
+      state: ended ? "ended" : openState,
       tenant,
       startedAt,
       records,
       driven: !ended && lease !== undefined && lease.until > Date.now(),
-      waitsFor,
+      waitsFor: waitsFor ?? [],
     };
   }
 }
 
-async function toolsWaitedFor(journal: Journal, { execution, kind }: ExecutionSummary): Promise<readonly string[]> {
+/** Undefined for records that cannot be read: one execution must not hide the others. */
+async function toolsWaitedFor(
+  journal: Journal,
+  { execution, kind }: ExecutionSummary,
+): Promise<readonly string[] | undefined> {
   if (kind === "conversation") return [];
   const state = initialState();
-  for await (const record of journal.read(execution)) applyRecord(state, record);
-  const waiting = waitingOf(state);
-  return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
+  try {
+    for await (const record of journal.read(execution)) applyRecord(state, record);
+    const waiting = waitingOf(state);
+    return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
+  } catch (error) {
+    if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
+    throw error;
+  }
 }
+
+const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

@@ -226,7 +226,7 @@ function resultRecord(call: OpenCall, given: ClientResult, at: number): ResultRe
     throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
   const base = { type: "result", call: String(id), at } as const;
   return "error" in given
-    ? { ...base, error: String(given.error) }
+    ? { ...base, error: given.error }
     : { ...base, value: jsonTextOf(given.value, `results[${JSON.stringify(String(id))}].value`) };
 }
 

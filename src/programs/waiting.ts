@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import type { ExecutionState, OpenCall } from "./execution-state.ts";
 
 /** A call that waits for a decision. */
@@ -38,7 +39,7 @@ export function isWaiting({ decided, decision, result }: OpenCall): boolean {
   return decided?.decision === "client" && result === undefined;
 }
 
-/** What an open execution waits for; undefined if it can go on by itself. */
+/** What an open execution waits for; undefined if it can go on by itself. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: ExecutionState): Waiting | undefined {
   if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
     return undefined;
@@ -66,7 +67,11 @@ export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: E
   };
 }
 
-/** The gate has checked that the input is JSON before it held the call. */
+/** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */
 function parse(text: string): unknown {
-  return JSON.parse(text) as unknown;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new PortcullisError("journal_invalid", "The journal holds a call that waits, and its input is not JSON.");
+  }
 }

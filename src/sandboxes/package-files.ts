@@ -14,7 +14,7 @@ export function packageFile(
   } catch (cause) {
     throw new PortcullisError(
       "sandbox_unavailable",
-      `The file ${specifier} of the package portcullis is not found from its code. A bundler has packed the code: name portcullis as external in the bundler's configuration, and install it where the bundle runs (docs/operating.md, "Bundlers").`,
+      `The file ${specifier} of the package portcullis cannot be found. If a bundler has packed the package's code, name portcullis as external in the bundler's configuration, and install it where the bundle runs (docs/operating.md, "Bundlers").`,
       { cause },
     );
   }

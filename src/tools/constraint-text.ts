@@ -9,21 +9,36 @@ const PARTS_READ = 16;
 
 /**
  * What a schema demands of a value beyond its type, for a model that has to pass one: `integer, 1 to 100, default 20`. An
- * empty string where it demands nothing more. Follows references within `root`. `tellsIntegers` where the type does not.
+ * empty string where it demands nothing more. Follows references within `root`. With `tellsIntegers` the text says `integer`,
+ * for a notation whose type does not.
  */
 export function constraintText(root: JsonSchema, schema: unknown, tellsIntegers: boolean): string {
   const parts = partsOf(root, schema);
+  return joined([
+    ...ownWords(parts, tellsIntegers),
+    ...elementWords(root, parts, tellsIntegers),
+    ...parts.flatMap(defaultWords),
+  ]);
+}
+
+/** What the parts demand of the value itself, without its elements. */
+function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
   const words = (make: (part: JsonSchema) => readonly string[]) => parts.flatMap(make);
-  const texts = [
+  return [
     ...words(({ type }) => (tellsIntegers && [type].flat().includes("integer") ? ["integer"] : [])),
     ...words(numberWords),
     ...words(stringWords),
     ...words(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
     ...words(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
-    ...elementWords(root, parts, tellsIntegers),
-    ...words((part) => ("default" in part ? [`default ${shortJson(part.default)}`] : [])),
   ];
-  return [...new Set(texts)].join(", ");
+}
+
+function defaultWords(part: JsonSchema): readonly string[] {
+  return "default" in part ? [`default ${shortJson(part.default)}`] : [];
+}
+
+function joined(words: readonly string[]): string {
+  return [...new Set(words)].join(", ");
 }
 
 /** The parts of a schema that hold for every value of its kind; of alternatives, the only one that is not null. */
@@ -58,7 +73,7 @@ function numberWords(part: JsonSchema): readonly string[] {
   ];
 }
 
-/** Libraries say the bounds of safe integers of each integer. They tell nothing. */
+/** Undefined for the bounds of safe integers, which libraries give for every integer. */
 function bound(value: unknown): unknown {
   return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
 }
@@ -75,22 +90,23 @@ function stringWords({ format, pattern, minLength, maxLength }: JsonSchema): rea
   return [...form, ...length];
 }
 
+/** One level of elements: a schema may refer to itself by them, and each level multiplies the parts that are read. */
 function elementWords(root: JsonSchema, parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
-  const elements = parts
-    .map(({ items }) => items)
-    .filter((items) => typeof items === "object" && items !== null && !("items" in items));
-  return elements
-    .map((items) => constraintText(root, items, tellsIntegers))
-    .flatMap((text) => (text === "" ? [] : [`each ${text}`]));
+  return parts.flatMap(({ items }) => {
+    if (items === undefined) return [];
+    const elements = partsOf(root, items);
+    if (elements.some((element) => "items" in element)) return [];
+    const text = joined([...ownWords(elements, tellsIntegers), ...elements.flatMap(defaultWords)]);
+    return text === "" ? [] : [`each ${text}`];
+  });
 }
 
 function range(min: unknown, max: unknown, unit: string): readonly string[] {
-  const least = typeof min === "number" ? min : undefined;
-  const most = typeof max === "number" ? max : undefined;
-  if (least !== undefined && most !== undefined)
-    return [least === most ? `${least}${unit}` : `${least} to ${most}${unit}`];
-  if (least !== undefined) return [`>= ${least}${unit}`];
-  return most === undefined ? [] : [`<= ${most}${unit}`];
+  const hasMin = typeof min === "number";
+  const hasMax = typeof max === "number";
+  if (hasMin && hasMax) return [min === max ? `${min}${unit}` : `${min} to ${max}${unit}`];
+  if (hasMin) return [`>= ${min}${unit}`];
+  return hasMax ? [`<= ${max}${unit}`] : [];
 }
 
 function shortJson(value: unknown): string {

@@ -1,16 +1,12 @@
 import { type HeldOverdraft, memoryOf, type Share } from "./held-bytes.ts";
 import { isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
 import type { SlicedWork } from "./slice-scheduler.ts";
+import { hasJson, MAX_DEPTH, newScale, type Scale, weigh, weighOn } from "./weigh.ts";
 
-/** Maximum depth that is weighed. Deeper values weigh nothing; the serialiser handles them. */
-const DEPTH = 1000;
 /** Maximum weight of a value that is serialised at once, in bytes. Larger values are serialised in parts of this size. */
 const PART_BYTES = 64 * 1024;
 /** Weight of a list's serialised rows, in bytes, after which the remaining rows are weighed before more are serialised. */
 const LOOK_AHEAD_BYTES = 4 * 1024 * 1024;
-/** Assumed weight of a value with a `toJSON`; its real weight is unknown until that is called. */
-const TO_JSON_BYTES = 4096;
-const DATE_BYTES = 26;
 
 export type ResultText =
   | { readonly type: "text"; readonly text: string; readonly bytes: number }
@@ -25,8 +21,9 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
 
 /**
  * Serialises a handler's result to JSON; undefined becomes `null`. Maps, sets, typed arrays and iterators become objects
- * and arrays; a function, symbol, bigint or another object that JSON would leave out or empty is `not_json`. A large result is serialised in parts that yield the
- * host's thread in between, and abandoned as soon as it exceeds `allowedBytes`.
+ * and arrays; a function, symbol, bigint or another object that JSON would leave out or empty is `not_json`. A large
+ * result is serialised in parts that yield the host's thread in between, and abandoned as soon as it exceeds
+ * `allowedBytes`.
  */
 export function resultText(value: unknown, allowedBytes: number, share: Share): ResultText | Promise<ResultText> {
   const made = share.lane.run(() => shortText(value, allowedBytes));
@@ -38,7 +35,7 @@ export function resultText(value: unknown, allowedBytes: number, share: Share): 
 function shortText(value: unknown, allowedBytes: number): ResultText | undefined {
   try {
     const scale = newScale(PART_BYTES);
-    if (add(0, value, scale, 0) > PART_BYTES) return undefined;
+    if (weighOn(scale, value) > PART_BYTES) return undefined;
     const text = textOf(value, scale, allowedBytes);
     const bytes = Buffer.byteLength(text);
     return bytes > allowedBytes ? { type: "too_large", bytes } : { type: "text", text, bytes };
@@ -79,7 +76,7 @@ async function longText(value: unknown, allowedBytes: number, share: Share): Pro
 function* weighInParts(value: unknown, enough: number, depth: number): SlicedWork<number> {
   const weight = weigh(value, PART_BYTES, 1);
   if (weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return weight;
-  if (depth === DEPTH) return 0;
+  if (depth === MAX_DEPTH) return 0;
   let sum = 2;
   const parts: Iterable<unknown> = Array.isArray(value) || value instanceof Set ? value : valuesOf(value);
   for (const part of parts) {
@@ -148,7 +145,7 @@ function* partsOf(
   const value = isRecord && isUnusual(json) ? jsonForm(json, allowedBytes) : json;
   if (typeof value === "string" || Array.isArray(value)) yield value.length;
   const scale = newScale(PART_BYTES);
-  if (typeof value !== "object" || value === null || add(0, value, scale, 0) <= PART_BYTES) {
+  if (typeof value !== "object" || value === null || weighOn(scale, value) <= PART_BYTES) {
     yield textOf(value, scale, allowedBytes);
     return;
   }
@@ -165,7 +162,7 @@ function* rowsOf(rows: readonly unknown[], within: Set<object>, allowedBytes: nu
   let weight = 0;
   let passed = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    const rowWeight = add(0, rows[index], scale, 0);
+    const rowWeight = weighOn(scale, rows[index]);
     weight += rowWeight;
     if (weight <= PART_BYTES) continue;
     if (passed < LOOK_AHEAD_BYTES && passed + weight >= LOOK_AHEAD_BYTES) yield* lookAhead(rows, index);
@@ -215,7 +212,7 @@ function* fieldsOf(
   };
   for (const name of Object.keys(record)) {
     const field = record[name];
-    const fieldWeight = add(0, field, scale, 0);
+    const fieldWeight = weighOn(scale, field);
     if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
     if (fieldWeight > PART_BYTES) {
       yield collected();
@@ -238,74 +235,9 @@ function innerText(container: object, comma: boolean, scale: Scale, allowedBytes
   return comma && text !== "" ? `,${text}` : text;
 }
 
-function hasJson(value: unknown): value is { toJSON(name: string): unknown } {
-  return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function";
-}
-
-/**
- * Estimates the bytes of a value's JSON. It is a lower bound, except that each value with a `toJSON` counts as
- * `toJsonBytes`. Stops once the sum exceeds `enough`.
- */
-export function weigh(value: unknown, enough: number, toJsonBytes = TO_JSON_BYTES): number {
-  return add(0, value, newScale(enough, toJsonBytes), 0);
-}
-
-interface Scale {
-  readonly enough: number;
-  readonly toJsonBytes: number;
-  /** Whether a value was seen of which plain `JSON.stringify` would lose something. */
-  unusual: boolean;
-}
-
-function newScale(enough: number, toJsonBytes = TO_JSON_BYTES): Scale {
-  return { enough, toJsonBytes, unusual: false };
-}
-
 /** JSON text of a value that was weighed on this scale. The general way takes several times as long. */
 function textOf(value: unknown, scale: Scale, allowedBytes: number): string {
   return (scale.unusual ? stringifyUnusual(value, allowedBytes) : JSON.stringify(value)) ?? "null";
-}
-
-function add(bytes: number, value: unknown, scale: Scale, depth: number): number {
-  if (typeof value === "string") return bytes + value.length + 2;
-  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") scale.unusual = true;
-  if (typeof value !== "object" || value === null) return bytes + 1;
-  if (ArrayBuffer.isView(value)) {
-    scale.unusual = true;
-    return bytes + value.byteLength * 2;
-  }
-  if (value instanceof Date) return bytes + DATE_BYTES;
-  if (hasJson(value)) return bytes + scale.toJsonBytes;
-  if (depth === DEPTH) return bytes;
-  if (Array.isArray(value)) {
-    let sum = bytes + 2 + Math.max(0, value.length - 1);
-    for (let index = 0; index < value.length && sum <= scale.enough; index += 1)
-      sum = add(sum, value[index], scale, depth + 1);
-    return sum;
-  }
-  if (isUnusual(value)) {
-    scale.unusual = true;
-    if (value instanceof Map || value instanceof Set) return addEntries(bytes, value, scale, depth);
-  }
-  // Each field has a brace or a comma before its name. JSON omits fields that are undefined.
-  let sum = bytes + 1;
-  for (const key of Object.keys(value)) {
-    const field = (value as Record<string, unknown>)[key];
-    if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
-    if (field === undefined || typeof field === "function" || typeof field === "symbol") continue;
-    sum = add(sum + key.length + 4, field, scale, depth + 1);
-    if (sum > scale.enough) break;
-  }
-  return Math.max(sum, bytes + 2);
-}
-
-function addEntries(bytes: number, entries: Map<unknown, unknown> | Set<unknown>, scale: Scale, depth: number): number {
-  let sum = bytes + 2;
-  for (const [key, value] of entries.entries()) {
-    sum = add(entries instanceof Map ? sum + String(key).length + 3 : sum, value, scale, depth + 1);
-    if (sum > scale.enough) break;
-  }
-  return sum;
 }
 
 /** A short description of a result's type, for people: `array of 200`. */

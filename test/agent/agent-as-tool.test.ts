@@ -7,7 +7,7 @@ import { resultsBefore, talk } from "./talk.ts";
 const describe = { name: "clerk", description: "Looks things up", allowedCallers: ["direct", "programmatic"] as const };
 const usage = { inputTokens: 30, outputTokens: 20 };
 
-test("a program fans out over a model with tools of its own", async () => {
+test("a program calls an agent with tools of its own many times at once", async () => {
   const lookUp = makeTool({ name: "lookUp", allowedCallers: ["direct"], handler: ({ sku }) => ({ sku }) });
   const model = scriptedModel([
     ({ said }) => ({ calls: [{ tool: "lookUp", input: { sku: said[0] } }] }),
@@ -20,7 +20,7 @@ test("a program fans out over a model with tools of its own", async () => {
   expect(outcome).toEqual({ type: "completed", value: ['K-9: {"sku":"K-9"}', 'K-10: {"sku":"K-10"}'] });
 });
 
-test("its tokens count against those of the model that calls it, which bound it too", async () => {
+test("an agent's tokens count against its caller's budget, which also bounds the agent", async () => {
   const model = scriptedModel([
     { calls: [{ tool: "t" }], usage },
     { text: "never", usage },
@@ -47,7 +47,7 @@ test("its tokens count against those of the model that calls it, which bound it 
   expect(model.conversations[0]).toHaveLength(1);
 });
 
-test("what it uses and calls is in the report of the model that calls it, and not in its turns", async () => {
+test("an agent's tokens and calls are in its caller's report, and its turns are not", async () => {
   const tool = makeTool({ allowedCallers: ["direct"] });
   const model = scriptedModel([
     { calls: [{ tool: "t" }], usage },
@@ -66,7 +66,7 @@ test("what it uses and calls is in the report of the model that calls it, and no
   ]);
 });
 
-test("once the tokens of the model that calls it are spent, no turn begins, however often programs call it", async () => {
+test("once its caller's tokens are spent an agent starts no turn, however often programs call it", async () => {
   const model = scriptedModel([{ text: "x", usage }]);
   const clerk = agentAsTool({ ...describe, model, tools: [] });
   const program = `
@@ -82,7 +82,7 @@ test("once the tokens of the model that calls it are spent, no turn begins, howe
   expect(talked.ending).toEqual({ type: "tokens_spent", allowed: 120, seen: 150 });
 });
 
-test("its calls count against the limit of calls above it", async () => {
+test("an agent's calls count against its caller's limit", async () => {
   const tool = makeTool({ allowedCallers: ["direct"] });
   const model = scriptedModel([
     { calls: [{ tool: "t" }, { tool: "t" }] },
@@ -97,7 +97,7 @@ test("its calls count against the limit of calls above it", async () => {
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"false,true"' }]);
 });
 
-test("it changes something where one of its tools does, and four run at once", () => {
+test("an agent's effect is write if one of its tools changes something, and four agents run at once", () => {
   const make = (...effects: readonly ("read" | "idempotent")[]) => {
     const tools = effects.map((effect, n) => makeTool({ name: `t${n}`, effect }));
     return agentAsTool({ ...describe, model: scriptedModel([]), tools });
@@ -112,7 +112,7 @@ test("it changes something where one of its tools does, and four run at once", (
   expect([told.concurrency, told.timeoutMs]).toEqual([7, 5]);
 });
 
-test("its turns are bounded by its own number, and its programs run where whoever called runs", async () => {
+test("an agent's turns have their own limit, and its programs run in the caller's sandbox", async () => {
   const model = scriptedModel([{ programs: ["return await tools.t({})"] }, { calls: [{ tool: "t" }] }]);
   const clerk = agentAsTool({ ...describe, model, tools: [makeTool()], maxTurns: 2 });
   const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
@@ -122,7 +122,7 @@ test("its turns are bounded by its own number, and its programs run where whoeve
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: expect.stringContaining("The model had 2 turns") }]);
 });
 
-test("what a provider says of its failure stays here", async () => {
+test("the words of an agent's provider about a failure stay on the host", async () => {
   const failure = { code: "key_refused", message: "The key sk-123 is wrong." } as const;
   const clerk = agentAsTool({ ...describe, model: scriptedModel([{ failure }]), tools: [] });
   const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
@@ -133,7 +133,7 @@ test("what a provider says of its failure stays here", async () => {
   ]);
 });
 
-test("its calls are approved by whom the agent asks that calls it, and not by the runtime's approver", async () => {
+test("an agent's calls are decided by its caller's approve, and not by the runtime's", async () => {
   const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
   const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
   const clerk = agentAsTool({ ...describe, model, tools: [paid] });
@@ -146,7 +146,7 @@ test("its calls are approved by whom the agent asks that calls it, and not by th
   expect(answer).toContain("approval was denied");
 });
 
-test("where one of its tools needs approval and there is no `approve`, that call is denied", async () => {
+test("without an approve a call of an agent that needs approval is denied", async () => {
   const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
   const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
   const clerk = agentAsTool({ ...describe, model, tools: [paid] });
@@ -158,7 +158,7 @@ test("where one of its tools needs approval and there is no `approve`, that call
   );
 });
 
-test("cancelling whoever called cancels it", async () => {
+test("cancelling its caller cancels an agent", async () => {
   const controller = new AbortController();
   const model = scriptedModel([
     () => {

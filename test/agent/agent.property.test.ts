@@ -39,7 +39,7 @@ const turn: fc.Arbitrary<ScriptedTurn> = fc.record(
   { requiredKeys: [] },
 );
 
-test("whatever a model calls, every call is answered once, by its own id, in one answer, and the transcript holds together", async () => {
+test("whatever a model calls, each call is answered once by its own id, and the transcript is consistent", async () => {
   const options = fc.record({
     programs: fc.constantFrom("local" as const, "hosted" as const, "none" as const),
     maxTurns: fc.integer({ min: 1, max: 5 }),

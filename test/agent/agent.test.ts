@@ -36,7 +36,7 @@ test("a model that answers at once has one turn", async () => {
   ]);
 });
 
-test("a call's result goes back under its own id, with where it comes from, and the model goes on", async () => {
+test("a call's result is sent under its own id with its source, and the model continues", async () => {
   const stock = makeTool({
     name: "stock.get",
     allowedCallers: ["direct"],
@@ -60,7 +60,7 @@ test("a call's result goes back under its own id, with where it comes from, and 
   ]);
 });
 
-test("what is journalled of a conversation begins with its task and ends with its outcome, each call decided in between", async () => {
+test("the journal of a conversation has its task first, a decision for each call, and its outcome last", async () => {
   const { records } = await talk([{ calls: [call("t")] }, { text: "Done." }], { tools: [direct()] });
   expect(records.map((record) => (record.type === "message" ? record.from : record.type))).toEqual([
     "header",
@@ -73,7 +73,7 @@ test("what is journalled of a conversation begins with its task and ends with it
   ]);
 });
 
-test("a program of a model runs here, and only what it returns goes back", async () => {
+test("a model's program runs in the runtime's sandbox, and only its result is sent back", async () => {
   const numbers = makeTool({ name: "numbers", allowedCallers: ["programmatic"], handler: () => [1, 2, 3] });
   const script = [{ programs: ["return (await tools.numbers({})).length"] }, { text: "3" }];
   const talked = await talk(script, { tools: [numbers] });
@@ -86,12 +86,12 @@ test("a program of a model runs here, and only what it returns goes back", async
   expect(talked.model.conversations[0]?.[0]?.opening.runProgram?.description).toContain("tools.numbers(input:");
 });
 
-test("a program with a syntax error goes back as one, and runs nothing", async () => {
+test("a program with a syntax error gets that error as its result, and nothing runs", async () => {
   const talked = await talk([{ programs: ["return ("] }, { text: "?" }], { tools: [], programs: "local" });
   expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: expect.stringContaining("SyntaxError") }]);
 });
 
-test("what is no program's text goes back as that, and runs nothing", async () => {
+test("a program that is not text gets a result that says so, and nothing runs", async () => {
   const calls = [{ type: "program_call", id: "p", source: undefined } as const];
   const talked = await talk([{ calls }, { text: "?" }], { tools: [], programs: "local" });
   expect(resultsBefore(talked, 1)).toMatchObject([
@@ -99,7 +99,7 @@ test("what is no program's text goes back as that, and runs nothing", async () =
   ]);
 });
 
-test("reads run at once; what changes something is done one after the other, in order", async () => {
+test("calls that read run at once, calls that change something one after the other in order", async () => {
   const reads = holdCalls();
   const order: string[] = [];
   const read = direct({ name: "read", handler: reads.handler });
@@ -122,7 +122,7 @@ test("reads run at once; what changes something is done one after the other, in 
   expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
 });
 
-test("what may be done twice, and programs, keep their order too; calls of the provider's programs keep none", async () => {
+test("idempotent calls and programs keep their order, and calls of hosted programs do not wait", async () => {
   const order: string[] = [];
   const step = makeTool({
     name: "step",
@@ -145,7 +145,7 @@ test("what may be done twice, and programs, keep their order too; calls of the p
   expect(order).toEqual(["begin 1", "begin 2", "end 1", "end 2"]);
 });
 
-test("a turn is told how many tokens are left for it", async () => {
+test("a turn is given the number of remaining tokens", async () => {
   const asked: number[] = [];
   const script = scriptedModel([{ calls: [call("t")], usage: { inputTokens: 30, outputTokens: 10 } }, { text: "4" }]);
   const model: Model = {
@@ -169,7 +169,7 @@ test("a turn is told how many tokens are left for it", async () => {
 
 // ---- who may call what -----------------------------------------------------------------------------------------
 
-test("with programs here, a tool for programs is told in the stubs, and a direct call of it is refused", async () => {
+test("with local programs a tool for programs is in the stubs, and a direct call of it is refused", async () => {
   let ran = 0;
   const hidden = makeTool({ name: "hidden", handler: () => (ran += 1) });
   const talked = await talk([{ calls: [call("hidden")] }, { text: "No." }], { tools: [hidden] });
@@ -194,14 +194,14 @@ test("with no programs, a tool for programs does not exist", async () => {
   ]);
 });
 
-test("a call that says it comes from a program is refused where no program of the provider can be running", async () => {
+test("a call as programmatic is refused where the provider runs no programs", async () => {
   const talked = await talk([{ calls: [{ tool: "t", caller: "programmatic" }] }, { text: "No." }], {
     tools: [makeTool()],
   });
   expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: 'There is no tool "t".' }]);
 });
 
-test("with hosted programs the provider is told who may call what, and both kinds of calls are held to it", async () => {
+test("with hosted programs the provider gets each tool's allowed callers, and the gate enforces them", async () => {
   const tools = [
     direct({ name: "forModels" }),
     makeTool({ name: "forPrograms", handler: () => [1, 2] }),
@@ -225,7 +225,7 @@ test("with hosted programs the provider is told who may call what, and both kind
   ]);
 });
 
-test("a call by nobody knows whom is refused, and journalled", async () => {
+test("a call by an unknown caller is refused and journalled", async () => {
   const talked = await talk([{ calls: [{ tool: "t", caller: "unknown" }] }, { text: "No." }], {
     tools: [makeTool({ allowedCallers: both })],
     programs: "hosted",
@@ -236,7 +236,7 @@ test("a call by nobody knows whom is refused, and journalled", async () => {
   );
 });
 
-test("a model that hosts no programs cannot be asked to, and is asked nothing", async () => {
+test('programs: "hosted" is refused for a model that hosts none, before any request', async () => {
   const asking = talk([{ text: "Hello" }], { tools: [], programs: "hosted", scripted: { hostsPrograms: false } });
   await expect(asking).rejects.toThrow(
     'agent({ programs }): expected "local" or "none", because scripted:script does not host programs that call tools, got "hosted".',
@@ -245,7 +245,7 @@ test("a model that hosts no programs cannot be asked to, and is asked nothing", 
 
 // ---- results ---------------------------------------------------------------------------------------------------
 
-test("a large result of a direct call goes back as its shape and beginning, and how much there is is told and journalled", async () => {
+test("a large result of a direct call is sent as its shape and beginning with its size, which is journalled", async () => {
   const rows = Array.from({ length: 5000 }, (_, n) => ({ n, name: `row ${n}` }));
   const talked = await talk([{ calls: [call("rows")] }, { text: "Many." }], {
     tools: [direct({ name: "rows", handler: () => rows })],
@@ -258,19 +258,19 @@ test("a large result of a direct call goes back as its shape and beginning, and 
   expect(talked.calls).toMatchObject([{ bytes, outcome: { type: "value", shape: "array of 5000" } }]);
 });
 
-test("a program at the provider gets its results whole, and as they are", async () => {
+test("a hosted program gets whole, unchanged results", async () => {
   const rows = makeTool({ name: "rows", handler: () => `\u001b${"x".repeat(50_000)}` });
   const calls = [{ tool: "rows", caller: "programmatic" as const }];
   const talked = await talk([{ calls }, { text: "Many." }], { tools: [rows], programs: "hosted" });
   expect(resultsBefore(talked, 1)).toMatchObject([{ text: JSON.stringify(`\u001b${"x".repeat(50_000)}`) }]);
 });
 
-test("a tool's name that the model has made up steers no terminal", async () => {
+test("control characters in an invented tool name are escaped", async () => {
   const talked = await talk([{ calls: [call("\u001b[2J")] }, { text: "No." }], { tools: [] });
   expect(resultsBefore(talked, 1)).toMatchObject([{ provenance: { tool: "\\u001b[2J" } }]);
 });
 
-test("what a handler throws stays here; what it says for callers is told", async () => {
+test("a handler's error stays on the host, and its tool_failed message reaches the model", async () => {
   const secret = direct({
     name: "secret",
     handler: () => {
@@ -291,7 +291,7 @@ test("what a handler throws stays here; what it says for callers is told", async
   ]);
 });
 
-test("of a long failure the middle is left out, and how much there was is told", async () => {
+test("the middle of a long failure is left out, with its whole length", async () => {
   const wordy = direct({
     handler: () => {
       throw new PortcullisError("tool_failed", `The server says: ${"x".repeat(1_000_000)} Ask again.`);
@@ -303,7 +303,7 @@ test("of a long failure the middle is left out, and how much there was is told",
   expect(result?.provenance).toEqual({ tool: "t", bytes: 1_000_028, cut: "of which the middle is left out" });
 });
 
-test("approval is asked of the agent's own approver, and a denial is a result", async () => {
+test("the conversation's own approve decides, and a denial is a result", async () => {
   const pay = direct({ name: "pay", effect: "write", approval: "always" });
   const asked: unknown[] = [];
   const approve = (request: { readonly tool: string; readonly input: unknown }) => {
@@ -321,7 +321,7 @@ test("approval is asked of the agent's own approver, and a denial is a result", 
   ]);
 });
 
-test("an answer that would come after the provider's deadline is given up: the program is told, what comes later is dropped once", async () => {
+test("a call that misses the provider's deadline is given up, the program gets a timeout, and the late answer is dropped once", async () => {
   const held = holdCalls();
   const slow = makeTool({ name: "slow", effect: "write", handler: held.handler });
   const talked = await talk(
@@ -345,7 +345,7 @@ test("an answer that would come after the provider's deadline is given up: the p
   expect(talked.calls).toHaveLength(1);
 });
 
-test("a deadline that is far away, or was met, is nobody's concern", async () => {
+test("a deadline that is far away, or was met, has no effect", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     const slow = makeTool({ handler: async () => (await vi.advanceTimersByTimeAsync(1000), "done") });
@@ -360,7 +360,7 @@ test("a deadline that is far away, or was met, is nobody's concern", async () =>
 
 // ---- endings ---------------------------------------------------------------------------------------------------
 
-test("a model that has had its turns ends, and what it called in the last is not done", async () => {
+test("a conversation ends after maxTurns, and the calls of the last turn are not made", async () => {
   let ran = 0;
   const count = direct({ handler: () => (ran += 1) });
   const turn: ScriptedTurn = { calls: [call("t")] };
@@ -372,7 +372,7 @@ test("a model that has had its turns ends, and what it called in the last is not
   ]);
 });
 
-test("a model that has used its tokens ends, but an answer that is there counts", async () => {
+test("a conversation ends after maxTokens, unless the last turn is an answer", async () => {
   const usage = { inputTokens: 60, outputTokens: 60 };
   const spent = await talk([{ calls: [call("t")], usage }], { tools: [direct()], maxTokens: 100 });
   expect(spent.ending).toEqual({ type: "tokens_spent", allowed: 100, seen: 120 });
@@ -381,7 +381,7 @@ test("a model that has used its tokens ends, but an answer that is there counts"
   expect(answered.ending.type).toBe("answered");
 });
 
-test("of a turn that was cut off nothing is done", async () => {
+test("no call of a turn that was cut off is made", async () => {
   let ran = 0;
   const count = direct({ handler: () => (ran += 1) });
   const { ending } = await talk(
@@ -398,7 +398,7 @@ test("a refusal of the model is an ending", async () => {
   expect(answer).toBeUndefined();
 });
 
-test("a turn that is not finished is asked for again, with nothing new, as often as there are turns", async () => {
+test("an unfinished turn is requested again without new messages, up to maxTurns", async () => {
   const unfinished: ScriptedTurn = { end: { type: "unfinished" } };
   const talked = await talk([unfinished, unfinished, { text: "4" }], { tools: [] });
   expect(talked.ending.type).toBe("answered");
@@ -417,7 +417,7 @@ test("a turn that is not finished is asked for again, with nothing new, as often
   ).toBe("turns_spent");
 });
 
-test("a provider's failure ends it, and the transcript is kept", async () => {
+test("a provider's failure ends a conversation, and the transcript is kept", async () => {
   const failure = { code: "overloaded", message: "The provider is overloaded." } as const;
   const script = [{ calls: [call("t")] }, { failure, usage: { inputTokens: 7 } }];
   const { ending, transcript, usage } = await talk(script, { tools: [direct()] });
@@ -425,7 +425,7 @@ test("a provider's failure ends it, and the transcript is kept", async () => {
   expect([transcript.turns.length, usage.inputTokens]).toEqual([1, 7]);
 });
 
-test("cancelling aborts what runs, starts nothing more, and every call has a result", async () => {
+test("cancelling aborts running calls, starts no others, and every call has a result", async () => {
   const controller = new AbortController();
   const started = signal();
   const slow = direct({
@@ -444,7 +444,7 @@ test("cancelling aborts what runs, starts nothing more, and every call has a res
   expect(calls).toMatchObject([{ outcome: { type: "aborted" } }]);
 });
 
-test("what was cancelled before it began asks the model nothing, and is cancelled whatever else is spent", async () => {
+test("a conversation that is cancelled before its start sends no request, and one whose tokens are spent at the same time ends as cancelled", async () => {
   const before = await talk([{ text: "4" }], { tools: [], signal: AbortSignal.abort() });
   expect([before.ending, before.model.conversations]).toEqual([{ type: "cancelled" }, [[]]]);
   const controller = new AbortController();
@@ -464,12 +464,12 @@ test("what was cancelled before it began asks the model nothing, and is cancelle
   expect(during.ending).toEqual({ type: "cancelled" });
 });
 
-test("cancelling lets go of a script that is silent", async () => {
+test("cancelling ends the wait for a script that does not answer", async () => {
   const talked = await talk([() => new Promise<never>(() => {})], { tools: [], signal: AbortSignal.timeout(20) });
   expect(talked.ending).toEqual({ type: "cancelled" });
 });
 
-test("cancelling just as a turn has come does nothing of it, and keeps it in the transcript that its usage counts", async () => {
+test("cancelling when a turn arrives makes none of its calls, and the transcript and usage have the turn", async () => {
   const controller = new AbortController();
   const usage = { inputTokens: 10, outputTokens: 4 };
   const talked = await talk([{ text: "I look.", calls: [call("t")], usage }], {
@@ -484,7 +484,7 @@ test("cancelling just as a turn has come does nothing of it, and keeps it in the
   expect(replayTranscript(talked.transcript).type).toBe("consistent");
 });
 
-test("an answer that is there counts, though it was cancelled as it came", async () => {
+test("an answer that has arrived counts, even if it is cancelled at that moment", async () => {
   const controller = new AbortController();
   const { ending } = await talk([{ text: "4" }], {
     tools: [],
@@ -494,7 +494,7 @@ test("an answer that is there counts, though it was cancelled as it came", async
   expect(ending).toEqual({ type: "answered", answer: "4" });
 });
 
-test("cancelling a program that runs ends it", async () => {
+test("cancelling a conversation ends its running program", async () => {
   const controller = new AbortController();
   const hang = makeTool({
     handler: () => {
@@ -523,7 +523,7 @@ test("calls over the limit of the whole conversation are refused, in programs to
   ]);
 });
 
-test("programs count as calls: of four hundred in one turn as many run as calls are allowed, and the others are told why not", async () => {
+test("programs count as calls: of four hundred in one turn the allowed number run, and the others are refused with the limit", async () => {
   const programs = Array.from({ length: 400 }, () => "return 1");
   const talked = await talk([{ programs }, { text: "4" }], { tools: [], programs: "local", limits: { calls: 10 } });
   const results = resultsBefore(talked, 1);
@@ -535,7 +535,7 @@ test("programs count as calls: of four hundred in one turn as many run as calls 
   ).toHaveLength(390);
 });
 
-test("a turn of more calls than a turn may make is an ending that says how many, and nothing of it is done", async () => {
+test("a turn with too many calls ends the conversation with their number, and none is made", async () => {
   const inputs: unknown[] = [];
   const tool = direct({ handler: (input: unknown) => inputs.push(input) });
   const calls = Array.from({ length: 200_000 }, () => ({ tool: "t" }));
@@ -549,7 +549,7 @@ test("a turn of more calls than a turn may make is an ending that says how many,
   expect([inputs, transcript.turns]).toEqual([[], []]);
 });
 
-test("a model whose own code throws has no ending, and the journal does not keep it as one that still runs", async () => {
+test("if a model's own code throws, agent rejects and the journal has an outcome", async () => {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal });
   const script = [
@@ -561,7 +561,7 @@ test("a model whose own code throws has no ending, and the journal does not keep
   for await (const { ended } of journal.list()) expect(ended).toBe(true);
 });
 
-test("where the sandbox has no guest to give there is no ending, and nothing runs that was called beside it", async () => {
+test("if the sandbox cannot open a guest, agent rejects and the calls beside the program do not run", async () => {
   const memory = createMemorySandbox();
   let opened = 0;
   const sandbox: Sandbox = {
@@ -598,7 +598,7 @@ test.each<[object, string]>([
   await expect(talk([], { tools: [], ...options })).rejects.toThrow(message);
 });
 
-test("a tool that has the name of the tool for programs cannot stand beside it", async () => {
+test("a tool named run_program is refused where programs run", async () => {
   const tool = direct({ name: "run_program" });
   await expect(talk([], { tools: [tool], programs: "local" })).rejects.toThrow('A tool is called "run_program"');
   expect((await talk([{ text: "4" }], { tools: [tool] })).ending.type).toBe("answered");

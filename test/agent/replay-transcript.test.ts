@@ -13,7 +13,7 @@ async function saved(): Promise<Transcript> {
   return JSON.parse(JSON.stringify(transcript)) as Transcript;
 }
 
-test("a saved conversation is gone through without its provider, its tools or a key", async () => {
+test("a saved transcript is replayed without its provider, its tools or a key", async () => {
   const seen: unknown[] = [];
   const replayed = replayTranscript(await saved(), {
     onTurn: ({ text }) => seen.push(text),
@@ -23,7 +23,7 @@ test("a saved conversation is gone through without its provider, its tools or a 
   expect(seen).toEqual(["I look.", ["c1", '"ok"'], "4"]);
 });
 
-test("its turns are a script, by which the same conversation can be had again", async () => {
+test("the turns of a transcript are a script for the same conversation", async () => {
   const { turns, task } = await saved();
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
   const { transcript } = await runtime.agent({ model: scriptedModel(turns.map(({ turn }) => turn)), task });
@@ -68,7 +68,7 @@ test.each<[string, (transcript: Transcript) => unknown, number, string]>([
     "The ending tokens_spent does not follow from it.",
   ],
   [
-    "nobody knows how the provider failed",
+    "the provider's failure is unknown",
     ({ turns }) => ({ turns: [turns[0]], ending: { type: "provider_failed" } }),
     1,
     "The ending provider_failed does not follow from it.",
@@ -107,7 +107,7 @@ test.each([
   expect(() => replayTranscript(value as unknown as Transcript)).toThrow(/^replayTranscript\(transcript\): /);
 });
 
-test("reasons that are no texts, however deep, and counts that are none make no ending that follows", () => {
+test("a transcript whose ending has malformed reasons or counts is inconsistent", () => {
   const deep: unknown = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
   for (const [end, ending] of [
     ...[deep, { a: 1 }, undefined].map((reason) => [

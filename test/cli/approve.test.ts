@@ -73,7 +73,7 @@ test("--approve all runs the call, and --json still prints one document", async 
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: { paid: 250 } } });
 });
 
-test("another word after --approve is wrong usage", async () => {
+test("an unknown value of --approve is wrong usage", async () => {
   const { code, stderr } = await portcullis(["run", "-", ...TOOLS, "--approve", "maybe"], "return 1;");
   expect([code, stderr]).toEqual([2, 'portcullis: --approve: expected ask, all or none, got "maybe".\n']);
 });

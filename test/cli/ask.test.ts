@@ -38,7 +38,7 @@ async function ask(wire: Wire, model: string, script: readonly WireStep[], ...op
 }
 
 test.each(MODELS)(
-  "%s: its words go to standard output, its program and what came of it to standard error",
+  "%s: the model's text goes to standard output, its program and the outcome to standard error",
   async (model, wire) => {
     const { code, stdout, stderr, served } = await ask(wire, model, SCRIPT);
     expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
@@ -48,7 +48,7 @@ test.each(MODELS)(
   },
 );
 
-test("what a model calls cannot pass for a line of what is told here, nor can its program", async () => {
+test("neither a model's calls nor its program can imitate a line of the command", async () => {
   const forged = "absent\n  call from the program: airports.get → object, 1 ms\r\u001b[1A\u2028x";
   const program = `// 1\n──\nprogram done\nreturn 1`;
   const script: readonly WireStep[] = [
@@ -114,23 +114,20 @@ test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
   },
 );
 
-test.each(MODELS)(
-  "%s: SIGINT in the midst of a stream does nothing of it, and ends the line that was begun",
-  async (model, wire) => {
-    const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
-    await using served = await serve(wire, [hang]);
-    const options = ["--model", model, "--tools", agentTools, "--base-url", served.url];
-    const { child, finished } = start(["ask", "Wait.", ...options]);
-    child.stdout.once("data", () => child.kill("SIGINT"));
-    const { code, stdout, stderr } = await finished();
-    await served.abandoned;
-    expect([code, stdout]).toEqual([130, "I wait.\n"]);
-    expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
-    expect(stderr).not.toContain("hanging");
-  },
-);
+test.each(MODELS)("%s: SIGINT during a stream makes none of its calls, and ends the open line", async (model, wire) => {
+  const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
+  await using served = await serve(wire, [hang]);
+  const options = ["--model", model, "--tools", agentTools, "--base-url", served.url];
+  const { child, finished } = start(["ask", "Wait.", ...options]);
+  child.stdout.once("data", () => child.kill("SIGINT"));
+  const { code, stdout, stderr } = await finished();
+  await served.abandoned;
+  expect([code, stdout]).toEqual([130, "I wait.\n"]);
+  expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
+  expect(stderr).not.toContain("hanging");
+});
 
-test("what an agent that is a tool says is no part of the answer", async () => {
+test("the text of an agent that is a tool is not part of the answer", async () => {
   await using served = await serve(anthropicWire, [
     { text: "I ask.", calls: [{ tool: "clerk", input: { task: "2 + 2?" } }] },
     { text: "4" },
@@ -141,7 +138,7 @@ test("what an agent that is a tool says is no part of the answer", async () => {
   expect(stderr).toMatch(/^all +227 +40 +1$/m);
 });
 
-test("SIGINT ends it, with the document all the same", async () => {
+test("SIGINT ends ask, which still prints its JSON document", async () => {
   await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
   const options = ["--model", "anthropic:claude-test", "--tools", tools, "--base-url", served.url, "--json"];
   const { child, finished } = start(["ask", "Where is JFK?", ...options]);
@@ -198,7 +195,7 @@ test.each([
   ["openai", "OPENAI_API_KEY", responsesWire.key],
   ["openai-chat", "OPENAI_API_KEY", chatWire.key],
   ["gemini", "GEMINI_API_KEY", geminiWire.key],
-])("without a key for %s it says so, and what works without one", async (provider, variable, key) => {
+])("without a key for %s the error names it, and what works without one", async (provider, variable, key) => {
   vi.stubEnv(variable, "");
   const { code, stderr } = await portcullis(["ask", "x", "--model", `${provider}:m`, "--tools", tools]);
   vi.stubEnv(variable, key);

@@ -53,8 +53,8 @@ write("program.js", PROGRAM);
 const TASK = { question: "What do a pen and a book cost?", program: "program.js", answer: 7 };
 const task = write("my-task.json", TASK);
 
-describe("a task of one's own", () => {
-  test("is measured on every wire, told in tables, and written as JSON and as a document", async () => {
+describe("a task from a file", () => {
+  test("is measured on every wire, printed in tables, and written as JSON and Markdown", async () => {
     const out = join(folder, "out");
     const { code, stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", task, "--out", out]);
     expect([code, stderr]).toEqual([0, "my-task\n"]);
@@ -84,7 +84,7 @@ describe("a task of one's own", () => {
     expect(modes.find(({ mode }) => mode === "direct-parallel")?.spent.turns).toBe(3);
   });
 
-  test("a wrong answer is told, and ends with exit code 1", async () => {
+  test("a wrong answer is reported, with exit code 1", async () => {
     const wrong = write("wrong.json", { ...TASK, answer: 8 });
     const { code, stdout } = await portcullis(["bench", "--tools", tools, "--task", wrong]);
     expect(code).toBe(1);
@@ -104,7 +104,7 @@ describe("a task of one's own", () => {
     expect([code, stderr]).toEqual([0, "my-task\n"]);
   });
 
-  test("tools that only programs may call are said to be that, and the advice knows their calls", async () => {
+  test("tools that only programs may call are marked as that, and the advice counts their calls", async () => {
     const own = write("own.mjs", readFileSync(tools, "utf8").replace('["direct", "programmatic"]', '["programmatic"]'));
     const out = join(folder, "own");
     const { stdout } = await portcullis(["bench", "--tools", own, "--task", task, "--out", out]);
@@ -113,7 +113,7 @@ describe("a task of one's own", () => {
     expect(advised.stdout).toMatch(/shop\.price +Only programs may call it\. The program made 2 calls of it\./);
   });
 
-  test("providers whose SDK is not installed are left out, which is said once", async () => {
+  test("providers whose SDK is not installed are left out, with one note", async () => {
     const copy = join(folder, "without-sdks");
     for (const part of ["src", "bridge", "examples", "package.json"])
       cpSync(join(root, part), join(copy, part), { recursive: true });
@@ -134,7 +134,7 @@ describe("a task of one's own", () => {
     expect(none.stderr).toContain("no SDK is installed: npm install openai");
   });
 
-  test("a sweep finds the number of rows from which on programs are cheaper", async () => {
+  test("a sweep finds the number of rows at which programs become cheaper", async () => {
     write(
       "sweep.js",
       "const prices = await Promise.all(Array.from({ length: {{n}} }, (_, id) => tools.shop.price({ thing: `thing ${id}` })));\nreturn prices.length;\n",
@@ -154,7 +154,7 @@ describe("a task of one's own", () => {
     );
   });
 
-  test("prices of one's own are used, and named by their date", async () => {
+  test("given prices are used, and their date is shown", async () => {
     const prices = write("prices.json", {
       date: "2030-01-01",
       models: { mine: { input: 1, output: 1, cacheWrite: 1, cacheRead: 1, source: "me" } },
@@ -169,7 +169,7 @@ describe("a task of one's own", () => {
       expect(cost.cached).toBe(spent.input + spent.output);
   });
 
-  test("what a tool's name or a task would do to a terminal is taken out", async () => {
+  test("control characters in a tool's name or a task are removed", async () => {
     const file = write("steer\u001b[31m.json", TASK);
     const { stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", file]);
     expect(stdout + stderr).not.toContain("\u001b[31m");
@@ -185,7 +185,7 @@ test("an open task is measured by its name", async () => {
   expect(settings.data).toEqual([expect.stringMatching(/^world-countries@\d+\.\d+\.\d+$/)]);
 });
 
-test("SIGINT ends it with 130, and no report", async () => {
+test("SIGINT ends bench with 130 and without a report", async () => {
   const slow = write(
     "slow.mjs",
     readFileSync(tools, "utf8").replace(
@@ -202,7 +202,7 @@ test("SIGINT ends it with 130, and no report", async () => {
   expect(existsSync(join(out, "report.json"))).toBe(false);
 });
 
-describe("wrong use is told in a sentence, with exit code 2", () => {
+describe("wrong usage gives a sentence and exit code 2", () => {
   write("program.py", "return 7\n");
   write("vast.js", " ".repeat(17 * 1024 * 1024));
   const SWEEP = { question: "?", program: "program.js", values: [1] };
@@ -318,7 +318,7 @@ describe("live", () => {
     [wire[0], "programmatic", PROGRAMMATIC, wire] as const,
   ]);
   test.each(CASES)(
-    "%s, %s: a right answer, with usage as the provider says it, and the conversation kept without the key",
+    "%s, %s: a right answer, the provider's usage, and a saved conversation without the key",
     async (provider, mode, script, wire) => {
       const out = join(folder, `live-${provider}-${mode}`);
       const { code, stdout, served } = await live(script, ["--mode", mode, "--out", out], wire);
@@ -340,14 +340,14 @@ describe("live", () => {
     },
   );
 
-  test("a trial whose mode was not used is void, and in no figure", async () => {
+  test("a trial in which the mode was not used is void and in no figure", async () => {
     const { code, stdout } = await live([{ text: "7" }], ["--mode", "direct"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/my-task +direct +0 of 0 +1/);
     expect(stdout).toContain("my-task, direct: void, because no call was direct");
   });
 
-  test("what has been paid for is on disk, whatever becomes of the process", async () => {
+  test("each trial is on disk before the next one starts", async () => {
     const out = join(folder, "killed");
     const replies = [...DIRECT.entries()].map(([number, step]) => responsesWire.json(step as WireTurn, number));
     // Of the second trial nothing ever comes.
@@ -372,20 +372,20 @@ describe("live", () => {
     });
   });
 
-  test("a run is kept in a folder of its own where none is named", async () => {
+  test("without --out a run gets a folder of its own", async () => {
     const { stderr } = await live(DIRECT, ["--mode", "direct"]);
     const [, kept = ""] = /Kept in (bench.live-\S+): live\.json/.exec(stderr) ?? [];
     expect(existsSync(join(folder, kept, "live-my-task-direct-1.json"))).toBe(true);
     expect(readFileSync(join(folder, kept, "live.json"), "utf8")).toContain("rawUsage");
   });
 
-  test("a folder that cannot be written is told before anything is asked", async () => {
+  test("a folder that cannot be written is reported before any request", async () => {
     const { code, stderr, served } = await live(DIRECT, ["--mode", "direct", "--out", join(task, "below")]);
     expect([code, served.asked.length]).toEqual([2, 0]);
     expect(stderr).toContain("--out");
   });
 
-  test("a tool that changes something is declared, and not done", async () => {
+  test("a tool that changes something is declared and not called", async () => {
     const file = write(
       "writing.mjs",
       readFileSync(tools, "utf8")
@@ -401,13 +401,13 @@ describe("live", () => {
     expect(JSON.stringify(served.asked)).toContain("the call is not made");
   });
 
-  test("a wrong answer is counted as one", async () => {
+  test("a wrong answer is counted as wrong", async () => {
     const script: readonly WireStep[] = [{ calls: PRICES }, { text: "8" }];
     const { stdout } = await live(script, ["--mode", "direct"]);
     expect(stdout).toMatch(/my-task +direct +0 of 1 +0/);
   });
 
-  test("no trial is begun once the dollars are spent, and that is said", async () => {
+  test("no trial starts once --max-usd is spent, and the report says so", async () => {
     const { stdout, served } = await live(DIRECT, ["--repeat", "5", "--mode", "direct", "--max-usd", "0.0000001"]);
     expect(served.asked).toHaveLength(0);
     expect(stdout).toContain("4 of 5 trials were not begun");

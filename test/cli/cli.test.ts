@@ -73,9 +73,14 @@ test.each([
     "a Promise inside the value",
     "return [tools.echo()];",
     1,
-    "TypeError: The program returned a Promise at [0]: await it first.",
+    "ProgramError at line 1, column 9: tools.echo(…) returns a promise, which is no JSON: did you forget await?\n  1 | return [tools.echo()];",
   ],
-  ["a BigInt", "return 1n;", 1, "TypeError: The program returned a BigInt: turn it into a Number or a String first."],
+  [
+    "a BigInt",
+    "return 1n;",
+    0,
+    '"1"\n\nRemarks from the sandbox:\n  A BigInt became a string, because JSON has no such number.',
+  ],
   [
     "a cycle",
     "const a = {};\na.a = a;\nreturn a;",
@@ -290,7 +295,7 @@ test.each([
   expect(code).toBe(3);
 });
 
-test("standard input is read no further than a program can be long", async () => {
+test("standard input is read up to the maximum length of a program", async () => {
   const { code, stderr } = await portcullis(["run", "-", ...TOOLS], "x".repeat(5_000_000));
   expect(stderr).toBe(
     "portcullis: The program on standard input has more than 32768 bytes, at most 32768 are allowed.\n",
@@ -298,12 +303,12 @@ test("standard input is read no further than a program can be long", async () =>
   expect(code).toBe(3);
 });
 
-test("the longest program there can be runs", async () => {
+test("a program of the maximum length runs", async () => {
   const { stdout } = await portcullis(["run", "-", ...TOOLS], "return 1;".padEnd(32768, " "));
   expect(stdout).toBe("1\n");
 });
 
-test("it runs from a folder whose path has to be encoded in an address", async () => {
+test("the command runs from a folder whose path must be encoded in a URL", async () => {
   const copy = join(folder, "ein Ordner für 100%41");
   mkdirSync(copy);
   for (const part of ["src", "bridge", "package.json"]) cpSync(join(root, part), join(copy, part), { recursive: true });
@@ -314,7 +319,7 @@ test("it runs from a folder whose path has to be encoded in an address", async (
   expect(code).toBe(0);
 });
 
-test("what a terminal would obey or hide leaves as an escape in JSON, with the same value", async () => {
+test("control and invisible characters are escaped in JSON, with the same value", async () => {
   const said = "\u009b31m \u202e \u200b";
   const program = `console.log(${JSON.stringify(said)}); throw new Error(${JSON.stringify(said)});`;
   const { stdout } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
@@ -341,7 +346,7 @@ test.each([
   expect(enginesOf(pid)).toEqual([]);
 });
 
-test("a file is in the language that its name says, where no other is named", async () => {
+test("a file's extension gives its language, unless --language is given", async () => {
   const file = scratch("program.py", "return 1");
   const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
   expect(stderr).toBe(
@@ -352,7 +357,7 @@ test("a file is in the language that its name says, where no other is named", as
   expect(named.stdout).toBe("1\n");
 });
 
-test("the end of the program is the end of the process, whatever its tools still hold", async () => {
+test("the process ends with the program, whatever its tools keep open", async () => {
   const { code, stdout, pid } = await portcullis(["run", "-", ...TOOLS], "tools.deaf(); await tools.echo(); return 1;");
   expect(stdout).toMatch(/^1\n/);
   expect(code).toBe(0);
@@ -362,14 +367,17 @@ test("the end of the program is the end of the process, whatever its tools still
 test.each([
   ["await tools.exits();", "process.exit was called."],
   ["await tools.strays();", "Error: nobody waits for this"],
-])("a tool that breaks the process in %j is told in a sentence, and leaves no engine", async (program, reason) => {
-  const { code, stderr, pid } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
-  expect(stderr).toBe(`portcullis: The tools, or Portcullis itself, failed: ${reason}\n`);
-  expect(code).toBe(5);
-  await expect.poll(() => enginesOf(pid)).toEqual([]);
-});
+])(
+  "a tool that breaks the process in %j is reported with a sentence, and leaves no engine",
+  async (program, reason) => {
+    const { code, stderr, pid } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
+    expect(stderr).toBe(`portcullis: The tools, or Portcullis itself, failed: ${reason}\n`);
+    expect(code).toBe(5);
+    await expect.poll(() => enginesOf(pid)).toEqual([]);
+  },
+);
 
-test("a large result reaches a reader whole", async () => {
+test("a large result reaches a slow reader whole", async () => {
   const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=4MiB"];
   const { stdout } = await portcullis(args, "return 'x'.repeat(3_000_000);");
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: "x".repeat(3_000_000) } });
@@ -385,7 +393,7 @@ test.each([
   expect(code).toBe(expected);
 });
 
-test("a result that cannot be stored is told in a sentence", async () => {
+test("a result that cannot be written is reported with a sentence", async () => {
   const stdout = openSync("/dev/full", "w");
   const { code, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "return 1;", { stdout });
   closeSync(stdout);
@@ -393,7 +401,7 @@ test("a result that cannot be stored is told in a sentence", async () => {
   expect(code).toBe(5);
 });
 
-test("tools lists who may call what, and what it costs", async () => {
+test("tools lists callers and tokens of each tool", async () => {
   const { code, stdout } = await portcullis(["tools", "--tools", "examples/flights/tools.ts"]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^tool +callers +effect +approval +tokens as JSON +tokens as stub\n─/);
@@ -410,7 +418,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("doctor tells what this machine has", async () => {
+test("doctor shows what this machine has", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor", "--json"]);
   const findings = JSON.parse(stdout) as { readonly what: string; readonly state: string }[];

@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights", "--sandbox", "docker"]])(
-  "without an engine, %s %s says so in a sentence and exits with 5",
+  "without a daemon, %s %s says so in a sentence and exits with 5",
   async (...args) => {
     vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
     const { code, stderr } = await portcullis(args, "return 1;");
@@ -28,27 +28,27 @@ test.each([IN_DOCKER, ["image", "check"], ["image", "build"], ["demo", "flights"
   },
 );
 
-test("without an engine, doctor says so, and that programs can run all the same", async () => {
+test("without a daemon, doctor says so, and that programs in isolates run", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor"]);
   expect(stdout).toContain("! docker        No Docker daemon answers at unix:///nowhere: ");
   expect(code).toBe(0);
 });
 
-test("an engine that hangs holds nobody up for longer than its deadline", { timeout: 60_000 }, async () => {
+test("a daemon that hangs delays a command no longer than its deadline", { timeout: 60_000 }, async () => {
   await fakeEngine({});
   const { code, stderr } = await portcullis(["image", "check"]);
   expect(stderr).toContain(" hangs, it has not answered within 10000 ms: ");
   expect(code).toBe(5);
 });
 
-test("image takes one of two words", async () => {
+test("image refuses anything but build and check", async () => {
   const { code, stderr } = await portcullis(["image", "frobnicate"]);
   expect(stderr).toBe('portcullis: image: expected build or check, got "frobnicate".\n');
   expect(code).toBe(2);
 });
 
-describe.skipIf(skipped)("with an engine", () => {
+describe.skipIf(skipped)("with a daemon", () => {
   test("run --sandbox docker gives the same result, and leaves no container", async () => {
     const { code, stdout, stderr, pid } = await portcullis(IN_DOCKER, "return (await tools.echo({ n: 1 })).n;");
     expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
@@ -68,7 +68,7 @@ describe.skipIf(skipped)("with an engine", () => {
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ] as const)("%s in mid-program cancels it, exits with %d, and leaves no container", async (signal, exitCode) => {
+  ] as const)("%s during a program cancels it, exits with %d, and leaves no container", async (signal, exitCode) => {
     const { child, finished } = start(IN_DOCKER);
     const ended = finished();
     const called = new Promise<void>((resolve) =>
@@ -94,7 +94,7 @@ describe.skipIf(skipped)("with an engine", () => {
     expect(code).toBe(0);
   });
 
-  test("one that takes all memory is stopped by that, and has not crashed", async () => {
+  test("a program that takes all memory is stopped by memoryBytes", async () => {
     const { code, stderr } = await portcullis(
       [...IN_DOCKER, "--limit", "memoryBytes=64MiB"],
       "const kept = [];\nfor (;;) kept.push(new Array(1e6).fill(kept.length));",
@@ -109,26 +109,29 @@ describe.skipIf(skipped)("with an engine", () => {
     expect(code).toBe(0);
   });
 
-  test("doctor tells of the engine, and that a program ran in it", async () => {
+  test("doctor shows the daemon, and that a program ran in a container", async () => {
     const { stdout } = await portcullis(["doctor"]);
     expect(stdout).toMatch(
       /✓ docker +daemon \S+, with runc[^]*✓ docker run +a program that does nothing took [\d.]+ ms/,
     );
   });
 
-  test.skipIf(process.getuid?.() !== 0)("doctor tells that others may replace what containers would see", async () => {
-    if (!(await new Daemon().sharesMachine())) return;
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-    chmodSync(folder, 0o777);
-    vi.stubEnv("TMPDIR", folder);
-    const { stdout, code } = await portcullis(["doctor"]);
-    rmSync(folder, { recursive: true });
-    expect(stdout).toContain(
-      `! mounts        The folder for temporary files, ${folder}, cannot be used for containers: other users of this machine may replace what is in ${folder}. Set TMPDIR to a folder of this user's own.\n`,
-    );
-    expect(stdout).toContain("✓ docker ");
-    expect(code).toBe(0);
-  });
+  test.skipIf(process.getuid?.() !== 0)(
+    "doctor says that other users may replace the folder of the pipes",
+    async () => {
+      if (!(await new Daemon().sharesMachine())) return;
+      const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+      chmodSync(folder, 0o777);
+      vi.stubEnv("TMPDIR", folder);
+      const { stdout, code } = await portcullis(["doctor"]);
+      rmSync(folder, { recursive: true });
+      expect(stdout).toContain(
+        `! mounts        The folder for temporary files, ${folder}, cannot be used for containers: other users of this machine may replace what is in ${folder}. Set TMPDIR to a folder of this user's own.\n`,
+      );
+      expect(stdout).toContain("✓ docker ");
+      expect(code).toBe(0);
+    },
+  );
 
   test("the demo's answers are right in containers too", async () => {
     const { code, stdout } = await portcullis(["demo", "--sandbox", "docker"]);

@@ -49,7 +49,7 @@ test("executions --open --json prints one document a line", async () => {
   ]);
 });
 
-test("show tells the program, its calls and its outcome", async () => {
+test("show prints the program, its calls and its outcome", async () => {
   const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
   expect(code).toBe(0);
   expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
@@ -59,7 +59,7 @@ test("show tells the program, its calls and its outcome", async () => {
   );
 });
 
-test("what is exported can be imported elsewhere, and gives the same lines again", async () => {
+test("an exported journal can be imported elsewhere, and exports the same lines", async () => {
   const exported = await portcullis(["journal", "export", ...JOURNAL]);
   const copy = ["--journal", join(folder, "copy.db")];
   const imported = await portcullis(["journal", "import", ...copy], exported.stdout);
@@ -89,7 +89,7 @@ test.each([
     "--older-than: expected an age like 30d, 12h or 5m",
   ],
   [["executions", "--journal", folder], 2, "is a folder"],
-  [["executions", "--journal", join(folder, "text.db")], 5, "is damaged, or no journal"],
+  [["executions", "--journal", join(folder, "text.db")], 5, "is damaged, or is not a journal"],
 ])("%j is refused with its sentence and exit code %i", async (args, code, message) => {
   writeFileSync(join(folder, "text.db"), "no database ".repeat(1000));
   const refused = await portcullis(args);

@@ -89,7 +89,7 @@ function tokens(texts: readonly string[], envelopes = 0): number {
 
 describe("a small task worked out by hand", () => {
   test.each(Object.entries(WIRES))(
-    "on %s costs what its texts have of tokens",
+    "on %s costs the tokens of its texts",
     async (wire, { definitions, results, program, output }) => {
       const comparison = await compare(TASK);
       const before = tokens([WORK, definitions, TASK.question]);
@@ -135,7 +135,7 @@ describe("a small task worked out by hand", () => {
     },
   );
 
-  test("calls are made as many at once as is said, and the ratio is of cached costs, in each encoding by itself", async () => {
+  test("calls are made at once as configured, and the ratio is of cached costs, for each encoding", async () => {
     const best = { tools: [], calls: TASK_CALLS };
     const comparison = await compare(
       { ...TASK, best, question: "Was kosten ein Füllfederhalter und ein Wörterbuch?" },
@@ -181,7 +181,7 @@ describe("a small task worked out by hand", () => {
 });
 
 describe("what may be claimed", () => {
-  test("a loss is told as one: two small calls are cheaper directly", async () => {
+  test("a loss is reported as a loss: two small calls are cheaper directly", async () => {
     const [first] = (await compare(TASK)).wires;
     expect(first?.ratio).toBeLessThan(1);
   });
@@ -209,7 +209,7 @@ describe("what may be claimed", () => {
     );
   });
 
-  test("results that are cut lose the answer, where it stood behind the cut", async () => {
+  test("shortened results lose an answer that stood behind the cut", async () => {
     const list = defineTool({
       ...base("shop.list"),
       input: z.object({}),
@@ -224,7 +224,7 @@ describe("what may be claimed", () => {
     expect(modeOf(comparison, "direct-parallel")).toMatchObject({ answer: "right" });
   });
 
-  test("a cut that loses what to ask next is wrong, not unchecked", async () => {
+  test("a cut that loses the input of a later call counts as wrong, not as unchecked", async () => {
     const list = defineTool({
       ...base("shop.list"),
       input: z.object({}),
@@ -260,7 +260,7 @@ describe("what may be claimed", () => {
     expect(modeOf(await compare({ ...TASK, program, direct }, {}, [sum]), "direct-parallel").answer).toBe("right");
   });
 
-  test("a program that is wrong is told as that where direct calls do not fit", async () => {
+  test("a wrong program is reported as wrong where direct calls do not fit", async () => {
     const list = defineTool({ ...base("shop.list"), input: z.object({}), handler: () => "thing ".repeat(3000) });
     const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
     const reason = async (answer: number) =>
@@ -269,7 +269,7 @@ describe("what may be claimed", () => {
     expect(await reason(1)).toBe("programmatic+probe has a wrong answer");
   });
 
-  test("a tool made for the question is right where it returns the answer itself, and is declared in that mode only", async () => {
+  test("a tool made for the question is right if it returns the answer, and is declared in its mode only", async () => {
     const total = defineTool({
       ...base("shop.total"),
       input: z.object({ things: z.array(z.string()) }),
@@ -324,7 +324,7 @@ describe("what may be claimed", () => {
     );
   });
 
-  test("a program that makes its calls one by one is told that this decides what direct calls cost", async () => {
+  test("for a program with sequential calls a note says that this decides the cost of direct calls", async () => {
     const program =
       'let sum = 0; for (const thing of ["pen", "book", "rug"]) sum += (await tools.shop.price({ thing })).euros; return sum;';
     const { notes, layers } = await compare({ ...TASK, program, answer: 10 });
@@ -340,13 +340,13 @@ describe("what may be claimed", () => {
       defineTool({ ...base("shop.list"), input: z.object({}), allowedCallers, handler: () => "thing ".repeat(3000) });
     const task = { ...TASK, program: "return (await tools.shop.list({})).length;", answer: 18_000 };
 
-    test("is by the tokens that are shown, which are no estimates", async () => {
+    test("uses the tokens that are shown, which are no estimates", async () => {
       const { tools } = await compare(task, {}, [list(["direct", "programmatic"])]);
       const text = `[Result of shop.list, call call-1, 18002 bytes]\n${JSON.stringify("thing ".repeat(3000))}`;
       expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: tokens([text], 1), programsFrom: 1 }]);
     });
 
-    test("is by the program whose ratio is told, the one after a probe", async () => {
+    test("uses the program whose ratio is shown, the one after a probe", async () => {
       const comparison = await compare(TASK, { wires: ["openai"] });
       const limit = modeOf(comparison, "programmatic+probe").cost.cached;
       const from = comparison.tools[0]?.programsFrom ?? 0;
@@ -377,7 +377,7 @@ describe("what may be claimed", () => {
       ]);
     });
 
-    test("does not leave to programs what they may not call, or what is no tool", async () => {
+    test("advises programs neither for tools that they may not call nor for unknown names", async () => {
       const direct = [[{ tool: "shop.list", input: {} }], [{ tool: "shop.lost", input: {} }]];
       const { tools } = await compare({ ...task, program: "return 18000;", direct }, {}, [list(["direct"]), price]);
       expect(tools).toEqual([{ tool: "shop.list", calls: 1, resultTokens: expect.any(Number) as number }]);
@@ -428,14 +428,14 @@ return sum(price["euros"] for price in prices)`;
   });
 });
 
-describe("what is done", () => {
+describe("which calls are made", () => {
   test("a tool that may be called both ways is declared in the one way that is measured", async () => {
     const own = { ...price, allowedCallers: ["programmatic"] as const };
     const both = modeOf(await compare(TASK), "programmatic").spent;
     expect(both).toEqual(modeOf(await compare(TASK, {}, [own]), "programmatic").spent);
   });
 
-  test("a probe does not call what is not done", async () => {
+  test("a probe does not call tools that are only declared", async () => {
     const buy = defineTool({ ...base("shop.buy"), input: z.object({}), effect: "write", handler: () => 1 });
     const program = `try { await tools.shop.buy({}); } catch {}\n${TASK.program}`;
     const outcomes: string[] = [];
@@ -465,7 +465,7 @@ describe("what is done", () => {
     },
   );
 
-  test("an agent is declared, and its model never asked; whoever reads the error is told why", async () => {
+  test("an agent is declared and its model not asked, and the error says why", async () => {
     const model = scriptedModel([]);
     let asked = 0;
     const watched = { ...model, converse: (opening: Opening) => ((asked += 1), model.converse(opening)) };
@@ -499,7 +499,7 @@ describe("what is done", () => {
     expect(callers.filter((caller) => caller === "direct")).toHaveLength(2);
   });
 
-  test("an abort ends it with the signal's reason, and nothing is called afterwards", async () => {
+  test("an abort ends a comparison with the signal's reason, and no call follows", async () => {
     const cancel = new AbortController();
     let calls = 0;
     const slow = defineTool({
@@ -515,7 +515,7 @@ describe("what is done", () => {
     expect(calls).toBeLessThanOrEqual(2);
   });
 
-  test("closing the runtime ends it, and nothing is called afterwards", async () => {
+  test("closing the runtime ends a comparison, and no call follows", async () => {
     let calls = 0;
     const closed: Promise<void>[] = [];
     const closing = defineTool({
@@ -552,7 +552,7 @@ describe("what is done", () => {
   });
 });
 
-describe("wrong use", () => {
+describe("wrong usage", () => {
   test.each([
     [TASK, { signal: {} }, "compare({ signal }): expected an AbortSignal"],
     [TASK, { tenant: "" }, "tenant"],

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Budget } from "../../src/gate/budget.ts";
 import { ROOMY } from "./open-session.ts";
 
-test("as many calls as are allowed may arrive, and the next one has no budget", () => {
+test("up to `calls` calls are accepted, and the next one is refused", () => {
   const budget = new Budget({ ...ROOMY, calls: 2 });
   for (const seen of [1, 2]) {
     budget.arrive();
@@ -13,13 +13,13 @@ test("as many calls as are allowed may arrive, and the next one has no budget", 
   expect(budget.takeInput(1)).toEqual({ limit: "calls", allowed: 2, seen: 3 });
 });
 
-test("an input of exactly the allowed size passes, and one byte more does not", () => {
+test("an input of exactly inputBytes is accepted, and one byte more is refused", () => {
   const budget = new Budget({ ...ROOMY, inputBytes: 10 });
   expect(budget.takeInput(10)).toBeUndefined();
   expect(budget.takeInput(11)).toEqual({ limit: "inputBytes", allowed: 10, seen: 11 });
 });
 
-test("inputs and results are counted together up to the total, and what was refused is not", () => {
+test("inputs and results count together against totalBytes, refused ones do not", () => {
   const budget = new Budget({ ...ROOMY, totalBytes: 100 });
   expect(budget.takeInput(40)).toBeUndefined();
   expect(budget.takeResult(50)).toBeUndefined();
@@ -31,7 +31,7 @@ test("inputs and results are counted together up to the total, and what was refu
   expect(budget.resultBytes).toBe(55);
 });
 
-test("where several limits are in the way, calls come first, then the one input, then the total", () => {
+test("if a call exceeds several limits, calls is reported first, then inputBytes, then totalBytes", () => {
   const budget = new Budget({ ...ROOMY, calls: 0, inputBytes: 5, totalBytes: 5 });
   expect(budget.takeInput(9)?.limit).toBe("inputBytes");
   budget.arrive();
@@ -40,7 +40,7 @@ test("where several limits are in the way, calls come first, then the one input,
 
 // ---- under another ---------------------------------------------------------------------------------------------
 
-test("calls count against the budget above too, and its limit is in the way of both", () => {
+test("calls also count against the parent's budget, and its limit applies to both", () => {
   const above = new Budget({ ...ROOMY, calls: 2 });
   const [one, other] = [new Budget(ROOMY, above), new Budget(ROOMY, above)];
   one.arrive();
@@ -51,7 +51,7 @@ test("calls count against the budget above too, and its limit is in the way of b
   expect([one.calls, other.calls, above.calls]).toEqual([1, 2, 3]);
 });
 
-test("tokens count against all above, and the least that is left anywhere is left", () => {
+test("tokens count against all parent budgets, and the smallest remainder applies", () => {
   const above = new Budget(ROOMY, undefined, 100);
   const below = new Budget(ROOMY, above, 80);
   expect([above.tokensLeft, below.tokensLeft, new Budget(ROOMY).tokensLeft]).toEqual([

@@ -132,7 +132,7 @@ const WAY = /^(held,(approved,(?!refused)|denied,(?!allowed))?)?(refused|dropped
 
 type Move = typeof moves extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 
-test("once a session closes no handler starts and nobody is asked, whatever a call waits for, and each call ends once in the journal", async () => {
+test("after a session closes no handler starts and no approver is asked, whatever a call waits for, and each call ends once in the journal", async () => {
   const seen = { open: 0, started: 0, held: 0, approved: 0, denied: 0, answered: 0, dropped: 0 };
   await fc.assert(
     fc.asyncProperty(moves, moves, fc.constantFrom(1, 2, 50), async (before, after, callsAtOnce) => {

@@ -159,7 +159,7 @@ function expectNothingTold({ heard, report, declarations, tools, asked }: Happen
   }
 }
 
-test("whatever a guest sends, no handler runs without a journal entry that its caller was allowed, and no tool for other callers runs or is told of", async () => {
+test("whatever a guest sends, no handler runs without a journal entry that allows its caller, and no tool for other callers runs or is named", async () => {
   const seen = { runs: 0, allowed: 0, held: 0, answered: 0, refused: 0, broken: 0, hints: 0, forgedNames: 0 };
   const property = fc.asyncProperty(cases, async (one) => {
     const happened = await runCase(one);

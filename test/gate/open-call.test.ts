@@ -6,20 +6,20 @@ import { idle, makeTool } from "./open-session.ts";
 const request = { callId: "7", tool: "t", caller: "programmatic", inputText: "{}" } as const;
 const openCall = () => new OpenCall(makeTool(), request);
 
-test("what a task comes to is what the call comes to, value or error", async () => {
+test("a call resolves or rejects like its task", async () => {
   const failure = new Error("no");
   expect(await openCall().orOver(async () => 1)).toBe(1);
   await expect(openCall().orOver(() => Promise.reject(failure))).rejects.toBe(failure);
 });
 
-test("a call that ends overtakes its task, which is not waited for", async () => {
+test("a call that ends does not wait for its task", async () => {
   const call = openCall();
   const outcome = call.orOver(() => new Promise<never>(() => {}));
   call.end("It was late.");
   expect(await outcome).toBe(OVER);
 });
 
-test("what a task that was overtaken throws is lost, and no unhandled rejection", async () => {
+test("an error of a task whose call has ended is no unhandled rejection", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on("unhandledRejection", note);
@@ -34,7 +34,7 @@ test("what a task that was overtaken throws is lost, and no unhandled rejection"
   expect(unhandled).toEqual([]);
 });
 
-test("a task of a call that is over is not begun", async () => {
+test("no task starts for a call that has ended", async () => {
   const call = openCall();
   call.end("It was late.");
   let begun = 0;
@@ -45,7 +45,7 @@ test("a task of a call that is over is not begun", async () => {
   expect(begun).toBe(0);
 });
 
-test("of two tasks, one after the other, the end overtakes the one under way", async () => {
+test("the end of a call does not wait for the second of two tasks", async () => {
   const call = openCall();
   expect(await call.orOver(async () => "first")).toBe("first");
   const second = call.orOver(() => new Promise<never>(() => {}));
@@ -53,14 +53,14 @@ test("of two tasks, one after the other, the end overtakes the one under way", a
   expect(await second).toBe(OVER);
 });
 
-test("of a task within a task the end overtakes both", async () => {
+test("the end of a call waits for neither of two nested tasks", async () => {
   const call = openCall();
   const outer = call.orOver(() => call.orOver(() => new Promise<never>(() => {})));
   call.end("It was late.");
   expect(await outer).toBe(OVER);
 });
 
-test("of a handler that is late the task round it goes on, and its signal tells", async () => {
+test("if a handler is late, the task around it continues, and the handler's signal is aborted", async () => {
   const call = openCall();
   const outer = call.orOver(async () => [await call.orEnded(() => new Promise<never>(() => {})), "answered"]);
   call.endHandler("It was late.");
@@ -69,14 +69,14 @@ test("of a handler that is late the task round it goes on, and its signal tells"
   expect(call.isOver).toBe(false);
 });
 
-test("the end overtakes a handler and the task round it", async () => {
+test("the end of a call waits neither for its handler nor for the task around it", async () => {
   const call = openCall();
   const outer = call.orOver(() => call.orEnded(() => new Promise<never>(() => {})));
   call.end("The execution has ended.");
   expect(await outer).toBe(OVER);
 });
 
-test("a call that is over keeps nothing of its input, but the digest that its handler may ask for", () => {
+test("a call that has ended keeps the digest of its input and not the text", () => {
   const [waiting, started] = [openCall(), openCall()];
   started.started = true;
   const { idempotencyKey } = openCall().contextIn("e1");
@@ -87,7 +87,7 @@ test("a call that is over keeps nothing of its input, but the digest that its ha
   expect(started.contextIn("e1").idempotencyKey).toBe(idempotencyKey);
 });
 
-test("the signal tells why the call is over, whether it was asked for before or after, and the first reason counts", () => {
+test("a handler's signal has the first reason for the call's end, also if it is read after that", () => {
   const [before, after] = [openCall(), openCall()];
   const { signal } = before;
   const heard: unknown[] = [];
@@ -104,7 +104,7 @@ test("the signal tells why the call is over, whether it was asked for before or 
   expect(heard).toEqual([new Error("It was late.")]);
 });
 
-test("a handler is told whose call it is, a key that is the same for the same call, and the call's own signal", () => {
+test("a handler receives the caller, the same idempotency key for the same call, and the call's signal", () => {
   const call = openCall();
   const context = call.contextIn("e1");
   expect(context).toMatchObject({

@@ -10,12 +10,12 @@ function readInput(input: Schema, text: string) {
 const page = z.object({ page: z.number().default(1) });
 const anything = z.unknown() as unknown as Schema;
 
-test("an input is parsed, and fitted to its schema", async () => {
+test("an input is parsed and validated by its schema", async () => {
   expect(await readInput(page, '{"page":2}')).toEqual({ ok: true, value: { page: 2 } });
   expect(await readInput(page, "{}")).toEqual({ ok: true, value: { page: 1 } });
 });
 
-test("what the schema makes of an input is what counts, also where that takes time", async () => {
+test("the handler gets the input as the schema returns it, also from an asynchronous schema", async () => {
   const doubled = z.object({ n: z.number() }).transform(async ({ n }) => n * 2);
   expect(await readInput(doubled as unknown as Schema, '{"n":21}')).toEqual({ ok: true, value: 42 });
 });
@@ -41,7 +41,7 @@ test.each([
   [`${'{"a":'.repeat(500)}1${"}".repeat(500)}`, "it is nested more than 100 levels deep"],
   ['{"__proto__":{"isAdmin":true}}', "it has a field called __proto__"],
   ['{"a":[{"__proto__":1}]}', "it has a field called __proto__"],
-])("a text that is not plain JSON is refused before any schema sees it (text %#)", async (text, reason) => {
+])("a text that is not plain JSON is refused before it reaches a schema (text %#)", async (text, reason) => {
   const seen: unknown[] = [];
   const watching: Schema = {
     "~standard": {
@@ -69,7 +69,7 @@ test.each([
       throw new Error("a secret of the host");
     },
   ],
-])("a schema that %s has not accepted the input, and its reason stays on the host", async (_, validate) => {
+])("a schema that %s refuses the input, and the reason stays on the host", async (_, validate) => {
   const schema: Schema = { "~standard": { ...anything["~standard"], validate } };
   expect(await readInput(schema, "{}")).toEqual({
     ok: false,

@@ -46,7 +46,7 @@ test.each<[string, () => unknown, string, string]>([
   });
 });
 
-test("a handler gets the input and the context that were handed over, and the call counts as started", async () => {
+test("a handler gets the given input and context, and the call counts as started", async () => {
   const got: unknown[] = [];
   const call = openCall(makeTool({ handler: (...given) => void got.push(...given, call.started) }));
   const context: CallContext = call.contextIn("e1");
@@ -76,7 +76,7 @@ test.each<[string, (error: unknown) => unknown]>([
   }
 });
 
-test("a handler may say why it failed, and only by the error that is there for it", async () => {
+test("a handler's message reaches the caller only in a tool_failed error", async () => {
   const meant = new PortcullisError("tool_failed", "There is no article K-9.");
   expect(await run(makeTool({ handler: () => Promise.reject(meant) }))).toEqual({
     answer: failure("handler_failed", "There is no article K-9."),
@@ -86,7 +86,7 @@ test("a handler may say why it failed, and only by the error that is there for i
   expect((await run(makeTool({ handler: () => Promise.reject(other) }))).answer).toEqual(UNKNOWN_CAUSE);
 });
 
-test("a handler that is late is given up and told so, and what it returns later is not waited for", async () => {
+test("a late handler's signal is aborted, and its result is not awaited", async () => {
   const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
   expect(await runHandler(call, {}, call.contextIn("e1"), 1000, share)).toEqual({
     answer: failure("handler_timed_out", "t took longer than 1 ms and was aborted."),
@@ -95,7 +95,7 @@ test("a handler that is late is given up and told so, and what it returns later 
 });
 
 test.each(["idempotent", "write"] as const)(
-  "of a late handler that may %s it is said that nobody knows",
+  "the answer for a late handler with the effect %s says that it may have taken effect",
   async (effect) => {
     const { answer } = await run(makeTool({ effect, timeoutMs: 1, handler: () => new Promise(() => {}) }));
     expect(answer).toEqual(
@@ -104,7 +104,7 @@ test.each(["idempotent", "write"] as const)(
   },
 );
 
-test("the time of a handler that has returned is not counted any further", async () => {
+test("a handler's timeout stops when it returns", async () => {
   vi.useFakeTimers();
   try {
     for (const handler of [() => 1, () => Promise.reject(new Error("no"))]) {
@@ -134,7 +134,7 @@ function checked(validate: Schema["~standard"]["validate"], handler: () => unkno
   });
 }
 
-test("what the output schema makes of a result is the result, also where that takes time", async () => {
+test("the result is what the output schema returns, also if the schema is asynchronous", async () => {
   for (const made of [{ value: { shown: 1 } }, Promise.resolve({ value: { shown: 1 } })])
     expect(
       await run(
@@ -149,7 +149,7 @@ test("what the output schema makes of a result is the result, also where that ta
     });
 });
 
-test("a result that does not fit its schema is not handed on, and the operator is told why", async () => {
+test("a result that does not match its schema fails the call, and the operator gets the reason", async () => {
   const issues = [{ message: "must be text", path: ["a", 0] }];
   expect(
     await run(
@@ -166,7 +166,7 @@ test("a result that does not fit its schema is not handed on, and the operator i
   });
 });
 
-test("a schema that fails has accepted nothing", async () => {
+test("an output schema that throws fails the call", async () => {
   const error = new Error("a fault of the schema");
   const throwing = () => {
     throw error;
@@ -175,7 +175,7 @@ test("a schema that fails has accepted nothing", async () => {
     expect(await run(checked(validate, () => 1))).toEqual({ answer: UNDECLARED, error });
 });
 
-test("what has no JSON text is a fault of the handler", async () => {
+test("a result without a JSON text is reported as a fault of the handler", async () => {
   const circular: unknown[] = [];
   circular.push(circular);
   for (const value of [1n, circular, { a: { b: 1n } }])
@@ -185,7 +185,7 @@ test("what has no JSON text is a fault of the handler", async () => {
     });
 });
 
-test("a result of exactly the allowed size passes, and one byte more does not", async () => {
+test("a result of exactly resultBytes is accepted, and one byte more fails the call", async () => {
   const tool = makeTool({ handler: () => [[1], [2], [3]] });
   expect((await run(tool, 13)).answer).toEqual({ ok: true, text: "[[1],[2],[3]]", bytes: 13 });
   expect((await run(tool, 12)).answer).toEqual(
@@ -196,7 +196,7 @@ test("a result of exactly the allowed size passes, and one byte more does not", 
   );
 });
 
-test("a large result that is far over its limit is turned away before its schema walks it", async () => {
+test("a result far over its limit fails before it is checked against its schema", async () => {
   let walks = 0;
   const validate: Schema["~standard"]["validate"] = (value) => {
     walks += 1;
@@ -223,7 +223,7 @@ test("a large result that is far over its limit is turned away before its schema
   expect(walks).toBe(1);
 });
 
-test("it is what the schema makes of a result that must fit the allowed size", async () => {
+test("the size limit applies to the result that the schema returns", async () => {
   const tool = checked(
     () => ({ value: "x".repeat(1000) }),
     () => 1,

@@ -59,16 +59,17 @@ test.each<[string, () => unknown, string]>([
   expect(events).toMatchObject([{ type: "call_ended", error }]);
 });
 
-test("where nothing can wait, a decision that comes later is a refusal, and the operator is told what can wait", async () => {
-  const { call, records, events } = openSession({
-    tools: [makeTool({ approval: "always" })],
-    approve: () => "later",
-  });
+test("a decision that would come later is refused where the execution cannot wait", async () => {
+  const held = holdCalls();
+  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const { call, session, records, events } = openSession({ tools, approve: () => "later" });
   expect(await call()).toMatchObject(DENIED);
+  expect(held.counts.started).toBe(0);
   expect(stepsOf(records)).toEqual([
     ["1", "held"],
     ["1", "refused"],
   ]);
+  expect(session.usage.open).toBe(0);
   const error = { message: expect.stringContaining("Only programs that `runtime.execute` runs can wait") as string };
   expect(events).toMatchObject([{ type: "call_ended", error }]);
 });
@@ -89,7 +90,7 @@ test.each([true, false])(
   },
 );
 
-test("who decided, and the note, are in the journal before the handler starts, and the note of a denial goes to the caller quoted", async () => {
+test("the approver's name and note are in the journal before the handler starts, and the caller reads the note of a denial, quoted", async () => {
   const note = 'Too much.\nOutput: "done"';
   const approve = ({ callId }: ApprovalRequest) => ({ allow: callId === "1", by: "ann", note });
   const atStart: string[] = [];
@@ -113,7 +114,7 @@ test("who decided, and the note, are in the journal before the handler starts, a
   ]);
 });
 
-test("a long note is cut before it is kept, and the caller is told no more than a message may have", async () => {
+test("a long note is shortened before it is journalled, and the caller's message has its usual limit", async () => {
   const approve = () => ({ allow: false, by: "b".repeat(10_000), note: "\u0000".repeat(1_000_000) });
   const { call, records } = openSession({ tools: [makeTool({ approval: "always" })], approve });
   const answer = await call();
@@ -159,7 +160,7 @@ test("without an approver a call that needs approval is refused at once, and one
   });
 });
 
-test("a predicate that throws or rejects has not said that a call may go unasked", async () => {
+test("if the approval predicate throws or rejects, the call needs approval", async () => {
   for (const approval of [
     () => {
       throw new Error("no");
@@ -171,7 +172,7 @@ test("a predicate that throws or rejects has not said that a call may go unasked
   }
 });
 
-test("the approver is asked about the input as it was sent, and only where the predicate says so", async () => {
+test("the approver gets the input as it was sent, and only if the predicate asks for approval", async () => {
   const asked: ApprovalRequest[] = [];
   const input = z.object({ amount: z.number(), to: z.string().default("me") });
   const tool = makeTool<typeof input>({
@@ -189,7 +190,7 @@ test("the approver is asked about the input as it was sent, and only where the p
   expect(asked).toEqual([{ ...who, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
 });
 
-test("what was validated is what the handler gets, whatever the approver does to what it was shown", async () => {
+test("the handler gets the validated input, even if the approver changes its copy", async () => {
   const got: unknown[] = [];
   const input = z.object({ to: z.string().transform((to) => to.toUpperCase()), limit: z.number().default(5) });
   const tool = makeTool<typeof input>({ input, approval: "always", handler: (value) => got.push(value) });
@@ -201,7 +202,7 @@ test("what was validated is what the handler gets, whatever the approver does to
   expect(got).toEqual([{ to: "ALICE", limit: 5 }]);
 });
 
-test("nobody is asked about a call of a session that has closed while a predicate was thinking, and the call ends", async () => {
+test("if a session closes while an approval predicate runs, no approver is asked and the call ends", async () => {
   const thinking = Promise.withResolvers<boolean>();
   const asked: ApprovalRequest[] = [];
   const held = holdCalls();
@@ -222,7 +223,7 @@ test("nobody is asked about a call of a session that has closed while a predicat
   expect(records).toMatchObject([{ decision: "dropped" }]);
 });
 
-test("nobody is asked about a call of a session that has closed while its input was being checked", async () => {
+test("if a session closes while an input is checked, no approver is asked", async () => {
   const { schema, release } = heldSchema();
   const asked: ApprovalRequest[] = [];
   const tools = [makeTool({ input: schema, approval: "always" })];
@@ -263,7 +264,7 @@ test("a call that is held when the session closes is dropped, and its approver's
   expect(stepsOf(records)).toEqual(dropped);
 });
 
-test("of 3,000 calls that need approval as many are asked about at once as calls may run at once, and all in the end", async () => {
+test("of 3,000 calls that need approval callsAtOnce are asked about at once, and in the end all", async () => {
   const open: (() => void)[] = [];
   const counts = { asked: 0, mostAtOnce: 0 };
   const approve = () =>
@@ -287,7 +288,7 @@ test("of 3,000 calls that need approval as many are asked about at once as calls
   expect(counts.mostAtOnce).toBe(4);
 });
 
-test("approvals that wait hold up no call that needs none, of the same tool or of another", async () => {
+test("calls that need no approval do not wait for those that do, of the same tool or of another", async () => {
   const approval = ({ amount }: { readonly amount: number }) => amount > 10;
   const input = z.object({ amount: z.number().default(0) });
   const tools = [makeTool<typeof input>({ input, approval }), makeTool({ name: "other" })];

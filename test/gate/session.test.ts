@@ -9,7 +9,7 @@ import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { memoryHeld } from "../hostile-support/watch.ts";
 import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
-test("what a tool takes is read off its schema once, however many calls do not fit it", async () => {
+test("a tool's fields are read from its schema once, however many calls are refused", async () => {
   const schema = z.strictObject({ a: z.number() });
   const standard = schema["~standard"];
   let read = 0;
@@ -38,7 +38,7 @@ test("what a tool takes is read off its schema once, however many calls do not f
 
 // ---- its turn --------------------------------------------------------------------------------------------------
 
-test("of one execution's calls as many run at once as may, and each that ends lets one more in", async () => {
+test("an execution runs callsAtOnce calls at once, and each one that ends starts the next", async () => {
   const held = holdCalls();
   const { call } = openSession({ tools: [makeTool({ handler: held.handler })], limits: { callsAtOnce: 2 } });
   const answers = Array.from({ length: 5 }, () => call());
@@ -54,7 +54,7 @@ test("of one execution's calls as many run at once as may, and each that ends le
   expect(held.counts.mostAtOnce).toBe(2);
 });
 
-test("a tool's own limit holds over all sessions together, and other tools do not wait for it", async () => {
+test("a tool's concurrency applies to all sessions together, and other tools do not wait for it", async () => {
   const [narrow, wide] = [holdCalls(), holdCalls()];
   const tools = [
     makeTool({ name: "narrow", concurrency: 2, handler: narrow.handler }),
@@ -77,7 +77,7 @@ test("a tool's own limit holds over all sessions together, and other tools do no
   expect(wide.counts.mostAtOnce).toBe(3);
 });
 
-test("a call that waits for its tool keeps its place among those of its execution that run at once", async () => {
+test("a call that waits for its tool's concurrency counts against callsAtOnce", async () => {
   const [narrow, wide] = [holdCalls(), holdCalls()];
   const tools = [
     makeTool({ name: "narrow", concurrency: 1, handler: narrow.handler }),
@@ -95,7 +95,7 @@ test("a call that waits for its tool keeps its place among those of its executio
   expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
 });
 
-test("calls are begun in the order they came", async () => {
+test("calls start in the order in which they arrive", async () => {
   const order: unknown[] = [];
   const tool = makeTool({ concurrency: 1, handler: (input) => order.push(input) });
   const { call } = openSession({ tools: [tool] });
@@ -113,11 +113,11 @@ async function contextOf(execution: string, input: unknown, callId: string): Pro
   return contexts[0] as CallContext;
 }
 
-test("a handler is told the execution, the call and the caller", async () => {
+test("a handler receives the execution, the call id and the caller", async () => {
   expect(await contextOf("e1", {}, "7")).toMatchObject({ execution: "e1", callId: "7", caller: "programmatic" });
 });
 
-test("the idempotency key is execution, call and the digest of the input's text, and the same each time", async () => {
+test("the idempotency key is made of execution, call id and the digest of the input's text, and does not change", async () => {
   const digest = createHash("sha256").update('{"a":"ü"}').digest("hex");
   const { idempotencyKey } = await contextOf("e1", { a: "ü" }, "7");
   expect(idempotencyKey).toBe(`e1:7:${digest}`);
@@ -130,7 +130,7 @@ test("the idempotency key is execution, call and the digest of the input's text,
   expect(new Set(others.map((other) => other.idempotencyKey).concat(idempotencyKey)).size).toBe(4);
 });
 
-test("the signal is the same each time it is asked for, and is not aborted by a good ending", async () => {
+test("a handler's signal is one object, and success does not abort it", async () => {
   const context = await contextOf("e1", {}, "1");
   expect(context.signal).toBe(context.signal);
   expect(context.signal.aborted).toBe(false);
@@ -138,7 +138,7 @@ test("the signal is the same each time it is asked for, and is not aborted by a 
 
 // ---- lateness and closing ----------------------------------------------------------------------------------------
 
-test("a handler that is late is told by its signal, whether it asked for that before or asks after", async () => {
+test("a late handler's signal is aborted, whether it is read before or after the timeout", async () => {
   const contexts: CallContext[] = [];
   const heard: unknown[] = [];
   const tool = makeTool({
@@ -161,7 +161,7 @@ test("a handler that is late is told by its signal, whether it asked for that be
   expect(session.usage.open).toBe(0);
 });
 
-test("what a late handler does after all changes no answer and tells nobody", async () => {
+test("what a late handler returns or throws changes no answer and causes no event", async () => {
   const held = holdCalls();
   const { call, session, events } = openSession({ tools: [makeTool({ timeoutMs: 1, handler: held.handler })] });
   expect(await call()).toMatchObject({ code: "handler_timed_out" });
@@ -171,7 +171,7 @@ test("what a late handler does after all changes no answer and tells nobody", as
   expect(events.map(({ type }) => type)).toEqual(["call_started", "call_ended"]);
 });
 
-test("closing aborts what runs, starts nothing that waits, and answers neither", async () => {
+test("closing a session aborts running calls, starts no waiting ones, and answers neither", async () => {
   const held = holdCalls();
   const reasons: unknown[] = [];
   const tool = makeTool({
@@ -202,7 +202,7 @@ test("closing aborts what runs, starts nothing that waits, and answers neither",
   ]);
 });
 
-test("a signal that is asked for after the closing is aborted", async () => {
+test("a signal that is first read after the session has closed is aborted", async () => {
   const contexts: CallContext[] = [];
   const held = holdCalls();
   const tool = makeTool({
@@ -219,7 +219,7 @@ test("a signal that is asked for after the closing is aborted", async () => {
   expect(contexts[0]?.signal.reason).toEqual(new Error("The execution has ended."));
 });
 
-test("a call that waits for its tool's turn when its session closes ends, and never starts", async () => {
+test("a call that waits for its tool's concurrency when its session closes never starts", async () => {
   const held = holdCalls();
   const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]));
   const [other, own] = [openSession({ gate, execution: "other" }), openSession({ gate, execution: "own" })];
@@ -248,7 +248,7 @@ test("a call whose input is still being checked when the session closes is dropp
   expect(held.counts.started).toBe(0);
 });
 
-test("calls that come after the closing are dropped, journalled as such, and run nothing", async () => {
+test("calls that arrive after the session has closed are journalled as dropped and do not run", async () => {
   const held = holdCalls();
   const { session, call, records, events } = openSession({ tools: [makeTool({ handler: held.handler })] });
   session.close();
@@ -294,7 +294,7 @@ test("where the journal cannot be written, no handler runs and the call rejects 
 
 // ---- who calls ---------------------------------------------------------------------------------------------------
 
-test("a session makes no calls as a caller that it does not act as, and tells it of no tool", async () => {
+test("a session refuses callers that it does not act as, and names no tool to them", async () => {
   const held = holdCalls();
   const tools = [
     makeTool({ name: "crm.find", allowedCallers: ["direct", "programmatic"], handler: held.handler }),
@@ -314,7 +314,7 @@ test("a session makes no calls as a caller that it does not act as, and tells it
 
 // ---- what is told ------------------------------------------------------------------------------------------------
 
-test("each call becomes a line with what came of it, and the usage counts them all", async () => {
+test("each call becomes a line with its outcome, and usage counts them all", async () => {
   const { call, session } = openSession({ tools: [makeTool({ handler: () => [1, 2] })], limits: { calls: 2 } });
   await call();
   await call({}, { tool: "unknown" });
@@ -330,7 +330,7 @@ test("each call becomes a line with what came of it, and the usage counts them a
   expect(session.overdraft).toEqual({ limit: "calls", allowed: 2, seen: 3 });
 });
 
-test("a call whose result went over the total has run, and its line says so", async () => {
+test("a call whose result exceeds totalBytes has run, and its line says so", async () => {
   const { call, session } = openSession({
     tools: [makeTool({ handler: () => "x".repeat(100) })],
     limits: { totalBytes: 50 },
@@ -341,7 +341,7 @@ test("a call whose result went over the total has run, and its line says so", as
   expect(session.usage).toEqual({ calls: 1, open: 0, resultBytes: 0 });
 });
 
-test("who watches is told when a handler begins and how it ended, with what only the operator should see", async () => {
+test("onEvent receives the start of a handler and its end, with the error for the operator", async () => {
   const cause = new Error("a secret of the host");
   const { call, events } = openSession({ tools: [makeTool({ handler: () => Promise.reject(cause) })] });
   await call();
@@ -368,7 +368,7 @@ test("the operator is told why an output does not fit", async () => {
   });
 });
 
-test("a program gets what the output schema makes of a result", async () => {
+test("a program gets the result as the output schema returns it", async () => {
   const output = z.object({ shown: z.string().default("yes") });
   const handler = () => ({ hidden: 1 }) as object;
   const { call } = openSession({ tools: [makeTool<z.ZodObject, typeof output>({ output, handler })] });
@@ -377,7 +377,7 @@ test("a program gets what the output schema makes of a result", async () => {
 
 // ---- given up --------------------------------------------------------------------------------------------------
 
-test("a call that is given up is aborted, journalled as dropped and answered by nothing; the session goes on", async () => {
+test("a call that is given up is aborted, journalled as dropped and has no answer, and the session continues", async () => {
   const held = holdCalls();
   const contexts: CallContext[] = [];
   const handler = (_: unknown, context: CallContext) => {
@@ -424,7 +424,7 @@ test("a call that is given up while its input is checked, or its approval is ask
   expect(held.counts.started).toBe(0);
 });
 
-test("gates beside each other share the room of a tool that stands behind both", async () => {
+test("gates beside each other share the concurrency of a tool that both have", async () => {
   const held = holdCalls();
   const narrow = makeTool({ concurrency: 1, handler: held.handler });
   const gate = new Gate(new ToolSet([narrow]));
@@ -467,7 +467,7 @@ test.each<[string, Partial<Parameters<typeof makeTool>[0]>, unknown, string | un
   expect(answer.message).not.toContain("\ufffd");
 });
 
-test("what callers are told of failures counts in the total of an execution", async () => {
+test("messages of failures count against totalBytes", async () => {
   const handler = () => {
     throw new PortcullisError("tool_failed", "x".repeat(4000));
   };
@@ -480,7 +480,7 @@ test("what callers are told of failures counts in the total of an execution", as
   expect(codes).toEqual(["handler_failed", "handler_failed", "handler_failed", "budget_spent"]);
 });
 
-test("a text with one character beyond ASCII counts as what it takes in memory", async () => {
+test("a text with a character beyond ASCII counts two bytes for each character", async () => {
   const { call } = openSession({
     tools: [makeTool({ handler: () => `${"x".repeat(6000)}→` })],
     limits: { totalBytes: 10_000 },
@@ -507,7 +507,7 @@ test("inputs are parsed when it is a call's turn, and not before", async () => {
   await Promise.all(answers);
 });
 
-test("where the runtime's memory is spent a call is told so, and calls of other executions go on", async () => {
+test("if heldBytes is spent, a call is refused and calls of other executions continue", async () => {
   const gate = new Gate(new ToolSet([makeTool({ handler: () => "x".repeat(1000) })]), new HeldBytes(10_000));
   const [greedy, modest] = [openSession({ gate }), openSession({ gate })];
   let answer = await greedy.call();
@@ -551,7 +551,7 @@ test("a tool's queue keeps no input of a session that has closed, nor of a call 
   await running;
 });
 
-test("a call that is being journalled as allowed when its session closes does not start, also where the host's thread is taken", async () => {
+test("a call that is being journalled as allowed when its session closes does not start, also while the host's thread is busy", async () => {
   const journalled = Promise.withResolvers<void>();
   const held = holdCalls();
   const { call, session } = openSession({

@@ -49,7 +49,7 @@ test.each(FAILED.map(([code, way, message]) => [code, message, way] as const))(
   },
 );
 
-test("a call that nothing speaks against is answered with the result's JSON text", async () => {
+test("a call that passes every check is answered with the result's JSON text", async () => {
   const { answer, runs, records } = await send({ tool: { handler: () => ({ ü: [1, null] }) } });
   expect(answer).toEqual({ ok: true, text: '{"ü":[1,null]}', bytes: 15 });
   expect(runs).toBe(1);
@@ -136,7 +136,7 @@ test.each(STEPS)("where everything from the step `%s` on is wrong, it answers: %
   expect(codeOf((await send(violating(new Set(STEPS.slice(from).map(([name]) => name))))).answer)).toBe(code);
 });
 
-test("a large result over its limit is turned away before it is checked against its schema", async () => {
+test("a large result over its limit fails before it is checked against its schema", async () => {
   const value = { toLong: "x".repeat(200_000) };
   const { answer } = await send({ limits: { resultBytes: 1000 }, tool: { output: throwing, handler: () => value } });
   expect(codeOf(answer)).toBe("result_too_large");
@@ -151,9 +151,12 @@ const drawn = [...drawing.matchAll(/(?<word>refuse|fail) (?<code>[a-z_]+)(?:, or
 );
 const drawnAs = (word: string) => new Set(drawn.flatMap(([as, code]) => (as === word ? [code] : [])));
 
-test("the drawing in src/README.md has exactly the codes that there are, and this file reaches each", () => {
+/** Codes of calls that another driver has left open. The drawing has those of new calls. */
+const CONTINUED: ReadonlySet<string> = new Set(["outcome_unknown"]);
+
+test("the drawing in src/README.md has exactly the codes of new calls, and this file reaches each", () => {
   expect(drawnAs("refuse")).toEqual(new Set<string>(REFUSAL_CODES));
-  expect(drawnAs("fail")).toEqual(new Set<string>(FAILURE_CODES));
+  expect(drawnAs("fail")).toEqual(new Set<string>(FAILURE_CODES.filter((code) => !CONTINUED.has(code))));
   expect(new Set(REFUSED.map(([code]) => code))).toEqual(drawnAs("refuse"));
   expect(new Set(FAILED.map(([code]) => code))).toEqual(drawnAs("fail"));
 });

@@ -1,4 +1,4 @@
-# Tries: to take memory of the kernel's by pipes that nobody reads.
+# Tries: to take memory of the kernel's by pipes that no process reads.
 # Ends: completed
 ends = []
 try:

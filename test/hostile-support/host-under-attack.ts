@@ -1,5 +1,5 @@
 /*
- * A host whose engines are all busy with attacks that no limit ends soon, to be killed by whoever started it. Its
+ * A host whose engines are all busy with attacks that no limit ends soon, to be killed by the test that started it. Its
  * argument is how engines are to learn of that: "kernel" or "watch".
  */
 import { readFileSync } from "node:fs";

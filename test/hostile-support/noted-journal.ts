@@ -1,13 +1,13 @@
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 
 /**
- * The usual journal, which is told to keep little, for what it keeps would be taken for a leak; and a note of the kinds of records that were written
- * to it: a refusal as `refused CODE`, any other by its type. Turns are not noted.
+ * A journal in memory that notes the kinds of the records written to it: a refusal as `refused CODE`, any other by its
+ * type. Turns are not noted. It keeps little, because what it keeps would be measured as a leak.
  */
 export class NotedJournal implements Journal {
   readonly kinds: string[] = [];
   readonly #journal = createMemoryJournal({ keepLength: 64 * 1024 });
-  readonly create: Journal["create"] = (header) => this.#journal.create(header);
+  readonly create: Journal["create"] = (header, lease) => this.#journal.create(header, lease);
   readonly read: Journal["read"] = (execution, options) => this.#journal.read(execution, options);
   readonly list: Journal["list"] = (options) => this.#journal.list(options);
   readonly find: Journal["find"] = (execution) => this.#journal.find(execution);

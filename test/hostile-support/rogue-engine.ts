@@ -4,7 +4,7 @@ import { READY } from "./frames.ts";
 
 const PIPE = 3;
 
-/** What an engine that somebody has taken over can do to its host. */
+/** What an engine under an attacker's control can do to its host. */
 export interface RogueEngine {
   /** Sends messages as an engine would. */
   readonly say: (messages: readonly string[]) => void;

@@ -1,4 +1,4 @@
-// Tries: to make the same call again once it has been answered, for somebody to be charged twice.
+// Tries: to make the same call again once it has been answered, so that it runs twice.
 // Ends: crashed bridge_broken
 // Records: violation
 // Runs: write 1

@@ -1,3 +1,4 @@
-// Tries: to print a table of 2^32 rows.
-// Ends: stopped runningMs | stopped memoryBytes
+// Tries: to print a table of 2^32 rows, which its array does not hold.
+// Ends: completed "printed"
 console.table(new Array(2 ** 32 - 1));
+return "printed";

@@ -1,3 +1,3 @@
-// Tries: to return a thenable that calls nobody back.
+// Tries: to return a thenable that never calls back.
 // Ends: failed never_settles
 return { then() {} };

@@ -1,3 +1,3 @@
-// Tries: to wait for what nobody resolves.
+// Tries: to wait for a promise that is never resolved.
 // Ends: failed never_settles
 await new Promise(() => {});

@@ -1,3 +1,3 @@
-// Tries: to be no text: to hide what it does from whoever reads it, behind control characters.
+// Tries: to be no text: to hide what it does from its reader, behind control characters.
 // Ends: failed program_not_text
 return 1; // [2Kharmless

@@ -1,5 +1,5 @@
-// Tries: to freeze all that the guest might still want to change.
-// Ends: completed {"failed":"handler_failed","row":"row 1"}
+// Tries: to freeze everything that the guest may change later, before the first use of its global objects.
+// Ends: completed {"failed":"handler_failed","row":"row 1","used":["xn--4ca.example","6162",2,1,"AbortError","a"]}
 const frozen = new Set();
 const freeze = (thing) => {
   if ((typeof thing !== "object" && typeof thing !== "function") || thing === null || frozen.has(thing)) return;
@@ -18,4 +18,12 @@ for (const key of Reflect.ownKeys(globalThis)) freeze(globalThis[key]);
 const failed = await tools.fail({ how: "error" }).catch((error) => error);
 console.log({ printed: true });
 await new Promise((resolve) => setTimeout(resolve, 1));
-return { failed: failed.code, row: (await tools.read({ id: 1 })).name };
+const used = [
+  new URL("https://ä.example").hostname,
+  Buffer.concat([Buffer.from("a"), Buffer.from("b")]).toString("hex"),
+  new TextEncoder().encode("ä").length,
+  structuredClone({ list: [1] }).list[0],
+  AbortSignal.abort().reason.name,
+  atob(btoa("a")),
+];
+return { failed: failed.code, row: (await tools.read({ id: 1 })).name, used };

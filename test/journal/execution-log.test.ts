@@ -55,12 +55,12 @@ test("a log begins an execution with its header", async () => {
   expect(await Array.fromAsync(store.read("one"))).toEqual([header("one")]);
 });
 
-test("an execution that is already there is not begun", async () => {
+test("an execution with an existing id is not created", async () => {
   const { store } = await heldLog();
   await expect(ExecutionLog.create(store, header("one"), DRIVER)).rejects.toMatchObject({ code: "execution_exists" });
 });
 
-test("records given while an append is under way leave together in the next one, in order", async () => {
+test("records that are appended during an append are stored together by the next one, in order", async () => {
   const { log, store, nextAppend, begun } = await heldLog();
   const first = log.append(a);
   const underWay = await nextAppend();
@@ -94,7 +94,7 @@ test("an append resolves only when its own records are in the journal", async ()
   expect(order).toEqual(["a", "b, of 3"]);
 });
 
-test("once an append has failed, those that wait and all later ones fail alike, and reach no store", async () => {
+test("once an append has failed, waiting and later ones fail with the same error and do not reach the store", async () => {
   const { log, store, nextAppend, begun } = await heldLog();
   const first = log.append(a);
   const underWay = await nextAppend();
@@ -108,7 +108,7 @@ test("once an append has failed, those that wait and all later ones fail alike, 
   expect(await Array.fromAsync(store.read("one"))).toEqual([header("one")]);
 });
 
-test("a driver that has lost its execution to another is told so at every append", async () => {
+test("each append of a driver that has lost its execution rejects with head_moved", async () => {
   const store = createMemoryJournal();
   const log = await ExecutionLog.create(store, header("one"), DRIVER);
   await store.append("one", 1, [turn("another driver's")]);
@@ -116,7 +116,7 @@ test("a driver that has lost its execution to another is told so at every append
   expect(await Array.fromAsync(store.read("one"))).toEqual([header("one"), turn("another driver's")]);
 });
 
-test("a failed append that nobody awaits is no unhandled rejection", async () => {
+test("a failed append that is not awaited is no unhandled rejection", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on("unhandledRejection", note);

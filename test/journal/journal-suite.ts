@@ -30,7 +30,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
   });
 
   test.each([0, 1, 3, -1, Number.NaN])(
-    "an append at %s, which is not the head, is refused whole, and the rightful one still goes through",
+    "an append at %s, which is not the head, is refused whole, and one at the head succeeds",
     async (expected) => {
       const journal = await makeJournal();
       await journal.create(header("one"));
@@ -45,7 +45,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     },
   );
 
-  test("of two drivers that append at the same head, one goes through and the other is told", async () => {
+  test("if two drivers append at the same head, one succeeds and the other is refused", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));
     const settled = await Promise.allSettled([
@@ -57,7 +57,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), ...winner]);
   });
 
-  test("of records that cannot all be appended none is", async () => {
+  test("records are appended all or none", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));
     const broken = null as unknown as JournalRecord;
@@ -73,7 +73,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one")]);
   });
 
-  test("an execution that is not there can be neither read nor appended to", async () => {
+  test("an unknown execution can be neither read nor appended to", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));
     await expect(Array.fromAsync(journal.read("two"))).rejects.toMatchObject({ code: "execution_unknown" });
@@ -81,7 +81,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await expect(Array.fromAsync(journal.read("__proto__"))).rejects.toMatchObject({ code: "execution_unknown" });
   });
 
-  test("what was read does not change when more is appended, nor the journal with what was read", async () => {
+  test("records that were read do not change with later appends, and changing them does not change the journal", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));
     const read: JournalRecord[] = await Array.fromAsync(journal.read("one"));
@@ -149,7 +149,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), ...turns]);
   });
 
-  test("texts of any size and content come back as they were, also those that two records share", async () => {
+  test("texts of any size and content are read unchanged, also those that two records share", async () => {
     const journal = await makeJournal();
     const large = "ü😀\u0000\n".repeat(50_000);
     const records = [

@@ -17,7 +17,7 @@ async function kept(journal: Journal): Promise<string[]> {
   return (await listed(journal)).map(({ execution }) => execution).toReversed();
 }
 
-test("ended executions are kept as long as there is room for them, and then the earliest go", async () => {
+test("ended executions are kept up to keepLength, and then the earliest are deleted", async () => {
   const journal = createMemoryJournal({ keepLength: 1000 });
   await write(journal, "one", 500, true);
   await write(journal, "two", 500, true);
@@ -28,7 +28,7 @@ test("ended executions are kept as long as there is room for them, and then the 
   expect(await kept(journal)).toEqual(["three", "four"]);
 });
 
-test("running executions are never forgotten, and take no room from ended ones", async () => {
+test("running executions are never deleted, and do not count against keepLength", async () => {
   const journal = createMemoryJournal({ keepLength: 1000 });
   await write(journal, "running", 5000, false);
   await write(journal, "ended", 1000, true);
@@ -37,7 +37,7 @@ test("running executions are never forgotten, and take no room from ended ones",
   expect(await kept(journal)).toEqual(["running", "later"]);
 });
 
-test("an execution larger than all the room is forgotten as it ends", async () => {
+test("an execution larger than keepLength is deleted when it ends", async () => {
   const journal = createMemoryJournal({ keepLength: 100 });
   await write(journal, "large", 101, false);
   expect(await kept(journal)).toEqual(["large"]);
@@ -49,7 +49,7 @@ test.each([
   [0, ["full", "next"]],
   [-1, ["next"]],
 ])(
-  "programs, sources, events, commands and outcomes all take room: with %i to spare, %j are kept",
+  "programs, sources, events, commands and outcomes count against keepLength: with %i to spare, %j are kept",
   async (spare, left) => {
     const outcomeLength = outcome.outcome.length;
     const journal = createMemoryJournal({ keepLength: 10 + 15 + 12 + 4 + 4 + outcomeLength + outcomeLength + spare });
@@ -60,7 +60,7 @@ test.each([
   },
 );
 
-test("what is appended to an execution after its end takes the room that it has, and the rest is not counted again", async () => {
+test("an append after the end of an execution counts only its own length", async () => {
   const outcomeLength = outcome.outcome.length;
   const journal = createMemoryJournal({ keepLength: 1000 + outcomeLength });
   await write(journal, "one", 500, true);
@@ -72,7 +72,7 @@ test("what is appended to an execution after its end takes the room that it has,
   expect(await kept(journal)).toEqual([]);
 });
 
-test("who asks for a forgotten execution is told why it may be gone", async () => {
+test("the error for a deleted execution says why it may be gone", async () => {
   const journal = createMemoryJournal({ keepLength: 0 });
   await write(journal, "gone", 100, true);
   await expect(Array.fromAsync(journal.read("gone"))).rejects.toMatchObject({

@@ -39,6 +39,17 @@ test.for<[string, unknown, RegExp]>([
   ["a field that is missing", [header("one"), { type: "outcome", at: 1 }], /record 1, outcome \(outcome\): /],
   ["a field of another type", [header("one"), { ...outcome, at: "1" }], /record 1, outcome \(at\): /],
   [
+    "a start that is no date",
+    [header("one", { startedAt: 8.64e15 + 1 })],
+    /record 0, header \(program\) \(startedAt\)/,
+  ],
+  ["a time that is no whole number", [header("one"), { ...outcome, at: 0.5 }], /record 1, outcome \(at\): /],
+  [
+    "a lease without an end",
+    [header("one"), { type: "claim", driver: "d", leaseMs: 1e300, at: 1 }],
+    /record 1, claim \(leaseMs\): /,
+  ],
+  [
     "a result with a value and an error",
     [header("one"), { type: "result", call: "1", value: "1", error: "x", at: 1 }],
     /either value or error/,
@@ -49,7 +60,7 @@ test.for<[string, unknown, RegExp]>([
   );
 });
 
-test("whatever is read is refused with an error of this package, or comes back unchanged", () => {
+test("any record is refused with an error of this package, or read unchanged", () => {
   const field = fc.oneof(fc.jsonValue(), fc.constantFrom("header", "turn", "program", "call", 1));
   const record = fc.dictionary(
     fc.constantFrom("type", "kind", "format", "at", "call", "event", "commands", "detail"),

@@ -1,20 +1,23 @@
 import { fork } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../src/index.ts";
 import { journalSuite, listed } from "./journal-suite.ts";
@@ -136,6 +139,28 @@ describe("a lock that another process keeps", () => {
   });
 });
 
+test("a record whose texts would fill the memory when they are decompressed is damaged, and takes no room", async () => {
+  const path = newPath();
+  const writer = openJournal(path);
+  await writer.create(header("one"));
+  await writer.append("one", 1, [turn("event")]);
+  writer[Symbol.dispose]();
+  const body = Buffer.alloc(1024 * 1024, "a");
+  const sha256 = createHash("sha256").update(body).digest();
+  const reference = { head: "", sha256: sha256.toString("hex") };
+  const record = JSON.stringify({ type: "turn", event: "", commands: Array.from({ length: 50 }, () => reference) });
+  const database = raw(path);
+  // A fifth of what a record may hold. The file itself says how long a text is.
+  database.prepare("INSERT INTO texts VALUES (?, ?, ?)").run(sha256, 100 * 1024 * 1024, zstdCompressSync(body));
+  database.prepare("UPDATE records SET record = ? WHERE position = 1").run(record);
+  database.close();
+  expect(statSync(path).size).toBeLessThan(1024 * 1024);
+  await expect(Array.fromAsync(openJournal(path).read("one"))).rejects.toMatchObject({
+    code: "journal_corrupt",
+    message: expect.stringContaining("larger than one of a journal can be") as string,
+  });
+});
+
 describe("a file that cannot be used is refused with what to do, and left as it is", () => {
   test("a folder", () => {
     const path = newPath();
@@ -175,6 +200,71 @@ describe("a file that cannot be used is refused with what to do, and left as it 
     expect(() => openJournal(path)).toThrow(expect.objectContaining({ code: "journal_corrupt" }));
   });
 
+  test.each([
+    [
+      "a view in place of a table, which would run when it is read",
+      "ALTER TABLE executions RENAME TO other; CREATE VIEW executions AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS number, x AS id FROM n WHERE x < 0",
+    ],
+    [
+      "a trigger, which would run when it is written",
+      "CREATE TRIGGER spy AFTER INSERT ON records BEGIN DELETE FROM records; END",
+    ],
+    ["a further table", "CREATE TABLE more (a)"],
+    ["a further index", "CREATE INDEX more ON records (record)"],
+  ])("a journal with %s", (_name, sql) => {
+    const path = newPath();
+    openJournal(path)[Symbol.dispose]();
+    const database = raw(path);
+    database.exec(sql);
+    database.close();
+    expect(() => openJournal(path)).toThrow(
+      expect.objectContaining({
+        code: "journal_corrupt",
+        message: expect.stringContaining("that are no part of a journal"),
+      }),
+    );
+  });
+
+  test("a link that leads nowhere, and no file is created where it points", () => {
+    const path = newPath();
+    symlinkSync(`${path}-elsewhere`, path);
+    expect(() => openJournal(path)).toThrow(
+      expect.objectContaining({ code: "journal_read_only", message: expect.stringContaining("is a link") }),
+    );
+    expect(existsSync(`${path}-elsewhere`)).toBe(false);
+  });
+
+  test.each(["", "-wal", "-shm"])(
+    "where all users may create files, one of another kind or owner: journal.db%s",
+    (end) => {
+      const path = newPath();
+      chmodSync(dirname(path), 0o1777);
+      if (end === "") openJournal(`${path}-ours`)[Symbol.dispose]();
+      else writeFileSync(`${path}-theirs`, "");
+      // A link stands for a file of another user, which only root can make.
+      symlinkSync(`${path}-${end === "" ? "ours" : "theirs"}`, `${path}${end}`);
+      const opening = () => openJournal(path);
+      // A link to a file of this user's own is the user's.
+      if (end === "") expect(opening).not.toThrow();
+      else
+        expect(opening).toThrow(
+          expect.objectContaining({
+            code: "journal_read_only",
+            message: expect.stringContaining(`${path}${end} does not belong to this user`),
+          }),
+        );
+    },
+  );
+
+  test("a journal that was analysed is whole", () => {
+    const path = newPath();
+    openJournal(path)[Symbol.dispose]();
+    const database = raw(path);
+    database.exec("ANALYZE");
+    database.close();
+    expect(() => openJournal(path)).not.toThrow();
+  });
+
   test("a journal of a later version", () => {
     const path = newPath();
     openJournal(path)[Symbol.dispose]();
@@ -196,7 +286,7 @@ describe("a file that cannot be used is refused with what to do, and left as it 
 });
 
 // SQLite reports a file that has reached its maximum number of pages and a full disk by the same code.
-test("where there is no more space an append ends as journal_full with nothing of it written, and a smaller one goes through", async () => {
+test("without space an append rejects with journal_full and writes nothing, and a smaller one succeeds", async () => {
   const journal = createSqliteJournal({ path: newPath(), maxBytes: 1024 * 1024 });
   open.push(journal);
   await journal.create(header("one"));

@@ -25,7 +25,7 @@ function expanded(range: string): string[] {
   return Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => `${letter}${Number(first) + index}`);
 }
 
-test("every case has a row, and only one", () => {
+test("every case has exactly one row", () => {
   const counts = { A: 20, R: 16, C: 6, G: 8, M: 13, X: 6 };
   const all = Object.entries(counts).flatMap(([letter, count]) =>
     Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),

@@ -141,7 +141,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
     ["streamed", true],
     ["in one piece", false],
   ])(`${name}, hostile replies, %s`, (_, stream) => {
-    test("whatever is changed in a reply, the conversation has an ending", async () => {
+    test("whatever is changed in a reply, the conversation ends", async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
           const { tools } = watched();
@@ -155,7 +155,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       );
     });
 
-    test("wherever a provider repeats the key, no ending tells it in the provider's words", async () => {
+    test("wherever a provider repeats the key, no ending has it", async () => {
       for (const turn of [
         TURN,
         { text: "Half", end: "cut_off" },
@@ -173,7 +173,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       }
     });
 
-    test("of what a provider says at length of a turn's end, the beginning is told", async () => {
+    test("a provider's long reason for a turn's end is shortened", async () => {
       const turn = { text: "No.", end: "refused" } as const;
       const places = placesIn(wire.json(turn, 1)).length;
       for (let place = 0; place < places; place += 1) {
@@ -186,7 +186,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       }
     });
 
-    test("a reply with far more calls than a turn may make is an ending that says so, and none of them is made", async () => {
+    test("a reply with far too many calls ends the conversation, and none of them is made", async () => {
       const { tools, made } = watched();
       const calls = Array.from({ length: 5000 }, () => ({ tool: "read", input: {} }));
       const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));

@@ -24,13 +24,13 @@ export type Given =
     }
   | { readonly type: "text"; readonly body: string }
   | { readonly type: "events"; readonly events: readonly ServerEvent[]; readonly ending: "whole" | "broken" | "open" }
-  /** Says nothing, or nothing more after its headers, until whoever asked goes away. */
+  /** Sends nothing, or nothing after its headers, until the client disconnects. */
   | { readonly type: "silent" }
   | { readonly type: "stalled"; readonly contentType: string };
 
 export interface Loopback extends AsyncDisposable {
   readonly url: string;
-  /** Resolves when somebody who was answered by nothing, or not to the end, has gone. */
+  /** Resolves when a client without a complete answer has disconnected. */
   readonly abandoned: Promise<void>;
 }
 

@@ -11,7 +11,7 @@ const about = {
 };
 const live = new AbortController().signal;
 
-test("the key is in no failure, whatever the provider says of it", () => {
+test("no failure has the key, whatever the provider writes", () => {
   const { message } = failure(
     "key_refused",
     about,
@@ -23,7 +23,7 @@ test("the key is in no failure, whatever the provider says of it", () => {
   );
 });
 
-test("nor is a part of it, where the provider's words are cut", () => {
+test("no failure has a part of the key where the provider's words are shortened", () => {
   const { message } = failure("key_refused", about, `${"x".repeat(285)}my-own-key-0123`);
   expect(message).not.toContain("my-own");
   const broken = { ...about, key: "my\nown-key" };
@@ -32,7 +32,7 @@ test("nor is a part of it, where the provider's words are cut", () => {
   );
 });
 
-test("a provider's words are on one line, and no longer than they may be", () => {
+test("a provider's words are put on one line and shortened", () => {
   const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
   expect(message).toMatch(/^Anthropic failed: try again later\. It says: a \[31mb x+…$/);
   expect(message.length).toBeLessThan(400);
@@ -60,7 +60,7 @@ test.each<[unknown, string]>([
   expect(failedReply(error, live, about)).toMatchObject({ type: "failed", failure: { code } });
 });
 
-test("whatever is thrown after an abort is the abort", () => {
+test("any error after an abort counts as the abort", () => {
   expect(failedReply(new Error("x"), AbortSignal.abort(), about)).toEqual({ type: "aborted" });
 });
 
@@ -68,7 +68,7 @@ test("whatever is thrown after an abort is the abort", () => {
 
 const bounds = { timeoutMs: 10_000, stream: false, fetch };
 
-test("a reply is read up to its limit, and no further", async () => {
+test("a reply is read up to its limit", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
   expect(await (await boundedFetch(bounds, 1000)(server.url)).text()).toHaveLength(1000);
   await expect((await boundedFetch(bounds, 999)(server.url)).text()).rejects.toThrow(
@@ -76,7 +76,7 @@ test("a reply is read up to its limit, and no further", async () => {
   );
 });
 
-test("a line of a stream has its own limit, whatever type the server gives it", async () => {
+test("a line of a stream has its own limit, whatever content type the server sends", async () => {
   await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
   await expect((await boundedFetch({ ...bounds, stream: true })(server.url)).text()).rejects.toThrow(
     "An event of the reply has more than",
@@ -84,7 +84,7 @@ test("a line of a stream has its own limit, whatever type the server gives it", 
   expect(await (await boundedFetch(bounds)(server.url)).text()).toHaveLength(5 * 1024 * 1024);
 });
 
-test("a redirection is not followed, for the key would go with it", async () => {
+test("a redirect is not followed, because the key would be sent to the other host", async () => {
   const reached: string[] = [];
   await using other = await startLoopback(({ path }) => {
     reached.push(path);

@@ -26,7 +26,7 @@ test.each<[Record<string, string>, number | undefined]>([
   expect(waitFor(529, headers)).toBe(ms);
 });
 
-test("where nothing is said it waits longer each time, up to eight seconds", () => {
+test("without Retry-After the wait doubles, up to eight seconds", () => {
   for (const headers of [{}, { "retry-after": "soon" }, { "retry-after": "-5" }] as Record<string, string>[])
     for (const [attempt, most] of [500, 1000, 2000, 4000, 8000, 8000].entries()) {
       const ms = waitFor(503, headers, attempt + 1) ?? Number.NaN;
@@ -35,12 +35,12 @@ test("where nothing is said it waits longer each time, up to eight seconds", () 
     }
 });
 
-test("what a provider does not take is not sent again, unless it says so", () => {
+test("a refused request is not sent again, unless the provider asks for it", () => {
   for (const status of [200, 301, 400, 401, 403, 404, 413, 422]) expect(waitFor(status, {})).toBeUndefined();
   expect(waitFor(400, { "x-should-retry": "true", "retry-after": "1" })).toBe(1000);
 });
 
-test("a reply is taken whatever its headers say of sending again", async () => {
+test("a successful reply is used, whatever its headers say about retries", async () => {
   let sent = 0;
   const requests = new ProviderRequests({
     timeoutMs: 10_000,
@@ -55,7 +55,7 @@ test("a reply is taken whatever its headers say of sending again", async () => {
   expect([sent, requests.attempts]).toEqual([1, 1]);
 });
 
-test("a request that does not get there is sent again, and one whose time is over is not", async () => {
+test("a request that does not arrive is sent again, and one that times out is not", async () => {
   let sent = 0;
   const failing = (error: Error) =>
     new ProviderRequests({
@@ -73,7 +73,7 @@ test("a request that does not get there is sent again, and one whose time is ove
   expect(sent).toBe(3);
 });
 
-test("JSON without half characters stays as it is, and every other is well-formed and holds the same otherwise", () => {
+test("JSON without lone surrogates is unchanged, and in other JSON only these are replaced", () => {
   const text = fc
     .array(fc.constantFrom("\ud800", "\udfff", "😀", "\\", "\\ud800", '"', "u", "a", "\n"))
     .map((parts) => parts.join(""));

@@ -37,11 +37,11 @@ test.each([
   object({ a: { type: "string", format: "uri" } }),
   object({ a: { type: "string", minLength: 1 } }),
   object({ a: { type: ["object", "null"], properties: {} } }),
-])("what strict schemas have no words for is not made strict: %j", (schema) => {
+])("a schema that strict mode cannot express is not made strict: %j", (schema) => {
   expect(strictSchema(schema)).toBeUndefined();
 });
 
-test("where a null could not be told from an absent field again, nothing is strict", () => {
+test("a schema whose null could not be told from an absent field is not made strict", () => {
   const optional = object({ b: { type: "number" } });
   const required = object({ b: { type: "number" } }, "b");
   const either = (one: object) => object({ a: { anyOf: [one, { type: "string" }] } });
@@ -51,7 +51,7 @@ test("where a null could not be told from an absent field again, nothing is stri
   for (const within of [either, referring]) expect(strictSchema(within(required))).toBeDefined();
 });
 
-test("a null that stands for nothing goes; one that the tool takes, or must be told of, stays", () => {
+test("a null for an absent field is removed, and one that the tool takes or must refuse is kept", () => {
   const schema = object(
     {
       gone: { type: "string" },

@@ -66,13 +66,13 @@ export interface Served extends AsyncDisposable {
   readonly asked: readonly Asked[];
   readonly refusals: readonly string[];
   readonly abandoned: Promise<void>;
-  /** Resolves once somebody waits for an answer that will not come. */
+  /** Resolves once a client waits for an answer that will not come. */
   readonly silenced: Promise<void>;
   readonly url: string;
   readonly model: (options?: WireModelOptions & { readonly apiKey?: string; readonly path?: string }) => Model;
 }
 
-/** Serves a script in a provider's protocol, turn by turn, to whoever asks as the provider demands it. */
+/** Serves a script in a provider's protocol, turn by turn, and refuses requests that the provider would refuse. */
 export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Served> {
   const asked: Asked[] = [];
   const replies: unknown[] = [];

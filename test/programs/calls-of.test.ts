@@ -13,12 +13,14 @@ const echo = defineTool({
   handler: ({ n }) => n,
 });
 
-/** Inputs of a program's calls, in layers. */
+/** Inputs of a program's calls, in layers, each sorted: the answers to calls made at once may come in any order. */
 async function layersOf(program: string): Promise<number[][]> {
   await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
   const { execution } = await runtime.execute(program);
   const layers = callsOf(await Array.fromAsync(runtime.journal.read(execution)));
-  return layers.map((layer) => layer.map(({ inputText }) => (JSON.parse(inputText) as { n: number }).n));
+  return layers.map((layer) =>
+    layer.map(({ inputText }) => (JSON.parse(inputText) as { n: number }).n).toSorted((one, other) => one - other),
+  );
 }
 
 test.each([

@@ -29,7 +29,7 @@ function startSharing(limits: ClockLimits, { sliceMs, everyMs }: { sliceMs: numb
 
 const pass = (ms: number) => vi.advanceTimersByTime(ms);
 
-test("only time with the turn is running time, and all time is wall time", () => {
+test("only the time of turns is running time, and all time is wall time", () => {
   const { clocks } = start({ runningMs: 1000, wallMs: 1000 });
   pass(5);
   clocks.run();
@@ -41,7 +41,7 @@ test("only time with the turn is running time, and all time is wall time", () =>
   expect([clocks.runningMs, clocks.wallMs]).toEqual([27, 332]);
 });
 
-test("having the turn already, or waiting already, changes nothing", () => {
+test("run() while running and wait() while waiting change nothing", () => {
   const { clocks } = start({ runningMs: 1000, wallMs: 1000 });
   clocks.wait();
   clocks.run();
@@ -54,7 +54,7 @@ test("having the turn already, or waiting already, changes nothing", () => {
   expect([clocks.runningMs, clocks.wallMs]).toEqual([20, 30]);
 });
 
-test("a program that has the turn too long is found out by the tick after that, in one turn or in many", () => {
+test("a program that runs too long is stopped at the next tick, in one turn or in many", () => {
   const one = start({ runningMs: 100, wallMs: 10_000 });
   one.clocks.run();
   pass(100);
@@ -75,7 +75,7 @@ test("a program that has the turn too long is found out by the tick after that, 
   expect(many.alarms).toEqual([{ limit: "runningMs", allowed: 100, seen: 110 }]);
 });
 
-test("a program that waits is not charged for running, but found out once it takes too long in all", () => {
+test("a waiting program is charged no running time, and stopped when its wall time is spent", () => {
   const { alarms } = start({ runningMs: 10, wallMs: 500 });
   pass(500);
   expect(alarms).toEqual([]);
@@ -83,14 +83,14 @@ test("a program that waits is not charged for running, but found out once it tak
   expect(alarms).toEqual([{ limit: "wallMs", allowed: 500, seen: 510 }]);
 });
 
-test("where both limits are passed at once, the running time is what is told", () => {
+test("if both limits are exceeded at once, runningMs is reported", () => {
   const { clocks, alarms } = start({ runningMs: 50, wallMs: 50 });
   clocks.run();
   pass(60);
   expect(alarms).toEqual([{ limit: "runningMs", allowed: 50, seen: 60 }]);
 });
 
-test("clocks that were stopped raise no alarm, leave no timer, and count no more running time", () => {
+test("stopped clocks report no limit, leave no timer, and count no running time", () => {
   const { clocks, alarms } = start({ runningMs: 50, wallMs: 50 });
   clocks.run();
   pass(20);
@@ -101,7 +101,7 @@ test("clocks that were stopped raise no alarm, leave no timer, and count no more
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("nothing counts before a program has its guest", () => {
+test("no time counts before a program has its guest", () => {
   const alarms: ClockAlarm[] = [];
   const clocks = new Clocks({ runningMs: 50, wallMs: 50 }, (alarm) => alarms.push(alarm), {
     processorMs: () => undefined,
@@ -119,7 +119,7 @@ test("nothing counts before a program has its guest", () => {
 test.each([
   { sliceMs: 5, everyMs: 100 },
   { sliceMs: 4, everyMs: 500 },
-])("waiting for a core does not count where processor time is told: %j", (sharing) => {
+])("waiting for a core is not charged where processor time is known: %j", (sharing) => {
   const { clocks, alarms } = startSharing({ runningMs: 1000, wallMs: 1e9 }, sharing);
   pass((900 / sharing.sliceMs) * sharing.everyMs);
   expect(alarms).toEqual([]);
@@ -135,7 +135,7 @@ test("a program that waits for a core is stopped by the wall clock at the latest
   expect(alarms[0]).toEqual({ limit: "wallMs", allowed: 3000, seen: 3010 });
 });
 
-test("a program that stands still with the turn is stopped by the clock", () => {
+test("a program that blocks during its turn is stopped by the clock", () => {
   const { alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
   pass(900);
   expect(alarms).toEqual([]);
@@ -145,7 +145,7 @@ test("a program that stands still with the turn is stopped by the clock", () => 
   expect(ofTurn[0]).toEqual({ limit: "runningMs", allowed: 1000, seen: 1010 });
 });
 
-test("processor time of many turns that end between two looks counts", () => {
+test("processor time of many turns between two readings counts", () => {
   let usedMs = 40;
   const { clocks, alarms } = start({ runningMs: 100, wallMs: 1e9 }, () => usedMs);
   for (let turn = 0; turn < 30 && alarms.length === 0; turn += 1) {
@@ -159,7 +159,7 @@ test("processor time of many turns that end between two looks counts", () => {
   expect(alarms).toMatchObject([{ limit: "runningMs", allowed: 100 }]);
 });
 
-test("more processor time than the clock has passed, by threads of the guest, counts no more than the clock", () => {
+test("processor time of several threads counts no more than the time that has passed", () => {
   let usedMs = 40;
   const { clocks } = start({ runningMs: 1e6, wallMs: 1e9 }, () => (usedMs += 40));
   clocks.run();
@@ -167,7 +167,7 @@ test("more processor time than the clock has passed, by threads of the guest, co
   expect(clocks.runningMs).toBe(100);
 });
 
-test("another guest's processor time is another count", () => {
+test("the processor time of a new guest is counted from its own start", () => {
   let usedMs = 5000;
   const { clocks, alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => (usedMs += 10));
   clocks.run();
@@ -178,7 +178,7 @@ test("another guest's processor time is another count", () => {
   expect([clocks.runningMs, alarms]).toEqual([990, []]);
 });
 
-test("all replays together may take as long as the program may run, and are no running time", () => {
+test("all replays together may take runningMs, and are not charged as running time", () => {
   const { clocks, alarms } = start({ runningMs: 100, wallMs: 1e9 });
   for (let replay = 0; replay < 2; replay += 1) {
     clocks.replay();
@@ -192,7 +192,7 @@ test("all replays together may take as long as the program may run, and are no r
   expect(alarms).toEqual([{ limit: "replays", allowed: 100, seen: 110 }]);
 });
 
-test("time in which the program waits for nothing but approvals is no wall time", () => {
+test("time in which a program waits for approvals alone is not charged as wall time", () => {
   let waits = false;
   const { clocks, alarms } = start(
     { runningMs: 100, wallMs: 500 },
@@ -212,7 +212,7 @@ test("time in which the program waits for nothing but approvals is no wall time"
   expect([clocks.approvalMs, clocks.wallMs]).toEqual([99_990, 510]);
 });
 
-test("a program that waits for approvals and has the turn is charged for running all the same", () => {
+test("a program that runs while calls wait for approval is charged running time", () => {
   const { clocks, alarms } = start(
     { runningMs: 100, wallMs: 1e9 },
     () => undefined,

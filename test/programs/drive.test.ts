@@ -46,7 +46,7 @@ async function execute({ sandbox }: ReturnType<typeof scripted>, tools = [echo])
   return { ...report, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
 }
 
-test("where a guest dies, another one takes its turns up and goes on", async () => {
+test("if a guest dies, another one replays its turns and continues", async () => {
   const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
   const second = [[CALL(1, "echo"), TURN_END(1)], [CALL(2, "echo"), TURN_END(1)], [SETTLED]];
   const { outcome, usage, calls, records } = await execute(scripted(first, second));
@@ -56,14 +56,14 @@ test("where a guest dies, another one takes its turns up and goes on", async () 
   expect(records.filter(({ type }) => type === "restart")).toMatchObject([{ detail: "the machine took it" }]);
 });
 
-test("an execution whose guests die without getting further is given up after three replays", async () => {
+test("an execution whose guests die without progress ends after three replays", async () => {
   const guests = scripted([DEATH]);
   const { outcome } = await execute(guests);
   expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
   expect(guests.opened()).toBe(4);
 });
 
-test("deaths are forgiven as long as there is progress between them", async () => {
+test("deaths with progress between them do not end an execution", async () => {
   const turns = Array.from({ length: 6 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
   const diesAfter = (count: number) => [...turns.slice(0, count), DEATH] as const;
   const { outcome, usage } = await execute(
@@ -73,7 +73,7 @@ test("deaths are forgiven as long as there is progress between them", async () =
   expect(usage.restarts).toBe(6);
 });
 
-test("a guest that does something else when it is replayed ends the execution", async () => {
+test("a guest that differs from the journal in a replay ends the execution", async () => {
   const first = [[CALL(1, "echo"), TURN_END(1)], DEATH] as const;
   const second = [[CALL(1, "other"), TURN_END(1)]];
   const { outcome } = await execute(scripted(first, second));
@@ -81,7 +81,7 @@ test("a guest that does something else when it is replayed ends the execution", 
   expect((outcome as { detail: string }).detail).toContain("at turn 0: the program did");
 });
 
-test("deaths that leave progress between them are forgiven, but not for ever", async () => {
+test("deaths with progress between them end an execution after the 20th replay", async () => {
   const turns = Array.from({ length: 60 }, (_, index) => [CALL(index + 1, "echo"), TURN_END(1)]);
   const guests = scripted(...turns.map((_, index) => [...turns.slice(0, index + 1), DEATH] as const));
   const { outcome, usage } = await execute(guests);
@@ -89,7 +89,7 @@ test("deaths that leave progress between them are forgiven, but not for ever", a
   expect(usage.restarts).toBe(20);
 });
 
-test("replaying a program that dies over and over takes no longer in all than the program may run", async () => {
+test("all replays of a program that dies repeatedly take no longer than runningMs", async () => {
   const computes = () => {
     for (const until = performance.now() + 30; performance.now() < until;);
   };
@@ -139,7 +139,7 @@ function busy({ sandbox }: ReturnType<typeof scripted>) {
   return { sandbox: { ...sandbox, open }, free: free.resolve };
 }
 
-test("a program that waits too long for a guest ends by that limit, and nothing of it was done", async () => {
+test("a program that waits too long for a guest is stopped by queueMs and has done nothing", async () => {
   const guests = scripted([[CALL(1, "echo"), TURN_END(1)]]);
   await using runtime = await createRuntime({
     tools: [echo],
@@ -151,7 +151,7 @@ test("a program that waits too long for a guest ends by that limit, and nothing 
   expect([calls, usage.runningMs, usage.restarts, guests.opened()]).toEqual([[], 0, 0, 0]);
 });
 
-test("no clock of a program, its own included, starts before it has a guest", async () => {
+test("no clock of a program, its Date included, starts before it has a guest", async () => {
   const events: string[] = [];
   let said = [READY];
   const guest = (): GuestFace => ({
@@ -176,7 +176,7 @@ test("no clock of a program, its own included, starts before it has a guest", as
   expect((JSON.parse(events[0]?.split("\n")[0] ?? "") as { now: number }).now).toBeGreaterThanOrEqual(freedAt);
 });
 
-test("a program that finds the queue full ends at once, and says so", async () => {
+test("a program that finds the queue full is stopped at once by the limit queue", async () => {
   const { sandbox } = scripted([]);
   const open: Sandbox["open"] = () => Promise.reject(new QueueFull(7));
   await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
@@ -185,7 +185,7 @@ test("a program that finds the queue full ends at once, and says so", async () =
   expect(output.text).toContain("Run it again later, unchanged");
 });
 
-test("a program whose guest has died and that gets no other in time has crashed: what it did is reported", async () => {
+test("a program whose guest died and that gets no other in time has crashed, and its calls are reported", async () => {
   const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
   let opened = 0;
   const open: Sandbox["open"] = (options, abort) => {
@@ -212,7 +212,7 @@ test("a guest that settles while other events are outstanding is killed, not rel
   expect(exits).toEqual([{ type: "killed", reason: "it settled while other events were outstanding" }]);
 });
 
-test("where no further guest can be had, what was done is reported", async () => {
+test("if no further guest can be opened, the calls made so far are reported", async () => {
   const { sandbox } = scripted([[CALL(1, "echo"), TURN_END(1)], DEATH]);
   let opened = 0;
   const open: Sandbox["open"] = (options, signal) => {
@@ -226,7 +226,7 @@ test("where no further guest can be had, what was done is reported", async () =>
   expect((await Array.fromAsync(runtime.journal.read(execution))).at(-1)).toMatchObject({ type: "outcome" });
 });
 
-test("an execution that never got a guest rejects, and its journal says that it is over", async () => {
+test("an execution without any guest rejects, and its journal has an outcome", async () => {
   const { sandbox } = scripted([]);
   const open: Sandbox["open"] = () => Promise.reject(new Error("no memory left"));
   await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
@@ -236,7 +236,7 @@ test("an execution that never got a guest rejects, and its journal says that it 
   expect(summaries).toMatchObject([{ ended: true }]);
 });
 
-test("a program that has settled is handed nothing more while its large value is read", async () => {
+test("a program that has settled gets no events while its large value is read", async () => {
   const large = `{"kind":"settled","ok":true,"notes":[]}\n[${"[],".repeat(4_000_000)}0]`;
   const timers = Array.from({ length: 20 }, (_, index) => `{"kind":"timer","id":${index + 1},"ms":1}`);
   const events: string[] = [];
@@ -262,7 +262,7 @@ test("a program that has settled is handed nothing more while its large value is
   expect(events).toHaveLength(1);
 });
 
-test("a program that has used what cannot be replayed ends with its guest", async () => {
+test("a program that is marked unreplayable ends when its guest dies", async () => {
   const marked = '{"kind":"unreplayable","cause":"files"}';
   const guests = scripted([[CALL(1, "echo"), marked, TURN_END(1)], DEATH]);
   const { outcome } = await execute(guests);
@@ -275,7 +275,7 @@ test("a program that has used what cannot be replayed ends with its guest", asyn
   expect(guests.opened()).toBe(1);
 });
 
-test("output that was heard before a death is not heard again", async () => {
+test("output that was received before a guest's death is not reported twice", async () => {
   const output = '{"kind":"output","stream":"stdout","dropped":0}\n"hello\\n"';
   const first = [[output, CALL(1, "echo"), TURN_END(1)], DEATH] as const;
   const second = [[output, CALL(1, "echo"), TURN_END(1)], [SETTLED]];
@@ -304,7 +304,7 @@ const connection: Connection = {
   detail: "",
 };
 
-test("connections to the world outside are journalled and counted, and nothing is replayed after one", async () => {
+test("connections by egress are journalled and counted, and an execution with one is not replayed", async () => {
   const guests = scripted([[SETTLED]]);
   await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection, connection]) });
   const { execution, usage } = await runtime.execute("unused");
@@ -316,7 +316,7 @@ test("connections to the world outside are journalled and counted, and nothing i
   expect(guests.opened()).toBe(1);
 });
 
-test("a guest that dies after a connection is not replaced: the world would not be as it was", async () => {
+test("a guest that dies after a connection by egress is not replaced", async () => {
   const guests = scripted([DEATH]);
   await using runtime = await createRuntime({ tools: [], sandbox: connecting(guests, [connection]) });
   const { outcome } = await runtime.execute("unused");
@@ -374,7 +374,7 @@ test("a call that was open when its engine died is answered in the next one", as
   expect(handled).toBe(1);
 });
 
-test("a rejection that nobody handles ends nothing", async () => {
+test("an unhandled rejection does not end a program", async () => {
   await using runtime = await createRuntime({ tools: [echo] });
   const { outcome } = await runtime.execute(
     "Promise.reject(new Error('nobody handles this'));\nawait tools.echo();\nPromise.reject(1);\nreturn 'done';",
@@ -382,7 +382,7 @@ test("a rejection that nobody handles ends nothing", async () => {
   expect(outcome).toEqual({ type: "completed", value: "done" });
 });
 
-test("a guest that sends more in one turn than may be moved in all is stopped before the turn has ended", async () => {
+test("a guest that sends more than totalBytes in one turn is stopped before the turn ends", async () => {
   const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(30_000))}`;
   const { sandbox } = scripted([[print, print, print, CALL(1, "echo")]]);
   await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { frameBytes: 65_536, totalBytes: 2 } });

@@ -11,7 +11,7 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
 
   executeSuite("python", sandbox, createPythonProcessSandbox());
 
-  test("a failed call that is not caught has its place and its line", async () => {
+  test("a failed call that is not caught is reported with its place and its line", async () => {
     await using runtime = await start();
     const program = "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```";
     const report = await runtime.execute(program, python);
@@ -48,7 +48,7 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
     expect((await runtime.execute(program, python)).outcome).toMatchObject({ type: "failed", fault });
   });
 
-  test("a misspelt tool is told, and the nearest one with it", async () => {
+  test("the error of a misspelt tool names the nearest tool", async () => {
     await using runtime = await start();
     const { output } = await runtime.execute("rows = await tools.ecko(n=1)", python);
     expect(output.text).toBe(
@@ -68,7 +68,7 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
     },
   );
 
-  test("a program that uses files is marked in its journal, and its replay refused", async () => {
+  test("a program that uses files is marked in its journal, and its replay is refused", async () => {
     await using runtime = await start();
     const program =
       "import tempfile\nwith tempfile.TemporaryFile('w+') as file:\n    file.write('kept for a moment')\n    file.seek(0)\n    return await tools.echo(text=file.read())";

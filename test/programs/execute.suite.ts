@@ -18,13 +18,13 @@ export function executeSuite(language: Language, sandbox: Sandbox, recorded: San
     createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
 
   describe("ordinary programs complete, and replay from every prefix", () => {
-    test.each(cases.ordinary)("one that $does", { timeout: 120_000 }, async ({ program, returns }) => {
+    test.each(cases.ordinary)("a program that $does", { timeout: 120_000 }, async ({ program, returns }) => {
       const { outcome } = await executeAndReplay(program);
       expect(outcome).toEqual({ type: "completed", value: returns });
     });
   });
 
-  test("calls that are made at once overlap", async () => {
+  test("calls that are made at the same time overlap", async () => {
     const allAreThere = signal();
     let waiting = 0;
     const meet = tool("meet", async () => {
@@ -38,7 +38,7 @@ export function executeSuite(language: Language, sandbox: Sandbox, recorded: San
     expect(outcome).toEqual({ type: "completed", value: 50 });
   });
 
-  test("a read that is not awaited is aborted with the program, and noted", async () => {
+  test("a read that is not awaited is aborted when the program ends, with a note", async () => {
     const aborted = signal();
     const slow = tool(
       "slow",
@@ -73,7 +73,7 @@ export function executeSuite(language: Language, sandbox: Sandbox, recorded: San
     expect(errors).toEqual([expect.objectContaining({ message: "the password is hunter2, see /etc/shadow" })]);
   });
 
-  test("a program that waits for what cannot happen fails at once", async () => {
+  test("a program that awaits a promise that nothing can settle fails at once", async () => {
     await using runtime = await start();
     const { outcome } = await runtime.execute(cases.neverSettles, { language });
     expect(outcome).toMatchObject({ type: "failed", fault: { code: "never_settles" } });
@@ -109,7 +109,7 @@ export function executeSuite(language: Language, sandbox: Sandbox, recorded: San
     expect(outcome).toEqual({ type: "completed", value: [[0, 1, 2], "budget_spent"] });
   });
 
-  test("a program that does not catch it is stopped by that limit", async () => {
+  test("a program that does not catch the refusal is stopped by the calls limit", async () => {
     await using runtime = await start();
     const { outcome } = await runtime.execute(cases.callsForever, { language, limits: { calls: 3 } });
     expect(outcome).toEqual({ type: "stopped", limit: "calls", allowed: 3, seen: 4 });

@@ -44,7 +44,7 @@ test("calls and timers are open from the turn that makes them to the turn that c
   expect(foldExecution(records.slice(0, 2)).timers.get(2)).toEqual({ id: 2, ms: 50, setAt: AT });
 });
 
-test("an event to stop closes the calls and leaves the timers to the driver", () => {
+test("a stop event closes the calls and leaves the timers to the driver", () => {
   const state = foldExecution([
     header("one"),
     turn(start, call(1), timer(2, 50)),
@@ -54,7 +54,7 @@ test("an event to stop closes the calls and leaves the timers to the driver", ()
   expect(state.stopped).toBe(true);
 });
 
-test("an open call carries what the gate, a person, a client and its handler have said of it, and the first decision counts", () => {
+test("an open call has the decisions of the gate and the approver and its handler's end, and the first decision counts", () => {
   const state = foldExecution([
     header("one"),
     turn(start, call(1), call(2)),
@@ -76,7 +76,7 @@ test("an open call carries what the gate, a person, a client and its handler hav
   expect(state.calls.size).toBe(2);
 });
 
-test("claims, restarts, egress, the program's end and the outcome are told", () => {
+test("the state has claims, restarts, egress, the program's end and the outcome", () => {
   const settled = frameText({ kind: "settled", ok: true, notes: [], body: "1" });
   const state = foldExecution([
     header("one"),
@@ -104,7 +104,7 @@ test.each([
   expect(() => foldExecution([header("one"), record])).toThrow(expect.objectContaining({ code: "journal_invalid" }));
 });
 
-test("records that went through a store as JSON lead to the same state", () => {
+test("records that were stored as JSON lead to the same state", () => {
   const command = fc.constantFrom<GuestFrame["kind"]>("call", "timer", "clear");
   fc.assert(
     fc.property(fc.array(fc.tuple(command, fc.integer({ min: 1, max: 6 }))), (commands) => {

@@ -156,7 +156,7 @@ describe.each([
     },
   );
 
-  test.each(RIGHT)("a right program is left alone, and replays: one that %s", async (_does, program, returns) => {
+  test.each(RIGHT)("a correct program completes and replays: one that %s", async (_does, program, returns) => {
     await using runtime = await start();
     const { outcome, execution, notes, remarks } = await runtime.execute(program);
     expect(outcome).toEqual({ type: "completed", value: returns });
@@ -168,17 +168,40 @@ describe.each([
       expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });
   });
 
-  test.each(["race", "any"])("reads that lost a Promise.%s are aborted with the program, and noted", async (method) => {
-    const aborted = signal();
-    const slow = tool(
-      "slow",
-      (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
-    );
-    await using runtime = await start(slow);
-    const report = await runtime.execute(`return (await Promise.${method}([tools.slow(), tools.echo({ n: 1 })])).n;`);
-    expect(report.outcome).toEqual({ type: "completed", value: 1 });
-    expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
-    await aborted.happened;
+  test.each(["race", "any"])(
+    "reads that lost a Promise.%s are aborted when the program ends, with a note",
+    async (method) => {
+      const aborted = signal();
+      const slow = tool(
+        "slow",
+        (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
+      );
+      await using runtime = await start(slow);
+      const report = await runtime.execute(`return (await Promise.${method}([tools.slow(), tools.echo({ n: 1 })])).n;`);
+      expect(report.outcome).toEqual({ type: "completed", value: 1 });
+      expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
+      await aborted.happened;
+    },
+  );
+
+  test("the promise of a call is awaited in as many steps as any other promise", async () => {
+    await using runtime = await start();
+    const stepsOf = (promise: string) => `
+      const promise = ${promise};
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      const steps = [];
+      for (const wait of [async () => { await promise; }, async () => promise, () => Promise.all([promise]), () => promise.then(() => {})]) {
+        let done = false, count = 0;
+        const counter = (async () => { for (; !done; count += 1) await null; })();
+        await wait();
+        done = true;
+        await counter;
+        steps.push(count);
+      }
+      return steps;`;
+    const { outcome } = await runtime.execute(stepsOf("Promise.resolve(1)"));
+    expect(outcome).toMatchObject({ type: "completed" });
+    expect((await runtime.execute(stepsOf("tools.echo({ n: 1 })"))).outcome).toEqual(outcome);
   });
 
   test("a call that failed and was never awaited is noted", async () => {
@@ -188,7 +211,7 @@ describe.each([
     expect(remarks).toEqual(["A call of broken failed (handler_failed), and the program did not await it."]);
   });
 
-  test("an error about something else is told with the call that was not awaited", async () => {
+  test("another error names the call that was not awaited", async () => {
     await using runtime = await start();
     const { outcome, output } = await runtime.execute(
       "const r = tools.echo({});\nlet n = 0;\ntry { n = r.n; } catch {}\nthrow new Error('no n');",

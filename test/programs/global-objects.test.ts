@@ -25,7 +25,7 @@ describe.each([
   const expectValue = async (program: string, value: unknown) =>
     expect(await run(program)).toEqual({ type: "completed", value });
 
-  test("an error that one of them throws has the line of the program", async () => {
+  test("an error that a global object throws is reported at the program's line", async () => {
     expect(await run("const a = 1;\nconst b = new URL('nonsense');")).toMatchObject({
       type: "failed",
       fault: { name: "TypeError", line: 2 },
@@ -42,7 +42,7 @@ describe.each([
     expect(await run(program)).toMatchObject({ type: "failed", fault: { message: "heard", line: 2 } });
   });
 
-  test("a program may replace them, also before their first use, and remove them", async () => {
+  test("a program may replace and remove global objects, also before their first use", async () => {
     await expectValue("URL = 1; globalThis.Buffer = 2; return [URL, Buffer];", [1, 2]);
     await expectValue("delete globalThis.URL; return [typeof URL, 'URL' in globalThis];", ["undefined", false]);
     await expectValue("return class URL extends globalThis.URL {}.canParse('https://a.example');", true);
@@ -51,6 +51,18 @@ describe.each([
       "URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal DOMException Event EventTarget atob btoa structuredClone Buffer";
     await expectValue(`return [${names.replaceAll(" ", ", ")}].map(({ name }) => name).join(" ");`, names);
   });
+
+  test.each(["globalThis", "Object.prototype", "Object.getPrototypeOf(Uint8Array.prototype)"])(
+    "a program may freeze %s before it uses them",
+    async (frozen) => {
+      await expectValue(
+        `Object.freeze(${frozen});
+         return [new URL("https://ä.example").hostname, Buffer.from("a").toString("hex"), Buffer === Buffer,
+           new TextEncoder().encode("ä").length, structuredClone({ a: [1] }).a, new AbortController().signal.aborted];`,
+        ["xn--4ca.example", "61", true, 2, [1], false],
+      );
+    },
+  );
 
   test("they are not enumerable, as in a browser", async () => {
     await expectValue("return Object.keys(globalThis);", ["tools"]);
@@ -77,7 +89,7 @@ describe.each([
     },
   );
 
-  test("one that was first used where no stack was left works afterwards", async () => {
+  test("a global object that was first used with no stack left works afterwards", async () => {
     const program = `
       let depth = 0;
       const measure = () => { depth += 1; measure(); };

@@ -57,19 +57,19 @@ test.each([
   ["memory", "did you mean memoryBytes?"],
   ["runningms", "did you mean runningMs?"],
   ["outputBites", "did you mean outputBytes?"],
-])("there is no limit %s, and the one that was meant is named: %s", (name, meant) => {
+])("the limit %s is refused, and the error suggests %s", (name, meant) => {
   expect(refusal({ [name]: 1 })).toBe(
     `execute({ limits }): there is no option "${name}", ${meant} The options are ${NAMES.join(", ")}.`,
   );
 });
 
-test("where no limit is near, all are named", () => {
+test("an unknown limit without a similar name gets the list of all limits", () => {
   expect(refusal({ zzzzzzzzz: 1 })).toBe(
     `execute({ limits }): there is no option "zzzzzzzzz". The options are ${NAMES.join(", ")}.`,
   );
 });
 
-test.each(["toString", "__proto__", "constructor", "hasOwnProperty"])("there is no limit %s", (name) => {
+test.each(["toString", "__proto__", "constructor", "hasOwnProperty"])("the limit %s is refused", (name) => {
   expect(refusal(JSON.parse(`{ "${name}": 1 }`))).toContain(`execute({ limits }): there is no option "${name}"`);
 });
 
@@ -81,11 +81,11 @@ test.each([
   expect(refusal(changes)).toBe(`execute({ limits }): expected an object, got ${got}.`);
 });
 
-test("an error names the place where the limits were written", () => {
+test("an error names the option in which the limits were given", () => {
   expect(refusal({ calls: -1 }, fieldsOf("header.limits"))).toContain("header.limits.calls: expected");
 });
 
-test("limits that are not changed stay, whatever the base, and none can be changed afterwards", () => {
+test("limits that are not given keep their values, and the resolved limits are frozen", () => {
   const base = resolveLimits(DEFAULT_LIMITS, { calls: 5, wallMs: 100, queueMs: undefined } as object, PLACE);
   const limits = resolveLimits(base, { calls: 6 }, PLACE);
   expect(limits).toEqual({ ...DEFAULT_LIMITS, calls: 6, wallMs: 100 });

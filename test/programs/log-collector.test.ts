@@ -7,11 +7,11 @@ function collect(logBytes: number, ...printed: readonly (readonly [string, numbe
   return collector;
 }
 
-test("nothing printed is nothing", () => {
+test("without output the log is empty", () => {
   expect(collect(256).logs).toEqual({ text: "", lines: 0, bytes: 0, dropped: 0 });
 });
 
-test("what was printed stands together in order, with its lines and its bytes of UTF-8", () => {
+test("printed texts are joined in order, with the number of lines and of UTF-8 bytes", () => {
   expect(collect(256, ["one\ntwo\n", 0], ["drei ü\n", 0]).logs).toEqual({
     text: "one\ntwo\ndrei ü\n",
     lines: 3,
@@ -20,7 +20,7 @@ test("what was printed stands together in order, with its lines and its bytes of
   });
 });
 
-test("lines that were left out are counted, and said where they are missing", () => {
+test("omitted lines are counted, and the log says where they are missing", () => {
   expect(collect(256, ["one\n", 0], ["six\n", 4], ["eight\n", 1]).logs).toEqual({
     text: "one\n… 4 lines left out …\nsix\n… 1 line left out …\neight\n",
     lines: 8,
@@ -29,7 +29,7 @@ test("lines that were left out are counted, and said where they are missing", ()
   });
 });
 
-test("a text is refused unread where its JSON is too long for what is left, however it is written", () => {
+test("a text whose JSON is longer than the remaining budget is refused without parsing", () => {
   const most = 256 * 2 + 1024;
   const longest = JSON.stringify("\u0001".repeat(most));
   expect(collect(256).refuse(longest.length)).toBe(false);
@@ -40,7 +40,7 @@ test("a text is refused unread where its JSON is too long for what is left, howe
   expect(collect(256, ["x", 0]).refuse(longest.length)).toBe(true);
 });
 
-test("what an honest guest sends is kept, and what goes beyond that is found out and not kept", () => {
+test("output within a guest's own bounds is kept, and more than that is reported and not kept", () => {
   const most = 256 * 2 + 1024;
   const collector = collect(256, ["x".repeat(most - 1), 0], ["y", 0]);
   expect(collector.overflowed).toBe(false);
@@ -57,12 +57,12 @@ test("a character counts as its bytes of UTF-8", () => {
   expect([collector.bytes, collector.overflowed]).toEqual([most + 2, true]);
 });
 
-test("one enormous text is not kept at all", () => {
+test("a text over the whole budget is not kept", () => {
   const collector = collect(256, ["x".repeat(10_000_000), 0]);
   expect([collector.overflowed, collector.logs.text]).toEqual([true, ""]);
 });
 
-test("what is said of lines left out counts like text, and so does nothing at all", () => {
+test("notes on omitted lines, and empty texts, count against the budget", () => {
   const marks = new LogCollector(1024);
   for (let count = 0; count < 200; count += 1) marks.add("", 1);
   expect(marks.overflowed).toBe(true);
@@ -71,7 +71,7 @@ test("what is said of lines left out counts like text, and so does nothing at al
   expect(nothing.overflowed).toBe(true);
 });
 
-test("more lines than can be counted are too many", () => {
+test("more omitted lines in all than a safe integer can count are too much output", () => {
   const collector = new LogCollector(1024);
   collector.add("a\n", Number.MAX_SAFE_INTEGER - 1);
   expect(collector.overflowed).toBe(false);

@@ -26,7 +26,7 @@ test.each([0, 1, 2, 3])("an execution replays as it was, taken up after %i turns
   expect(await replayed(records, from)).toEqual({ type: "identical" });
 });
 
-test("a turn that was changed is told with its number, wherever the replay is taken up", async () => {
+test("a changed turn is reported with its number, from whichever turn the replay starts", async () => {
   const changed = records.map((record) =>
     record === lastTurn() ? { ...record, commands: ['{"kind":"settled","ok":true,"notes":[]}\n2'] } : record,
   );
@@ -34,7 +34,7 @@ test("a turn that was changed is told with its number, wherever the replay is ta
     expect(await replayed(changed, from)).toMatchObject({ type: "diverged", divergence: { turn: 2 } });
 });
 
-test("turns that stand behind the end are not waited for", async () => {
+test("a replay does not wait for turns after the program's end", async () => {
   const more: TurnRecord = { type: "turn", event: '{"kind":"fire","now":1,"id":9}', commands: [] };
   expect(await replayed([...records, more])).toEqual({
     type: "diverged",
@@ -60,7 +60,7 @@ test.each<[string, () => unknown]>([
   });
 });
 
-test("a replay that never ends is ended after the time that the program had, or by its signal", async () => {
+test("a replay ends after runningMs, or by its signal", async () => {
   await using isolates = createIsolateSandbox({ warm: 1 });
   const header = records[0] as Header;
   const start = lastTurn();

@@ -3,7 +3,7 @@ import { faultAt, onlyMention } from "../../src/programs/source-map.ts";
 
 const FAULT = { name: "Error", message: "No." };
 
-test("a fault gets its place and that line, without what is round it", () => {
+test("a fault gets its place and the line of the source, without the code around the program", () => {
   expect(faultAt("a\n  \tb(c); \r\nd", FAULT, { line: 2, column: 4 })).toEqual({
     ...FAULT,
     line: 2,
@@ -12,12 +12,12 @@ test("a fault gets its place and that line, without what is round it", () => {
   });
 });
 
-test("a place that is not in the source is left out, and so is one that is not known", () => {
+test("a place outside of the source, or an unknown one, is left out", () => {
   expect(faultAt("a\nb", FAULT, { line: 3, column: 1 })).toEqual(FAULT);
   expect(faultAt("a\nb", FAULT, undefined)).toEqual(FAULT);
 });
 
-test("of a long line the first 160 characters are shown", () => {
+test("the first 160 characters of a long line are shown", () => {
   expect(faultAt("x".repeat(160), FAULT, { line: 1, column: 1 }).excerpt).toBe("x".repeat(160));
   expect(faultAt("x".repeat(161), FAULT, { line: 1, column: 1 }).excerpt).toBe(`${"x".repeat(159)}…`);
 });
@@ -32,6 +32,6 @@ test.each([
   expect(onlyMention(source, "a")).toEqual(place);
 });
 
-test("where no tool is known, no place is", () => {
+test("without a known tool there is no place", () => {
   expect(onlyMention("tools.a()", undefined)).toBeUndefined();
 });

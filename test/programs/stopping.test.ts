@@ -93,7 +93,7 @@ test("while a call waits for approval the state of its execution shows it held, 
   expect([after.calls.size, after.outcome]).toEqual([0, '{"type":"completed"}']);
 });
 
-test("an approver is told when a program is cancelled, and what is approved after that does not run", async () => {
+test("cancelling a program aborts the approver's signal, and a later approval runs nothing", async () => {
   const asked = Promise.withResolvers<ApprovalRequest>();
   const decided = Promise.withResolvers<boolean>();
   let runs = 0;
@@ -127,7 +127,7 @@ test("an approver is told when a program is cancelled, and what is approved afte
   expect(runs).toBe(0);
 });
 
-test("a program that settles leaves no handler to start, of calls that it did not await", async () => {
+test("after a program settles no handler of a call that it did not await starts", async () => {
   const { tool, started, first } = obedientWrites(2);
   await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
   const running = runtime.execute(
@@ -168,7 +168,7 @@ test("a write that failed and was not awaited is told in a note, with its tool a
   expect(output.text).toContain("write (handler_failed)");
 });
 
-test("where the runtime's memory is spent an execution that cannot go on is stopped by that, and others go on", async () => {
+test("if heldBytes is spent, an execution that needs more is stopped by it and others continue", async () => {
   const hold = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const wait = defineTool({

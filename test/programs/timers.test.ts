@@ -74,7 +74,7 @@ test("a timer that is cleared does not fire, whether its turn is over or not, an
   ).toEqual([]);
 });
 
-test("timers that were set at one time fire in the order of their times, however long it takes to arm them", async () => {
+test("timers that were set together fire in the order of their times, however long arming takes", async () => {
   vi.useRealTimers();
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   const { outcome, execution } = await runtime.execute(`

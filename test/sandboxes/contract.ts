@@ -21,7 +21,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
   const open = (from = sandbox) => openGuest(from, "test", LIMITS, language);
   afterAll(() => sandbox[Symbol.asyncDispose]());
 
-  test("a guest greets, and says nothing more before it is started", async () => {
+  test("a guest sends ready, and no other frame before its start", async () => {
     await using guest = await open();
     const frames = iterate(guest);
     expect(await heardUntil(frames, "ready")).toEqual([READY]);
@@ -43,7 +43,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
     ]);
   });
 
-  test("two guests run at once and know nothing of each other", async () => {
+  test("two guests run at once and share nothing", async () => {
     await using one = await open();
     await using two = await open();
     const [framesOfOne, framesOfTwo] = [iterate(one), iterate(two)];
@@ -57,7 +57,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
     expect((await heardUntil(framesOfTwo, "settled")).at(-1)).toContain('\n"two"');
   });
 
-  test("nothing a program leaves behind is found by the next one", async () => {
+  test("a program finds nothing that an earlier one left", async () => {
     for (const expected of ['"first"', '"first"', '"first"']) {
       const guest = await open();
       const frames = iterate(guest);
@@ -68,7 +68,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
     }
   });
 
-  test("after a release the frames end, and what is sent goes nowhere", async () => {
+  test("after a release no frame arrives, and sent frames are discarded", async () => {
     const guest = await open();
     const frames = iterate(guest);
     guest.send([startText("return 1")]);
@@ -80,7 +80,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
     expect(await guest.exit).toEqual({ type: "released" });
   });
 
-  test("the first reason for an end is the one that counts", async () => {
+  test("the first reason for an end counts", async () => {
     const guest = await open();
     guest.kill("first");
     guest.kill("second");
@@ -101,7 +101,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
     });
   });
 
-  test("a language it does not run is refused in a sentence", async () => {
+  test("a language that the sandbox does not run is refused with a sentence", async () => {
     const options = { language: "cobol" as Language, limits: LIMITS, tenant: "test" };
     const opening = sandbox.open(options, AbortSignal.timeout(20_000));
     await expect(opening).rejects.toThrow(
@@ -118,7 +118,7 @@ export function sandboxContract(makeSandbox: () => Sandbox, { ends, language = "
     await expect(opening).rejects.toBe(reason);
   });
 
-  test("disposing of a guest ends it, and of a sandbox all of them", async () => {
+  test("disposing of a guest ends it, and disposing of a sandbox ends all its guests", async () => {
     const own = makeSandbox();
     const guests = [await open(own), await open(own)];
     await guests[0]?.[Symbol.asyncDispose]();

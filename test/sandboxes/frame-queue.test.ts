@@ -8,7 +8,7 @@ function makeQueue() {
   return { queue, asked, reader: queue[Symbol.asyncIterator]() };
 }
 
-test("what arrived since the last reading is read together, in the order it arrived", async () => {
+test("all frames since the last read are read together, in order", async () => {
   const { queue, reader } = makeQueue();
   queue.push(["a"]);
   queue.push(["b", ""]);
@@ -17,7 +17,7 @@ test("what arrived since the last reading is read together, in the order it arri
   expect(await reader.next()).toEqual({ done: false, value: ["c"] });
 });
 
-test("a reader that came first waits until something arrives, and gets it", async () => {
+test("a reader waits until a frame arrives", async () => {
   const { queue, reader } = makeQueue();
   const reading = reader.next();
   queue.push([]);
@@ -25,7 +25,7 @@ test("a reader that came first waits until something arrives, and gets it", asyn
   expect(await reading).toEqual({ done: false, value: ["a"] });
 });
 
-test("what has arrived can still be read after the end, and nothing arrives any more", async () => {
+test("frames that arrived before the end can be read after it, and no others are taken", async () => {
   const { queue, reader, asked } = makeQueue();
   queue.push(["a"]);
   queue.end();
@@ -54,7 +54,7 @@ test("a frame that the reader was given stays as it was, whatever arrives after 
   expect(value).toEqual(["a"]);
 });
 
-test("the writer is asked to pause when more is held than may be, and to go on when it has been read", async () => {
+test("the writer is asked to pause when the queue is full, and to resume when it has been read", async () => {
   const { queue, reader, asked } = makeQueue();
   queue.push(["x".repeat(400), "y".repeat(400)]);
   expect(asked).toEqual([]);
@@ -67,7 +67,7 @@ test("the writer is asked to pause when more is held than may be, and to go on w
   expect(asked).toEqual([true, false]);
 });
 
-test("frames take room also where they are short, and empty ones too", async () => {
+test("short and empty frames count with their overhead", async () => {
   const { queue, reader, asked } = makeQueue();
   for (let count = 0; count < 1000; count += 1) queue.push([""]);
   expect(asked[0]).toBe(true);
@@ -75,7 +75,7 @@ test("frames take room also where they are short, and empty ones too", async () 
   expect(asked.at(-1)).toBe(false);
 });
 
-test("a frame that alone is larger than may be held is held all the same", async () => {
+test("a single frame that is larger than the queue is taken", async () => {
   const { queue, reader, asked } = makeQueue();
   queue.push(["x".repeat(5000)]);
   expect(asked).toEqual([true]);

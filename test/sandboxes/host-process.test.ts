@@ -22,7 +22,7 @@ const askWhereHidden = (host: string) =>
 
 const canHide = process.getuid?.() === 0 && String(askWhereHidden("1:1").stdout) !== "";
 
-test("a process that lives is not gone, one that has ended is", async () => {
+test("a running process counts as alive, one that has ended does not", async () => {
   expect(isGone(hostProcess())).toBe(false);
   const child = spawn(process.execPath, [
     "--input-type=module",
@@ -50,7 +50,7 @@ describe("whether a host is gone that /proc", () => {
   });
 
   test.each(["", "41", "41:", ":7", "0:7", "-1:7", "41:7:1", "4e1:7", "99999999999:7"])(
-    "cannot be asked of, because %j names no process: it counts as alive",
+    "cannot be decided, because %j names no process: it counts as alive",
     (host) => {
       expect(isGone(host, look(undefined, false))).toBe(false);
     },
@@ -58,7 +58,7 @@ describe("whether a host is gone that /proc", () => {
 });
 
 test.skipIf(!canHide)(
-  "where /proc hides other users' processes, a host that lives is not gone, and one that ended is",
+  "where /proc hides other users' processes, a running host counts as alive, and one that has ended does not",
   () => {
     expect(String(askWhereHidden(hostProcess()).stdout)).toBe("false\n");
     const { pid } = spawnSync("true");

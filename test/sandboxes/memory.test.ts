@@ -13,7 +13,7 @@ test("a stand-in for the guest script can send any frame", async () => {
   expect((await iterate(guest).next()).value).toEqual(['{"kind":"nonsense"}', "not even JSON"]);
 });
 
-test("a stand-in that throws has died", async () => {
+test("a stand-in that throws counts as a dead guest", async () => {
   const sandbox = createMemorySandbox({
     guest: () => ({
       deliver: () => {},

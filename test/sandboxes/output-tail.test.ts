@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { OutputTail } from "../../src/sandboxes/output-tail.ts";
 
-test("the end of what was printed is kept, in whatever pieces it came", () => {
+test("the end of the output is kept, in whatever pieces it arrives", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

@@ -32,7 +32,7 @@ test("all frames arrive in their order, when the guest reads", async () => {
   expect(arrived).toEqual(frames);
 });
 
-test("what a guest leaves unread becomes bytes only up to a bound, however many answers it is", () => {
+test("unread answers are encoded only up to a bound, however many there are", () => {
   const { stream } = slowStream();
   const unsent = new UnsentFrames(stream);
   for (let answer = 0; answer < 200; answer += 1) unsent.push(["x".repeat(MIB)]);
@@ -44,7 +44,7 @@ test.each([
   ["beyond Latin-1", "\u4e16"],
   ["of characters that take two units", "\u{1f6aa}"],
   ["of halves of such", "\ud83d"],
-])("one large answer becomes bytes only up to a bound, and arrives as it was: text %s", async (_, character) => {
+])("one large answer is encoded in bounded parts and arrives unchanged: text %s", async (_, character) => {
   const { stream, arrived, read } = slowStream();
   const unsent = new UnsentFrames(stream);
   const large = `.${character.repeat(8 * MIB)}`.slice(0, 8 * MIB);
@@ -61,7 +61,7 @@ test.each([
   expect([arrived[0], arrived[2]]).toEqual(["before", "after"]);
 });
 
-test("what the guest has read is not held any more, while the rest waits", async () => {
+test("answers that the guest has read are not held while others wait", async () => {
   const { stream, arrived, read } = slowStream();
   const unsent = new UnsentFrames(stream);
   unsent.push(Array.from({ length: 64 }, () => "x".repeat(MIB)));

@@ -33,7 +33,7 @@ test("tenants take turns, and programs of one tenant come in their order", () =>
   expect(servedBy(lineOf(100, "aaaabbc").line)).toEqual(["a0", "b4", "c6", "a1", "b5", "a2", "a3"]);
 });
 
-test("the tenant that has fewest engines comes first", () => {
+test("the tenant with the fewest engines is served first", () => {
   const { line } = lineOf(100, "ab");
   const held = new Map([["a", 1]]);
   expect(line.next(held, NONE)).toBe("b");
@@ -55,7 +55,7 @@ test("a tenant that has as many engines as it may have is not served, and does n
   expect(line.unserved(heldBy(2, 1), NONE)).toBe(1);
 });
 
-test("a tenant whose waiters all have an engine coming is not served twice", () => {
+test("a tenant whose programs all have an engine starting is not given another", () => {
   const { line } = lineOf(100, "aab");
   expect(
     line.next(
@@ -77,7 +77,7 @@ test("a tenant whose waiters all have an engine coming is not served twice", () 
   ).toBeUndefined();
 });
 
-test("an engine that has come back is not taken from its tenant for one that has as many", () => {
+test("a returned engine stays with its tenant unless another tenant has fewer", () => {
   const { line } = lineOf(100, "ba");
   expect(
     line.next(
@@ -102,7 +102,7 @@ test("an engine that has come back is not taken from its tenant for one that has
   expect(line.next(NONE, NONE, "a")).toBe("b");
 });
 
-test("a full line refuses the next program of the tenant that fills it, and lets another tenant's in", () => {
+test("a full queue refuses the next program of the tenant that fills it, and accepts another tenant's", () => {
   const { line, refused, add } = lineOf(3, "aaa");
   add("a", "late");
   expect(refused).toEqual(["late"]);
@@ -111,7 +111,7 @@ test("a full line refuses the next program of the tenant that fills it, and lets
   expect([line.length, servedBy(line)]).toEqual([3, ["a0", "other", "a1"]]);
 });
 
-test("no tenant waits longer than one turn of each other one, whatever the others add", () => {
+test("no tenant waits longer than one turn of each other tenant, however many programs these add", () => {
   assert(
     property(array(constantFrom("a", "b", "c", "d", "take"), { maxLength: 200 }), (steps) => {
       const { line, add } = lineOf(20, "");
@@ -132,7 +132,7 @@ test("no tenant waits longer than one turn of each other one, whatever the other
   );
 });
 
-test("the line is never longer than it may be, and counts what is in it", () => {
+test("the queue is never longer than its limit, and its length is right", () => {
   assert(
     property(array(constantFrom("a", "b", "c", "take"), { maxLength: 200 }), (steps) => {
       const { line, refused, add } = lineOf(5, "");

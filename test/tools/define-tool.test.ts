@@ -72,8 +72,8 @@ test.each<[string, unknown, string, string]>([
   ["timeoutMs", 0, MILLISECONDS, "0"],
   ["timeoutMs", 2 ** 31, MILLISECONDS, "2147483648"],
   ["timeoutMs", Number.POSITIVE_INFINITY, MILLISECONDS, "Infinity"],
-  ["handler", undefined, `a function, or "client"`, "undefined"],
-  ["handler", {}, `a function, or "client"`, "{}"],
+  ["handler", undefined, 'a function, or "client"', "undefined"],
+  ["handler", {}, 'a function, or "client"', "{}"],
 ])("the option `%s` given as %j is refused with what was expected and what came", (option, value, expected, got) => {
   expect(refusal({ [option]: value })).toBe(
     `defineTool({ name: "crm.find", ${option} }): expected ${expected}, got ${got}.`,

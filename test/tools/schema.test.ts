@@ -145,7 +145,7 @@ test("a fault deep in a value that refers to its own schema is told with its who
   );
 });
 
-test("a JSON Schema is given on as it was when it was wrapped, whoever changes what", () => {
+test("a JSON Schema is a copy of the one that was wrapped, and later changes have no effect", () => {
   const own = { type: "object", properties: { a: { type: "string" } } };
   const schema = jsonSchema(own);
   const given = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" });

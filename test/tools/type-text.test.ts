@@ -121,6 +121,26 @@ test.each<[JsonSchema, string]>([
   expect(typeText(schema, BARE)).toBe(type);
 });
 
+test("elements of elements are not told, so that a list of itself and lists that fan out come to an end", () => {
+  const items = (index: number) => Array.from({ length: 16 }, () => ({ items: { $ref: `#/$defs/a${index}` } }));
+  const $defs = Object.fromEntries(
+    Array.from({ length: 12 }, (_, index) => [`a${index}`, { allOf: items(index + 1) }]),
+  );
+  const schema = {
+    type: "object",
+    properties: {
+      self: { $ref: "#/$defs/self" },
+      fan: { $ref: "#/$defs/a0" },
+      one: { type: "array", items: { type: "string", minLength: 2 } },
+    },
+    $defs: { ...$defs, a12: { type: "string" }, self: { type: "array", maxItems: 3, items: { $ref: "#/$defs/self" } } },
+  };
+  const text = typeText(schema, { ...BARE, constraints: true });
+  expect(text).toContain("<= 3 items");
+  expect(text).toContain("each >= 2 characters");
+  expect(text.length).toBeLessThan(1000);
+});
+
 test("references that fan out are read only so far", () => {
   let reads = 0;
   const $defs: Record<string, unknown> = {

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { isLarge, resultText as resultTextIn, resultType, weigh } from "../../src/values/result-text.ts";
+import { isLarge, resultText as resultTextIn, resultType } from "../../src/values/result-text.ts";
+import { weigh } from "../../src/values/weigh.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, allowedBytes: number) => resultTextIn(value, allowedBytes, share);

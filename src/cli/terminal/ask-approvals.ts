@@ -1,4 +1,5 @@
 import { createInterface, type Interface } from "node:readline";
+import { setImmediate } from "node:timers/promises";
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../gate/approval.ts";
 import type { ApproveMode } from "../input/parse-approve.ts";
 import { shortInput, wholeInput } from "./input-text.ts";
@@ -59,7 +60,7 @@ export function createApprover({
       return deny(
         request.tool,
         "There is no terminal to ask on, so its calls are denied. Start the command on a terminal, or with --approve all.",
-        "There was no one to ask.",
+        "There was no terminal to ask on.",
       );
     using _ = screen.take();
     return await asker.ask(request);
@@ -87,6 +88,7 @@ class Asker {
   /** Puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. */
   async ask({ tool, caller, input, signal }: ApprovalRequest): Promise<ApprovalDecision> {
     const output = this.#output;
+    await this.#answers.discardTyped();
     // Removes a line that shows progress.
     output.write("\r\u001b[2K");
     // A program may withdraw a call while the person types, so that the answer would count for its next call.
@@ -144,8 +146,16 @@ class Answers {
     return this.#input.readableEnded || (this.#hasEnded && this.#lines.length === 0);
   }
 
-  async next(signal: AbortSignal): Promise<Answer> {
+  /** Discards what was typed before a question is put: it answers no question that the person has read. */
+  async discardTyped(): Promise<void> {
+    const isFirst = this.#reader === undefined;
     this.#reader ??= this.#read();
+    // What the terminal holds arrives in the turns after the first reading.
+    for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await setImmediate();
+    this.#lines.length = 0;
+  }
+
+  async next(signal: AbortSignal): Promise<Answer> {
     const wake = () => this.#wake?.();
     signal.addEventListener("abort", wake);
     // A question that is open keeps the process alive; the terminal alone does not.

@@ -1,3 +1,4 @@
+import { MAX_TURN_CALLS } from "../../agent/agent.ts";
 import type { Mode, Verdict } from "../comparison.ts";
 import { sum } from "../accounting/exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";
@@ -44,7 +45,10 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   const plan = task.direct?.map((layer) => layer.map(toCall)) ?? layers;
   checkLayers(plan, task.best?.calls ?? []);
   const barred = notForDirectCalls(runtime.tools, plan.flat());
-  const direct = barred.length > 0 ? undefined : await converse("none", [...plan.map(turnOf), answerTurn]);
+  const direct =
+    barred.length > 0
+      ? undefined
+      : mergeParts(plan, await converse("none", [...plan.flatMap(partsOf).map(turnOf), answerTurn]));
   onProgress("direct-unlimited");
   const bestTurns = task.best?.calls.map((layer) => turnOf(layer.map(toCall)));
   const best = bestTurns && (await converse("none", [...bestTurns, answerTurn], task.best?.tools));
@@ -146,6 +150,25 @@ function leftToPrograms(tool: Tool): Tool {
 
 function toCall({ tool, input }: PlannedCall): MadeCall {
   return { tool, inputText: JSON.stringify(input) };
+}
+
+/** A layer in parts that one turn may make. */
+function partsOf(layer: readonly MadeCall[]): readonly (readonly MadeCall[])[] {
+  return Array.from({ length: Math.ceil(layer.length / MAX_TURN_CALLS) }, (_, part) =>
+    layer.slice(part * MAX_TURN_CALLS, (part + 1) * MAX_TURN_CALLS),
+  );
+}
+
+/** The conversation with one turn per layer: how many calls one turn may make is a rule for models, and is not measured. */
+function mergeParts(layers: readonly (readonly MadeCall[])[], run: ConversationRun): ConversationRun {
+  const left = [...run.turns];
+  const turns = layers.flatMap((layer) => {
+    const [first, ...others] = left.splice(0, partsOf(layer).length);
+    if (!first) return [];
+    const calls = [first, ...others].flatMap(({ turn }) => turn.calls);
+    return [{ turn: { ...first.turn, calls }, results: [first, ...others].flatMap(({ results }) => results) }];
+  });
+  return { ...run, turns: [...turns, ...left] };
 }
 
 function turnOf(calls: readonly MadeCall[]): ScriptedTurn {

@@ -1,5 +1,5 @@
-import { closeSync, openSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { closeSync, lstatSync, openSync, realpathSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { PortcullisError } from "../../errors.ts";
 import { storeError } from "./store-error.ts";
@@ -15,6 +15,7 @@ const OPENING_MS = 5000;
 const IN_MEMORY = ":memory:";
 const PAGE_BYTES = 4096;
 
+/** SQLite keeps these statements as they are written here, and each file is compared with them: a space that changes makes other files unreadable. */
 const TABLES = `
   PRAGMA auto_vacuum = INCREMENTAL;
   CREATE TABLE executions (
@@ -60,7 +61,10 @@ export function openDatabase(
   { synchronous, maxBytes }: { readonly synchronous: "FULL" | "NORMAL"; readonly maxBytes: number },
 ): DatabaseSync {
   const file = path === IN_MEMORY ? path : resolve(path);
-  if (file !== IN_MEMORY) createFile(file);
+  if (file !== IN_MEMORY) {
+    createFile(file);
+    refuseForeignFiles(file);
+  }
   // Loaded on demand: most programs that import this package open no file.
   const sqlite = process.getBuiltinModule("node:sqlite");
   let database: DatabaseSync | undefined;
@@ -70,7 +74,10 @@ export function openDatabase(
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;");
     prepareTables(database, file);
+    refuseForeignSchema(database, file, sqlite);
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA busy_timeout = 0;`);
+    // Again, because SQLite has opened its other files only now.
+    if (file !== IN_MEMORY) refuseForeignFiles(file);
     if (Number.isFinite(maxBytes)) database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)}`);
     return database;
   } catch (error) {
@@ -94,8 +101,15 @@ function createFile(file: string): void {
     // SQLite would create it with the process's default mode. Its other files take the mode of this one.
     closeSync(openSync(file, "ax", 0o600));
   } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
     // Another process has created it in the meantime.
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+    if (isThere && statSync(file, { throwIfNoEntry: false })) return;
+    // SQLite would create a file at the place that the link names.
+    if (isThere)
+      throw new PortcullisError(
+        "journal_read_only",
+        `The journal ${file} is a link to a file that does not exist. Remove the link, or give another path.`,
+      );
     throw new PortcullisError(
       "journal_read_only",
       `The journal ${file} cannot be created: ${(error as Error).message}`,
@@ -104,6 +118,56 @@ function createFile(file: string): void {
       },
     );
   }
+}
+
+const WRITABLE_BY_ALL = 0o002;
+
+/**
+ * Throws `journal_read_only` if another user may have put a file in the journal's place, or in that of a file that SQLite
+ * keeps beside it: in a folder that all users may write to, each has to belong to this user.
+ */
+function refuseForeignFiles(path: string): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  // SQLite follows links to the journal, and keeps the other files where they lead.
+  const file = realpathSync(path);
+  if ((statSync(dirname(file)).mode & WRITABLE_BY_ALL) === 0) return;
+  for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
+    const found = lstatSync(one, { throwIfNoEntry: false });
+    if (found && !(found.isFile() && found.uid === user))
+      throw new PortcullisError(
+        "journal_read_only",
+        `The journal ${path} is in a folder that all users of this machine may write to, and ${one} does not belong to this user, who could not keep others from reading or changing it. Give a path in a folder of this user's own.`,
+      );
+  }
+}
+
+/** Throws `journal_corrupt` if the file has other tables than a journal: its views and triggers would run when it is read. */
+function refuseForeignSchema(database: DatabaseSync, file: string, sqlite: typeof import("node:sqlite")): void {
+  const own = new sqlite.DatabaseSync(IN_MEMORY);
+  try {
+    own.exec(TABLES);
+    if (schemaOf(database) === schemaOf(own)) return;
+  } finally {
+    own.close();
+  }
+  throw new PortcullisError(
+    "journal_corrupt",
+    `${file} has tables, views or triggers that are no part of a journal of portcullis. Restore it from a backup, or give another path.`,
+  );
+}
+
+/** The statements that made a database's tables, in one order. Those of `ANALYZE` are left out. */
+function schemaOf(database: DatabaseSync): string {
+  const rows = database
+    .prepare(
+      `SELECT type, name, tbl_name, substr(sql, 1, 10000) AS sql FROM sqlite_schema
+       WHERE sql IS NULL OR sql NOT IN (
+         'CREATE TABLE sqlite_stat1(tbl,idx,stat)', 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'
+       ) ORDER BY type, name LIMIT 64`,
+    )
+    .all();
+  return JSON.stringify(rows);
 }
 
 function prepareTables(database: DatabaseSync, file: string): void {

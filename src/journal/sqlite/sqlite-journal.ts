@@ -1,5 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { setTimeout as delay } from "node:timers/promises";
+import type { DatabaseSync } from "node:sqlite";
 import { PortcullisError } from "../../errors.ts";
 import {
   oneOf,
@@ -15,8 +14,9 @@ import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions
 import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
-import { packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
-import { isBusy, storeError } from "./store-error.ts";
+import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
+import { type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
+import { Transactions } from "./transactions.ts";
 
 const SQLITE_JOURNAL_RULES = {
   /**
@@ -59,14 +59,9 @@ export interface SqliteJournal extends Journal, Disposable {
   check(): AsyncIterable<JournalProblem>;
 }
 
-/** Number of records read at a time. */
+/** Number of records read at a time, and their length after which no further one is, in UTF-16 code units. */
 const PAGE = 64;
-/** Number of executions listed or deleted at a time. */
-const LIST_PAGE = 256;
-/** Maximum size of a stored record, in characters, beside its long texts. */
-const MAX_RECORD_LENGTH = 256 * 1024 * 1024;
-/** Maximum wait between two attempts to get the lock, in milliseconds. */
-const MAX_RETRY_MS = 50;
+const PAGE_LENGTH = 4 * 1024 * 1024;
 
 /**
  * A journal in a file, by SQLite. Several processes may use the same file. Throws `option_invalid`, `journal_version`,
@@ -80,39 +75,24 @@ export function createSqliteJournal(options: SqliteJournalOptions): SqliteJourna
   );
   const isRelaxed = durability === "relaxed";
   const database = openDatabase(path, { synchronous: isRelaxed ? "NORMAL" : "FULL", maxBytes });
-  return new FileJournal(database, path, isRelaxed, lockTimeoutMs);
-}
-
-interface ExecutionRow {
-  readonly number: number;
-  readonly id: string;
-  readonly kind: Header["kind"];
-  readonly tenant: string;
-  readonly started_at: number;
-  readonly head: number;
-  readonly ended: number;
-  readonly driver: string | null;
-  readonly leased_until: number | null;
+  return new FileJournal(database, new Transactions(database, path, isRelaxed, lockTimeoutMs));
 }
 
 class FileJournal implements SqliteJournal {
   readonly #database: DatabaseSync;
-  readonly #path: string;
-  readonly #isRelaxed: boolean;
-  readonly #lockTimeoutMs: number;
+  readonly #transactions: Transactions;
   readonly #statements: Statements;
 
-  constructor(database: DatabaseSync, path: string, isRelaxed: boolean, lockTimeoutMs: number) {
+  constructor(database: DatabaseSync, transactions: Transactions) {
     this.#database = database;
-    this.#path = path;
-    this.#isRelaxed = isRelaxed;
-    this.#lockTimeoutMs = lockTimeoutMs;
+    this.#transactions = transactions;
     this.#statements = prepareStatements(database);
   }
 
-  create(header: Header, lease?: Lease): Promise<Head> {
+  async create(header: Header, lease?: Lease): Promise<Head> {
     const { insertExecution } = this.#statements;
-    return this.#write(true, () => {
+    const packed = await packAll([header]);
+    return this.#transactions.write(true, () => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
       const { lastInsertRowid } = insertExecution.run(
@@ -124,21 +104,22 @@ class FileJournal implements SqliteJournal {
         lease?.driver ?? null,
         lease?.until ?? null,
       );
-      this.#insert(Number(lastInsertRowid), 0, [header]);
+      this.#insert(Number(lastInsertRowid), 0, packed);
       return 1;
     });
   }
 
-  append(
+  async append(
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
     { safe = false }: AppendOptions = {},
   ): Promise<Head> {
-    return this.#write(safe, () => {
+    const packed = await packAll(records);
+    return this.#transactions.write(safe, () => {
       const row = this.#get(execution);
       if (row.head !== expected) throw headMoved(execution, row.head, expected);
-      this.#insert(row.number, expected, records);
+      this.#insert(row.number, expected, packed);
       const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
       const claim = records.findLast((record) => record.type === "claim");
       const driver = claim ? claim.driver : row.driver;
@@ -151,11 +132,9 @@ class FileJournal implements SqliteJournal {
   async *read(execution: string, { from = 0 }: ReadOptions = {}): AsyncGenerator<JournalRecord> {
     // Loaded on demand: loading the schema library takes as long as running a program.
     const { parseRecord } = await import("../parse-records.ts");
-    const { number, head } = await this.#locked(() => this.#get(execution));
+    const { number, head } = await this.#transactions.locked(() => this.#get(execution));
     for (let position = from; position < head;) {
-      const page = await this.#locked(() =>
-        this.#statements.readRecords.all(number, position, Math.min(head, position + PAGE)),
-      );
+      const page = await this.#transactions.locked(() => this.#readPage(number, position, head));
       for (const row of page) {
         if (row.position !== position) break;
         yield parseRecord(this.#unpack(row.record), position);
@@ -171,7 +150,7 @@ class FileJournal implements SqliteJournal {
 
   async *list({ open, tenant, before }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let below = Number.MAX_SAFE_INTEGER; ;) {
-      const rows = await this.#locked(() =>
+      const rows = await this.#transactions.locked(() =>
         this.#statements.listExecutions.all({
           below,
           ended: open === undefined ? null : Number(!open),
@@ -187,11 +166,11 @@ class FileJournal implements SqliteJournal {
   }
 
   find(execution: string): Promise<ExecutionSummary> {
-    return this.#locked(() => summaryOf(this.#get(execution)));
+    return this.#transactions.locked(() => summaryOf(this.#get(execution)));
   }
 
   renew(execution: string, lease: Lease): Promise<Head> {
-    return this.#write(false, () => {
+    return this.#transactions.write(false, () => {
       const { number, head, driver } = this.#get(execution);
       if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
       this.#statements.setLease.run(lease.until, number);
@@ -202,7 +181,7 @@ class FileJournal implements SqliteJournal {
   async prune({ before, open = false }: PruneOptions): Promise<number> {
     let deleted = 0;
     for (;;) {
-      const numbers = await this.#write(false, () => {
+      const numbers = await this.#transactions.write(false, () => {
         const page = this.#statements.findOld.all({ before, open: Number(open), now: Date.now() });
         for (const { number } of page) {
           for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
@@ -212,13 +191,13 @@ class FileJournal implements SqliteJournal {
       if (numbers === 0) break;
       deleted += numbers;
     }
-    await this.#write(false, () => this.#statements.deleteUnused.run());
-    await this.#locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
+    await this.#transactions.write(false, () => this.#statements.deleteUnused.run());
+    await this.#transactions.locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
     return deleted;
   }
 
   async *check(): AsyncGenerator<JournalProblem> {
-    const found = await this.#locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
+    const found = await this.#transactions.locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
     for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
     for await (const summary of this.list()) {
       const problem = await this.#problemOf(summary);
@@ -250,22 +229,35 @@ class FileJournal implements SqliteJournal {
     return outcomes === Number(ended) ? undefined : "its list entry and its records disagree on whether it has ended";
   }
 
-  #insert(number: number, position: number, records: readonly JournalRecord[]): void {
+  #insert(number: number, position: number, records: readonly PackedRecord[]): void {
     const { insertRecord, insertText, insertUse } = this.#statements;
-    for (const [index, record] of records.entries()) {
-      // A record that is not an object would be stored as text that no reader accepts.
-      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-      const packed = packRecord(record, ({ sha256, bytes, data }) => {
+    for (const [index, { text, longTexts }] of records.entries()) {
+      for (const { sha256, bytes, data } of longTexts) {
         insertText.run(sha256, bytes, data);
         insertUse.run(number, sha256);
-      });
-      insertRecord.run(number, position + index, packed);
+      }
+      insertRecord.run(number, position + index, text);
     }
   }
 
+  /** The next records, at least one if there is one. */
+  #readPage(number: number, position: number, head: Head): Record<string, unknown>[] {
+    const page: Record<string, unknown>[] = [];
+    let length = 0;
+    for (const row of this.#statements.readRecords.iterate(number, position, Math.min(head, position + PAGE))) {
+      page.push(row);
+      length += typeof row.record === "string" ? row.record.length : 0;
+      if (length > PAGE_LENGTH) break;
+    }
+    return page;
+  }
+
   #unpack(record: unknown): unknown {
-    if (typeof record !== "string" || record.length > MAX_RECORD_LENGTH)
-      throw new PortcullisError("journal_corrupt", "The journal is damaged: a record is no text, or too large.");
+    if (typeof record !== "string")
+      throw new PortcullisError(
+        "journal_corrupt",
+        "The journal is damaged: a record is not text, or is too large. Restore its file from a backup.",
+      );
     try {
       return unpackRecord(
         record,
@@ -273,7 +265,11 @@ class FileJournal implements SqliteJournal {
       );
     } catch (error) {
       if (PortcullisError.is(error)) throw error;
-      throw new PortcullisError("journal_corrupt", "The journal is damaged: a record is not JSON.", { cause: error });
+      throw new PortcullisError(
+        "journal_corrupt",
+        "The journal is damaged: a record is not JSON. Restore its file from a backup.",
+        { cause: error },
+      );
     }
   }
 
@@ -290,86 +286,17 @@ class FileJournal implements SqliteJournal {
       );
     return row;
   }
-
-  /** Runs a transaction. `safe` makes it survive a loss of power. */
-  #write<Value>(safe: boolean, run: () => Value): Promise<Value> {
-    const raise = this.#isRelaxed && safe;
-    return this.#locked(() => {
-      if (raise) this.#database.exec("PRAGMA synchronous = FULL");
-      try {
-        return this.#transaction(run);
-      } finally {
-        if (raise) this.#database.exec("PRAGMA synchronous = NORMAL");
-      }
-    });
-  }
-
-  #transaction<Value>(run: () => Value): Value {
-    this.#statements.begin.run();
-    try {
-      const value = run();
-      this.#statements.commit.run();
-      return value;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#statements.rollback.run();
-      throw error;
-    }
-  }
-
-  /** Waits without blocking the thread while another process keeps the file locked. */
-  async #locked<Value>(run: () => Value): Promise<Value> {
-    const deadline = performance.now() + this.#lockTimeoutMs;
-    for (let waitMs = 1; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
-      try {
-        if (!this.#database.isOpen)
-          throw new PortcullisError("runtime_closed", `The journal ${this.#path} was closed.`);
-        return run();
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw storeError(error, this.#path);
-      }
-      await delay(waitMs * (0.5 + Math.random()));
-    }
-  }
 }
 
-type Statements = ReturnType<typeof prepareStatements>;
-
-function prepareStatements(database: DatabaseSync) {
-  const prepare = (sql: string): StatementSync => database.prepare(sql);
-  return {
-    begin: prepare("BEGIN IMMEDIATE"),
-    commit: prepare("COMMIT"),
-    rollback: prepare("ROLLBACK"),
-    findExecution: prepare("SELECT * FROM executions WHERE id = ?"),
-    insertExecution: prepare(
-      "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) VALUES (?, ?, ?, ?, ?, 1, 0, ?, ?)",
-    ),
-    moveHead: prepare("UPDATE executions SET head = ?, ended = ?, driver = ?, leased_until = ? WHERE number = ?"),
-    setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
-    insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
-    readRecords: prepare(
-      "SELECT position, record FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",
-    ),
-    insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
-    insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
-    findText: prepare("SELECT sha256, bytes, data FROM texts WHERE sha256 = ?"),
-    listExecutions: prepare(
-      `SELECT * FROM executions WHERE number < :below AND (:ended IS NULL OR ended = :ended)
-       AND (:tenant IS NULL OR tenant = :tenant) AND (:before IS NULL OR started_at < :before)
-       ORDER BY number DESC LIMIT ${LIST_PAGE}`,
-    ),
-    findOld: prepare(
-      `SELECT number FROM executions AS one WHERE started_at < :before
-       AND (ended = 1 OR (:open = 1 AND coalesce(leased_until, 0) < :now))
-       AND NOT EXISTS (SELECT 1 FROM executions AS above WHERE above.id = one.parent AND above.ended = 0
-         AND (:open = 0 OR above.started_at >= :before OR coalesce(above.leased_until, 0) >= :now))
-       LIMIT ${LIST_PAGE}`,
-    ),
-    deleteExecution: ["records WHERE execution", "uses WHERE execution", "executions WHERE number"].map((rows) =>
-      prepare(`DELETE FROM ${rows} = ?`),
-    ),
-    deleteUnused: prepare("DELETE FROM texts WHERE sha256 NOT IN (SELECT sha256 FROM uses)"),
-  };
+/** The records as they are stored. Before the transaction, because the file is locked meanwhile. */
+function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
+  return Promise.all(
+    records.map((record) => {
+      // A record that is not an object would be stored as text that no reader accepts.
+      if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+      return packRecord(record);
+    }),
+  );
 }
 
 function summaryOf({

@@ -37,7 +37,7 @@ function readOnly(file: string, cause: Error): PortcullisError {
 }
 
 function corrupt(file: string, cause: Error): PortcullisError {
-  const message = `The journal ${file} is damaged, or no journal (${cause.message}). Restore it from a backup, or give another path.`;
+  const message = `The journal ${file} is damaged, or is not a journal (${cause.message}). Restore it from a backup, or give another path.`;
   return new PortcullisError("journal_corrupt", message, { cause });
 }
 

@@ -1,4 +1,4 @@
-import type { UnreadProgram } from "./parse-program.ts";
+import type { UnreadProgram } from "./read-program.ts";
 import { NOT_ASYNC } from "./find-missing-await.ts";
 
 const PYTHON =

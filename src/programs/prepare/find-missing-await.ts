@@ -1,5 +1,7 @@
-import type { CallExpression, Expression, Function as FunctionNode, MemberExpression, Node, Pattern } from "acorn";
-import type { ReadProgram } from "./parse-program.ts";
+import type { CallExpression, Expression, MemberExpression, Node } from "acorn";
+import type { ReadProgram } from "./read-program.ts";
+import { ProgramNames } from "./program-names.ts";
+import { nodesIn } from "./syntax-nodes.ts";
 
 export interface MissingAwait {
   readonly code: "await_missing" | "await_not_async";
@@ -21,11 +23,11 @@ const IDENTITY = new Set(["===", "!==", "==", "!="]);
 /**
  * The first place where a program uses the promise of a call directly as a condition, an operand, a field's value of what
  * it returns and the like, or passes an async callback to an array method that does not await it. A call is one of these
- * tools, or of an async function of the program. No right program does that, and most of it cannot be seen while the
- * program runs. A name counts only if the program declares it once and never assigns it again.
+ * tools, or of an async function of the program. No correct program does that, and most of it cannot be seen while the
+ * program runs.
  */
 export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet<string>): MissingAwait | undefined {
-  const names = readNames(body);
+  const names = new ProgramNames(body);
   const found: MissingAwait[] = [];
   const report = (node: Node | null | undefined, use: string) => {
     const call = promiseOf(node, names, tools);
@@ -37,17 +39,17 @@ export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet
       });
   };
   const addsToPromises = text.includes("Promise.prototype");
-  walk(body, (node) => {
+  for (const node of nodesIn(body)) {
     for (const condition of conditionsOf(node as Fields)) report(condition, "which always counts as true");
     for (const [part, use] of usesOf(node as Fields, names))
       if (!addsToPromises || node.type !== "MemberExpression") report(part, use);
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
     if (isNamedAwait(node)) found.push({ code: "await_not_async", message: NOT_ASYNC, offset: node.start });
-  });
+  }
   for (const statement of body)
     if (statement.type === "ReturnStatement")
-      inLiterals(statement.argument, (part) => report(part, "which is no JSON"));
+      inLiterals(statement.argument, (part) => report(part, "which is not JSON"));
   return found.toSorted((a, b) => a.offset - b.offset)[0];
 }
 
@@ -66,7 +68,7 @@ interface Fields extends Node {
   readonly name?: string;
 }
 
-/** Expressions of which a node asks only whether they count as true. */
+/** Expressions that a node uses only as conditions. */
 function conditionsOf(node: Fields): Node[] {
   if (node.type === "LogicalExpression") return [node.left];
   let last: Node | null | undefined =
@@ -75,12 +77,12 @@ function conditionsOf(node: Fields): Node[] {
   return last ? [last] : [];
 }
 
-/** Expressions that a node uses in a way in which no promise is used, with what is wrong about it. */
-function usesOf(node: Fields, names: Names): (readonly [Node | null | undefined, string])[] {
+/** Expressions that a node uses in a way that makes no sense for a promise, with the reason. */
+function usesOf(node: Fields, names: ProgramNames): (readonly [Node | null | undefined, string])[] {
   switch (node.type) {
     case "BinaryExpression": {
       if (node.operator === "instanceof") return [];
-      const use = IDENTITY.has(node.operator ?? "") ? "which equals no other value" : "which is no operand";
+      const use = IDENTITY.has(node.operator ?? "") ? "which equals no other value" : "which cannot be an operand";
       return [
         [node.left, use],
         [node.right, use],
@@ -118,7 +120,7 @@ function usesOf(node: Fields, names: Names): (readonly [Node | null | undefined,
 }
 
 /** An async callback of an array method that does not await it. */
-function callbackOf(node: Node, names: Names, tools: ReadonlySet<string>): MissingAwait | undefined {
+function callbackOf(node: Node, names: ProgramNames, tools: ReadonlySet<string>): MissingAwait | undefined {
   if (node.type !== "CallExpression") return undefined;
   const {
     callee,
@@ -150,17 +152,6 @@ function isNamedAwait(node: Node): boolean {
 export const NOT_ASYNC =
   "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 
-/** Walks in no certain order. */
-function walk(root: unknown, visit: (node: Node) => void): void {
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== "object" || value === null) continue;
-    if ("type" in value && "start" in value) visit(value as Node);
-    for (const child of Object.values(value)) if (typeof child === "object" && child !== null) open.push(child);
-  }
-}
-
 /** The fields' values of a literal of lists and records. A value that is no literal itself has none. */
 function inLiterals(root: Expression | null | undefined, visit: (node: Node) => void): void {
   const open: (Node | null | undefined)[] = [root];
@@ -189,155 +180,10 @@ function arrowValue(node: Node): Node | undefined {
 }
 
 /** How a call is written whose value is a promise; undefined for any other expression. */
-function promiseOf(node: Node | null | undefined, names: Names, tools: ReadonlySet<string>): string | undefined {
+function promiseOf(node: Node | null | undefined, names: ProgramNames, tools: ReadonlySet<string>): string | undefined {
   if (node?.type !== "CallExpression") return undefined;
   const { callee } = node as CallExpression;
   if (callee.type === "Identifier" && names.isAsync(callee)) return `${callee.name}(…)`;
   const tool = names.toolPath(callee);
   return tool !== undefined && tools.has(tool) ? `tools.${tool}(…)` : undefined;
-}
-
-// ---- names -----------------------------------------------------------------------------------------------------
-
-interface Names {
-  /** Names of methods and fields that the program gives to objects of its own. */
-  readonly methods: ReadonlySet<string>;
-  /** Whether an expression is an async function, or the name of one. */
-  readonly isAsync: (node: Node) => boolean;
-  /** The name of a tool that an expression stands for, if it is a tool. */
-  readonly toolPath: (node: Node) => string | undefined;
-  /** The call whose promise a constant holds. */
-  readonly promiseIn: (name: string | undefined) => Node | undefined;
-}
-
-function readNames(body: ReadProgram["body"]): Names {
-  const declared = new Map<string, number>();
-  const methods = new Set<string>();
-  const functions = new Map<string, Node>();
-  const constants = new Map<string, Node>();
-  /** What a name is taken from by destructuring: `const { find } = tools.crm`. */
-  const parts = new Map<string, { readonly from: Node; readonly key: string }>();
-  let hidesTools = false;
-  const declare = (pattern: Pattern | null | undefined, isParameter = false) => {
-    for (const name of namesIn(pattern)) {
-      declared.set(name, (declared.get(name) ?? 0) + 1);
-      if (name === "tools" && !isParameter) hidesTools = true;
-    }
-  };
-  walk(body, (node) => {
-    switch (node.type) {
-      case "FunctionDeclaration":
-      case "FunctionExpression":
-      case "ArrowFunctionExpression": {
-        const { id, params } = node as unknown as { id: Pattern | null; params: Pattern[] };
-        if (node.type !== "ArrowFunctionExpression") declare(id);
-        for (const param of params) declare(param, true);
-        if (node.type === "FunctionDeclaration" && id?.type === "Identifier") functions.set(id.name, node);
-        return;
-      }
-      case "ClassDeclaration":
-        return declare((node as unknown as { id: Pattern }).id);
-      case "CatchClause":
-        return declare((node as unknown as { param: Pattern | null }).param);
-      case "AssignmentExpression":
-        return declare((node as unknown as { left: Pattern }).left);
-      case "ForInStatement":
-      case "ForOfStatement": {
-        const { left } = node as unknown as { left: Node };
-        if (left.type !== "VariableDeclaration") declare(left as Pattern);
-        return;
-      }
-      case "Property":
-      case "MethodDefinition":
-      case "PropertyDefinition": {
-        const { key, value } = node as unknown as { key: { name?: string }; value: Node | null };
-        if (value && isFunction(value)) methods.add(key.name ?? "");
-        return;
-      }
-      case "VariableDeclarator": {
-        const { id, init } = node as unknown as { id: Pattern; init: Node | null };
-        declare(id);
-        if (!init) return;
-        if (id.type === "Identifier") constants.set(id.name, init);
-        if (id.type === "ObjectPattern")
-          for (const part of id.properties)
-            if (part.type === "Property" && part.value.type === "Identifier" && part.key.type === "Identifier")
-              parts.set(part.value.name, { from: init, key: part.key.name });
-      }
-    }
-  });
-  const isUnique = (name: string) => declared.get(name) === 1;
-
-  const isAsync = (node: Node): boolean => {
-    if (node.type !== "Identifier") return isAsyncFunction(node);
-    const { name } = node as unknown as { name: string };
-    const value = functions.get(name) ?? constants.get(name);
-    return value !== undefined && isUnique(name) && isAsyncFunction(value);
-  };
-
-  const toolPath = (expression: Node): string | undefined => {
-    const path: string[] = [];
-    let node = expression;
-    // Each step leads to an earlier declaration, unless names are declared by each other.
-    for (let steps = 0; steps < 32; steps += 1) {
-      if (node.type === "MemberExpression") {
-        const { object, property, computed } = node as MemberExpression;
-        const key = computed ? (property as { value?: unknown }).value : (property as { name?: string }).name;
-        if (typeof key !== "string") return undefined;
-        path.unshift(key);
-        node = object;
-        continue;
-      }
-      if (node.type !== "Identifier") return undefined;
-      const { name } = node as unknown as { name: string };
-      if (name === "tools") return hidesTools ? undefined : path.join(".");
-      const part = parts.get(name);
-      const value = part?.from ?? constants.get(name);
-      if (value === undefined || !isUnique(name)) return undefined;
-      if (part) path.unshift(part.key);
-      node = value;
-    }
-    return undefined;
-  };
-
-  const promiseIn = (name = "") => (isUnique(name) ? constants.get(name) : undefined);
-  return { methods, isAsync, toolPath, promiseIn };
-}
-
-function isFunction(node: Node): boolean {
-  return node.type === "ArrowFunctionExpression" || node.type === "FunctionExpression";
-}
-
-function isAsyncFunction(node: Node): boolean {
-  const { async: isAsync, generator } = node as FunctionNode;
-  return (isFunction(node) || node.type === "FunctionDeclaration") && isAsync && !generator;
-}
-
-/** Names that a pattern binds or assigns. */
-function namesIn(root: Pattern | null | undefined): string[] {
-  const names: string[] = [];
-  const open: (Node | null | undefined)[] = [root];
-  while (open.length > 0) {
-    const node = open.pop();
-    switch (node?.type) {
-      case "Identifier":
-        names.push((node as unknown as { name: string }).name);
-        break;
-      case "ObjectPattern":
-        for (const part of (node as unknown as { properties: (Node & { value?: Node })[] }).properties)
-          open.push(part.type === "RestElement" ? part : part.value);
-        break;
-      case "ArrayPattern":
-        open.push(...(node as unknown as { elements: (Node | null)[] }).elements);
-        break;
-      case "RestElement":
-        open.push((node as unknown as { argument: Node }).argument);
-        break;
-      case "AssignmentPattern":
-        open.push((node as unknown as { left: Node }).left);
-        break;
-      case undefined:
-    }
-  }
-  return names;
 }

@@ -1,35 +1,14 @@
-import {
-  type BinaryExpression,
-  type FunctionDeclaration,
-  type Node,
-  type Options,
-  parse,
-  type Statement,
-  tokenizer,
-} from "acorn";
-import { SourceMap, type SourceMapPayload } from "node:module";
+import { type BinaryExpression, type FunctionDeclaration, type Node, type Options, parse, tokenizer } from "acorn";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { explainSyntax } from "./explain-syntax.ts";
-import { NOT_ASYNC } from "./find-missing-await.ts";
-import { asFunction, bodyOf, placeInBody, placeOf } from "./function-body.ts";
-import type { Fault } from "../outcome.ts";
 import type { Position } from "../source-map.ts";
+import { explainSyntax } from "./explain-syntax.ts";
+import { asFunction, placeInBody } from "./function-body.ts";
+import { refuseModuleSyntax } from "./module-syntax.ts";
+import { type ReadProgram, syntaxFault, type UnreadProgram } from "./read-program.ts";
+import type { Reader } from "./type-stripper.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
-import { type Reader, type StripError, stripTypes } from "./type-stripper.ts";
-
-export interface ReadProgram {
-  /** The program as JavaScript, without types, wrapped in a function. */
-  readonly text: string;
-  /** Its statements, with their offsets in `text`. */
-  readonly body: readonly Statement[];
-  /** The position in the code that was read, of a position in the body of `text`. */
-  readonly toCode: (position: Position) => Position;
-}
-
-export interface UnreadProgram {
-  readonly fault: Fault;
-  readonly position: Position | undefined;
-}
+import { findNode } from "./syntax-nodes.ts";
+import { withoutTypes } from "./without-types.ts";
 
 /** Maximum nesting depth of brackets. Parsers recurse. */
 const DEPTH = 200;
@@ -72,7 +51,7 @@ async function parseCode(code: string, reader: Reader): Promise<ReadProgram | Un
 
 /** Whether a program that parses as JavaScript is more likely TypeScript. */
 function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
-  return code.includes("<") && (TYPE_ARGUMENTS.test(code) || find(body, comparesComparison) !== undefined);
+  return code.includes("<") && (TYPE_ARGUMENTS.test(code) || findNode(body, comparesComparison) !== undefined);
 }
 
 /** `f<A<B>>(x)`, `f<(A | B)>(x)`: these parse as a comparison of a comparison's result, which programs do not use. */
@@ -112,120 +91,4 @@ function tryParse(code: string, toCode = (position: Position) => position): Read
       position: loc && toCode(placeInBody(code, loc)),
     };
   }
-}
-
-function syntaxFault(message: string, code = "syntax"): Fault {
-  return { name: "SyntaxError", code, message };
-}
-
-// ---- module syntax ---------------------------------------------------------------------------------------------
-
-const NO_IMPORTS =
-  "A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.";
-const NO_EXPORTS = "A program cannot export values. Use `return` instead.";
-
-const MODULE_SYNTAX: ReadonlyMap<string, string> = new Map([
-  ["ImportDeclaration", NO_IMPORTS],
-  ["ImportExpression", NO_IMPORTS],
-  ["MetaProperty", "A program is not a module and has no import.meta."],
-  ["ExportNamedDeclaration", NO_EXPORTS],
-  ["ExportDefaultDeclaration", NO_EXPORTS],
-  ["ExportAllDeclaration", NO_EXPORTS],
-]);
-
-function refuseModuleSyntax(parsed: ReadProgram): ReadProgram | UnreadProgram {
-  const found = find(parsed.body, (node) => MODULE_SYNTAX.has(node.type) && !isNewTarget(node));
-  if (!found) return parsed;
-  return {
-    fault: syntaxFault(MODULE_SYNTAX.get(found.type) ?? "", "program_is_module"),
-    position: parsed.toCode(placeOf(parsed.text, found.start)),
-  };
-}
-
-function find(root: unknown, matches: (node: Node) => boolean): Node | undefined {
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== "object" || value === null) continue;
-    if ("type" in value && "start" in value && matches(value as Node)) return value as Node;
-    for (const child of Object.values(value)) if (typeof child === "object" && child !== null) open.push(child);
-  }
-  return undefined;
-}
-
-function isNewTarget(node: Node): boolean {
-  return node.type === "MetaProperty" && (node as unknown as { meta: { name: string } }).meta.name === "new";
-}
-
-// ---- types -----------------------------------------------------------------------------------------------------
-
-/** The code without its types, or the fault. */
-async function withoutTypes(
-  code: string,
-  reader: Reader,
-): Promise<(Pick<ReadProgram, "toCode"> & { code: string }) | UnreadProgram> {
-  const stripped = await stripTypes(asFunction(code), reader);
-  switch (stripped.type) {
-    case "code":
-      return {
-        code: bodyOf(stripped.code.trimEnd()),
-        toCode: stripped.map === undefined ? (position) => position : toCodeBy(stripped.map, code),
-      };
-    case "refused":
-      return unstripped(code, stripped.error);
-    case "given_up":
-      return {
-        fault: syntaxFault(
-          "Removing the program's types took too long. Use fewer and simpler types, or write plain JavaScript.",
-          "typescript_unsupported",
-        ),
-        position: undefined,
-      };
-  }
-}
-
-/** Positions in code that was written anew, by its source map. Both texts are wrapped in a function. */
-function toCodeBy(map: string, code: string): ReadProgram["toCode"] {
-  const sourceMap = new SourceMap(JSON.parse(map) as SourceMapPayload);
-  return ({ line, column }) => {
-    const entry = sourceMap.findEntry(line, column - 1);
-    return "originalLine" in entry
-      ? placeInBody(code, { line: entry.originalLine + 1, column: entry.originalColumn })
-      : { line: 1, column: 1 };
-  };
-}
-
-function unstripped(code: string, { code: kind, message = "", startLine, startColumn }: StripError): UnreadProgram {
-  const position =
-    startLine === undefined || startColumn === undefined
-      ? undefined
-      : placeInBody(code, { line: startLine, column: startColumn });
-  if (kind === "InvalidSyntax") {
-    if (message.startsWith("await isn't allowed"))
-      return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
-    return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
-  }
-  if (kind !== "UnsupportedSyntax") return { fault: syntaxFault("The program cannot be read."), position: undefined };
-  const words = message.replace(/ in (strip-only|type strip) mode/, "").replace(/\.$/, "");
-  return {
-    fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
-    position,
-  };
-}
-
-/** A fault for import or export statements in a program with types. The stripper gives no position for them. */
-function moduleFault(code: string): UnreadProgram | undefined {
-  const line = code
-    .split("\n")
-    .findIndex((text) =>
-      /^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/.test(
-        text,
-      ),
-    );
-  if (line < 0) return undefined;
-  const isImport = /^\s*import/.test(code.split("\n")[line] ?? "");
-  return {
-    fault: syntaxFault(isImport ? NO_IMPORTS : NO_EXPORTS, "program_is_module"),
-    position: { line: line + 1, column: 1 },
-  };
 }

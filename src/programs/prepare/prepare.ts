@@ -1,7 +1,8 @@
 import type { Language } from "../../../bridge/frames.ts";
 import { findMissingAwait } from "./find-missing-await.ts";
 import { placeOf } from "./function-body.ts";
-import { parseProgram, type ReadProgram, type UnreadProgram } from "./parse-program.ts";
+import { parseProgram } from "./parse-program.ts";
+import type { ReadProgram, UnreadProgram } from "./read-program.ts";
 import type { Prepared } from "./prepared.ts";
 import { preparePython } from "./prepare-python.ts";
 import { PROGRAM_EMPTY, refuseText, severalPrograms } from "./refuse-text.ts";

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionStatement, Statement, VariableDeclarator } from "acorn";
 import { bodyOf, placeOf } from "./function-body.ts";
-import type { ReadProgram } from "./parse-program.ts";
+import type { ReadProgram } from "./read-program.ts";
 
 /** Text inserted into a line: everything from `column` on moved right by `length`. Line and column count from 1. */
 export interface Insertion {

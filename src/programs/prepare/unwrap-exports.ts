@@ -22,6 +22,8 @@ export function unwrapExports(code: string, options: Options): string {
     const { type, start, end } = tokens[index] as Token;
     if (/^[([{]$|^\$\{$/.test(type.label)) depth += 1;
     else if (/^[)\]}]$/.test(type.label)) depth -= 1;
+    // A closing bracket too many: the text is no program.
+    if (depth < 0) return code;
     if (depth > 0 || type.label !== "export") continue;
     const word = wordAt(code, tokens[index + 1]);
     if (word === "default") {

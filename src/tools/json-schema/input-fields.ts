@@ -1,18 +1,11 @@
-import type { JsonSchema } from "../schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
 import { MAX_STEPS } from "./evaluate.ts";
-import { Steps, StepsSpent } from "./steps.ts";
+import { FieldReader, type Reading } from "./field-reader.ts";
+import { SchemaLookups } from "./schema-lookups.ts";
+import { Steps } from "./steps.ts";
 
 /** Unknown fields that are described; the rest are counted. */
 const FIELDS_LISTED = 5;
-/** Maximum of names that are offered for the comparison with an unknown name, and their maximum length. */
-const NAMES_OFFERED = 256;
-const NAME_LENGTH = 64;
-/** Maximum depth of references, alternatives and intersections that apply to one value. */
-const MAX_DEPTH = 1000;
-
-/** Steps for a part of a schema that has to be joined with others. */
-const PART_STEPS = 3;
 
 /** A field that the schema does not know. */
 export interface UnknownField {
@@ -28,41 +21,15 @@ export interface FieldsRead {
   readonly total: number;
 }
 
-/**
- * What a schema says about one value: nothing, or what a part of the schema says, or what several parts say together.
- * `all` parts apply at once, of `any` at least one. A field is known to `all` if one part knows it, and to `any` too. It
- * is unknown to `all` if one part declares its fields without it; to `any` only if every alternative does.
- */
-type Reading =
-  | { readonly type: "silent" }
-  | { readonly type: "part"; readonly node: SchemaNode }
-  | { readonly type: "all" | "any"; readonly of: readonly Reading[] };
-
-const SILENT: Reading = { type: "silent" };
-
-/** What a reading says about a field: the reading of the field's value, or that the field is unknown, or nothing. */
-type FieldReading = Reading | "unknown" | undefined;
-
 interface Place {
   readonly key: string | number;
   readonly outer: Place | undefined;
 }
 
-/** The parts of a schema node in the form that look-ups by a field's name need. */
-interface Lookup {
-  readonly properties: ReadonlyMap<string, SchemaNode>;
-  readonly required: ReadonlySet<unknown>;
-  /** Fields that have one of a few scalar values, by which alternatives are told apart. */
-  readonly tags: ReadonlyMap<string, ReadonlySet<unknown>>;
-}
-
-/** Thrown where a schema has too many parts for one value, or a check takes too many steps. */
-export class FieldsUnreadable extends Error {}
-
 /** Reads the fields of inputs by what the input's JSON Schema says about them, without checking values. */
 export class InputFields {
   readonly #root: SchemaNode;
-  readonly #lookups = new Map<SchemaNode, Lookup>();
+  readonly #lookups = new SchemaLookups();
 
   constructor({ root }: CompiledSchema) {
     this.#root = root;
@@ -71,16 +38,11 @@ export class InputFields {
   /**
    * Finds the fields that the schema does not know and removes them from the value. Also removes a field that is null
    * where the schema lets the field be absent and does not let it be null. Takes a step per field and applicable part of
-   * the schema; throws `FieldsUnreadable` if that exceeds `maxSteps`.
+   * the schema; throws `StepsSpent` if that exceeds `maxSteps`, or if too many parts of the schema refer to each other.
    */
   read(value: unknown, unknownFields: "refuse" | "allow", maxSteps = MAX_STEPS): FieldsRead {
     const walk = new Walk(new Steps(maxSteps), this.#lookups, unknownFields);
-    try {
-      walk.enter(value, { type: "part", node: this.#root }, undefined);
-    } catch (error) {
-      if (error instanceof StepsSpent) throw new FieldsUnreadable();
-      throw error;
-    }
+    walk.enter(value, { type: "part", node: this.#root }, undefined);
     return { unknown: walk.unknown, total: walk.total };
   }
 }
@@ -89,21 +51,18 @@ class Walk {
   readonly unknown: UnknownField[] = [];
   total = 0;
   readonly #steps: Steps;
-  readonly #lookups: Map<SchemaNode, Lookup>;
+  readonly #reader: FieldReader;
   readonly #unknownFields: "refuse" | "allow";
-  /** What parts that several others refer to say about the value being read. */
-  readonly #expanded = new Map<SchemaNode, Reading>();
 
-  constructor(steps: Steps, lookups: Map<SchemaNode, Lookup>, unknownFields: "refuse" | "allow") {
+  constructor(steps: Steps, lookups: SchemaLookups, unknownFields: "refuse" | "allow") {
     this.#steps = steps;
-    this.#lookups = lookups;
+    this.#reader = new FieldReader(steps, lookups);
     this.#unknownFields = unknownFields;
   }
 
   enter(value: unknown, reading: Reading, place: Place | undefined): void {
     if (typeof value !== "object" || value === null) return;
-    this.#expanded.clear();
-    const expanded = this.#expand(reading, value, 0);
+    const expanded = this.#reader.expand(reading, value);
     if (expanded.type === "silent") return;
     if (Array.isArray(value)) this.#enterArray(value, expanded, place);
     else this.#enterObject(value as Record<string, unknown>, expanded, place);
@@ -111,23 +70,23 @@ class Walk {
 
   #enterObject(value: Record<string, unknown>, reading: Reading, place: Place | undefined): void {
     for (const key of Object.keys(value)) {
-      const field = this.#fieldOf(reading, key);
+      const field = this.#reader.fieldOf(reading, key);
       if (field === undefined) continue;
       if (field === "unknown") {
         if (this.#unknownFields === "allow") continue;
         this.#note(key, reading, place);
         delete value[key];
       } else if (value[key] !== null) this.enter(value[key], field, { key, outer: place });
-      else if (this.#mayBeAbsent(reading, key) && !this.#takesNull(field)) delete value[key];
+      else if (this.#reader.mayBeAbsent(reading, key) && !this.#reader.takesNull(field)) delete value[key];
     }
   }
 
   #enterArray(value: readonly unknown[], reading: Reading, place: Place | undefined): void {
-    const start = this.#prefixLength(reading);
-    const rest = this.#elementOf(reading, start);
+    const start = this.#reader.prefixLength(reading);
+    const rest = this.#reader.elementOf(reading, start);
     for (const [index, element] of value.entries()) {
       this.#steps.spend(1);
-      const child = index < start ? this.#elementOf(reading, index) : rest;
+      const child = index < start ? this.#reader.elementOf(reading, index) : rest;
       if (child.type !== "silent") this.enter(element, child, { key: index, outer: place });
     }
   }
@@ -137,239 +96,6 @@ class Walk {
     if (this.unknown.length === FIELDS_LISTED) return;
     const path: (string | number)[] = [key];
     for (let outer = place; outer !== undefined; outer = outer.outer) path.unshift(outer.key);
-    const known = new Set<string>();
-    this.#collectNames(reading, known);
-    this.unknown.push({ path, known: [...known] });
+    this.unknown.push({ path, known: this.#reader.knownNames(reading) });
   }
-
-  #collectNames(reading: Reading, names: Set<string>): void {
-    if (reading.type === "silent") return;
-    if (reading.type !== "part") return reading.of.forEach((one) => this.#collectNames(one, names));
-    for (const name of this.#lookupOf(reading.node).properties.keys()) {
-      this.#steps.spend(1);
-      if (names.size === NAMES_OFFERED) return;
-      if (name.length <= NAME_LENGTH) names.add(name);
-    }
-  }
-
-  // ---- what applies to a value ---------------------------------------------------------------------------------------
-
-  /** Replaces each part by the parts that apply to the same value: references, alternatives, intersections. */
-  #expand(reading: Reading, value: object, depth: number): Reading {
-    if (reading.type === "silent") return SILENT;
-    if (reading.type === "part") return this.#expandNode(reading.node, value, depth);
-    return join(
-      reading.type,
-      reading.of.map((one) => this.#expand(one, value, depth + 1)),
-    );
-  }
-
-  #expandNode(node: SchemaNode, value: object, depth: number): Reading {
-    this.#steps.spend(PART_STEPS);
-    if (depth > MAX_DEPTH) throw new FieldsUnreadable();
-    if (typeof node.schema === "boolean") return SILENT;
-    const before = node.shared ? this.#expanded.get(node) : undefined;
-    if (before) return before;
-    const { ref, lists, one, maps } = node;
-    const below = (other: SchemaNode) => this.#expandNode(other, value, depth + 1);
-    const parts: Reading[] = [{ type: "part", node }];
-    if (ref) parts.push(below(ref));
-    for (const other of lists.allOf ?? []) parts.push(below(other));
-    for (const word of ["anyOf", "oneOf"] as const)
-      if (lists[word]) parts.push(join("any", this.#applicable(lists[word], value).map(below)));
-    // These parts may know fields. That they do not know one says nothing.
-    for (const word of ["if", "then", "else"] as const)
-      if (one[word]) parts.push(join("any", [SILENT, below(one[word])]));
-    for (const word of ["dependentSchemas", "dependencies"] as const) {
-      this.#steps.spend(maps[word]?.length ?? 0);
-      for (const [key, dependent] of maps[word] ?? [])
-        if (Object.hasOwn(value, key)) parts.push(join("any", [SILENT, below(dependent)]));
-    }
-    const expanded = join("all", parts);
-    if (node.shared) this.#expanded.set(node, expanded);
-    return expanded;
-  }
-
-  /** The alternatives that a value of its type and with its tags may fit; all of them if it fits none. */
-  #applicable(alternatives: readonly SchemaNode[], value: object): readonly SchemaNode[] {
-    const applicable = alternatives.filter((one) => this.#mayFit(one, value));
-    return applicable.length === 0 ? alternatives : applicable;
-  }
-
-  #mayFit(node: SchemaNode, value: object): boolean {
-    this.#steps.spend(1);
-    if (typeof node.schema === "boolean") return node.schema;
-    if (!takesType(node.schema, Array.isArray(value) ? "array" : "object")) return false;
-    const { tags } = this.#lookupOf(node);
-    this.#steps.spend(tags.size);
-    for (const [key, values] of tags) {
-      const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
-      if (tag !== undefined && !isContainer(tag) && !values.has(tag)) return false;
-    }
-    return true;
-  }
-
-  // ---- fields and elements -------------------------------------------------------------------------------------------
-
-  #fieldOf(reading: Reading, key: string): FieldReading {
-    this.#steps.spend(1);
-    if (reading.type === "silent") return undefined;
-    if (reading.type === "part") return this.#fieldOfPart(reading.node, key);
-    this.#steps.spend(reading.of.length * PART_STEPS);
-    const fields = reading.of.map((one) => this.#fieldOf(one, key));
-    const known = fields.filter((field) => field !== undefined && field !== "unknown");
-    if (reading.type === "all")
-      return known.length > 0 ? join("all", known) : fields.includes("unknown") ? "unknown" : undefined;
-    if (known.length > 0) return join("any", fields.includes(undefined) ? [SILENT, ...known] : known);
-    return fields.includes(undefined) ? undefined : "unknown";
-  }
-
-  #fieldOfPart(node: SchemaNode, key: string): FieldReading {
-    const { one, maps, patterns, schema } = node;
-    const found: Reading[] = [];
-    const property = this.#lookupOf(node).properties.get(key);
-    if (property) found.push({ type: "part", node: property });
-    for (const [index, [, matching]] of (maps.patternProperties ?? []).entries())
-      if (patterns[index]?.test(key, this.#steps) !== false) found.push({ type: "part", node: matching });
-    if (found.length > 0) return join("all", found);
-    const others = one.additionalProperties ?? one.unevaluatedProperties;
-    if (others) return others.schema === false ? "unknown" : { type: "part", node: others };
-    return maps.properties && takesType(schema as JsonSchema, "object") ? "unknown" : undefined;
-  }
-
-  /** Whether the schema names a field, and an object without it fits. */
-  #mayBeAbsent(reading: Reading, key: string): boolean {
-    return this.#names(reading, key) && !this.#requires(reading, key);
-  }
-
-  #names(reading: Reading, key: string): boolean {
-    this.#steps.spend(1);
-    if (reading.type === "silent") return false;
-    if (reading.type === "part") return this.#lookupOf(reading.node).properties.has(key);
-    return reading.of.some((one) => this.#names(one, key));
-  }
-
-  #requires(reading: Reading, key: string): boolean {
-    this.#steps.spend(1);
-    if (reading.type === "silent") return false;
-    if (reading.type === "part") return this.#lookupOf(reading.node).required.has(key);
-    return reading.type === "all"
-      ? reading.of.some((one) => this.#requires(one, key))
-      : reading.of.every((one) => this.#requires(one, key));
-  }
-
-  #takesNull(reading: Reading): boolean {
-    this.#steps.spend(1);
-    if (reading.type === "silent") return true;
-    if (reading.type === "part") return this.#nodeTakesNull(reading.node, 0);
-    return reading.type === "all"
-      ? reading.of.every((one) => this.#takesNull(one))
-      : reading.of.some((one) => this.#takesNull(one));
-  }
-
-  #nodeTakesNull(node: SchemaNode, depth: number): boolean {
-    this.#steps.spend(1);
-    if (depth > MAX_DEPTH) throw new FieldsUnreadable();
-    if (typeof node.schema === "boolean") return node.schema;
-    const { ref, lists, enumeration, schema } = node;
-    const takes = (one: SchemaNode) => this.#nodeTakesNull(one, depth + 1);
-    return (
-      takesType(schema, "null") &&
-      (schema.const ?? null) === null &&
-      (enumeration?.scalars.has(null) ?? true) &&
-      (ref === undefined || takes(ref)) &&
-      (lists.allOf?.every(takes) ?? true) &&
-      (lists.anyOf?.some(takes) ?? true) &&
-      (lists.oneOf?.some(takes) ?? true)
-    );
-  }
-
-  /** Length of the longest list of elements that have schemas of their own. */
-  #prefixLength(reading: Reading): number {
-    this.#steps.spend(1);
-    if (reading.type === "silent") return 0;
-    if (reading.type !== "part") return Math.max(...reading.of.map((one) => this.#prefixLength(one)));
-    const { prefixItems, items } = reading.node.lists;
-    return Math.max(prefixItems?.length ?? 0, items?.length ?? 0);
-  }
-
-  #elementOf(reading: Reading, index: number): Reading {
-    this.#steps.spend(1);
-    if (reading.type === "silent") return SILENT;
-    if (reading.type !== "part")
-      return join(
-        reading.type,
-        reading.of.map((one) => this.#elementOf(one, index)),
-      );
-    const { lists, one } = reading.node;
-    const node =
-      lists.prefixItems?.[index] ??
-      lists.items?.[index] ??
-      one.items ??
-      (lists.items ? one.additionalItems : undefined) ??
-      one.unevaluatedItems;
-    const parts: Reading[] = node ? [{ type: "part", node }] : [];
-    if (one.contains) parts.push(join("any", [SILENT, { type: "part", node: one.contains }]));
-    return join("all", parts);
-  }
-
-  // ---- look-ups ------------------------------------------------------------------------------------------------------
-
-  #lookupOf(node: SchemaNode, depth = 0): Lookup {
-    const known = this.#lookups.get(node);
-    if (known) return known;
-    if (depth > MAX_DEPTH) throw new FieldsUnreadable();
-    const { required } = node.schema as JsonSchema;
-    const lookup = {
-      properties: new Map(node.maps.properties),
-      required: new Set(Array.isArray(required) ? required : []),
-      tags: this.#tagsOf(node, depth),
-    };
-    this.#lookups.set(node, lookup);
-    return lookup;
-  }
-
-  #tagsOf({ maps, ref, lists }: SchemaNode, depth: number): Lookup["tags"] {
-    const tags = new Map<string, ReadonlySet<unknown>>();
-    for (const other of [...(ref ? [ref] : []), ...(lists.allOf ?? [])])
-      for (const [key, values] of this.#lookupOf(other, depth + 1).tags) {
-        this.#steps.spend(1);
-        tags.set(key, values);
-      }
-    for (const [key, property] of maps.properties ?? []) {
-      this.#steps.spend(1);
-      const values = this.#tagValues(property, 0);
-      if (values) tags.set(key, values);
-    }
-    return tags;
-  }
-
-  /** The scalars that a field can be, where its schema lists them. */
-  #tagValues({ schema, enumeration, ref }: SchemaNode, depth: number): ReadonlySet<unknown> | undefined {
-    if (depth > MAX_DEPTH) throw new FieldsUnreadable();
-    if (typeof schema === "boolean") return undefined;
-    if ("const" in schema) return new Set([schema.const]);
-    if (enumeration) return enumeration.scalars;
-    return ref ? this.#tagValues(ref, depth + 1) : undefined;
-  }
-}
-
-/** Readings as one, without repetitions. To `all`, a silent reading adds nothing. */
-function join(type: "all" | "any", readings: readonly Reading[]): Reading {
-  const [only] = readings;
-  if (only && readings.length === 1) return only;
-  const different = new Map<SchemaNode | Reading, Reading>();
-  for (const reading of readings.flatMap((one) => (one.type === type ? one.of : [one])))
-    if (reading.type !== "silent" || type === "any")
-      different.set(reading.type === "part" ? reading.node : reading, reading);
-  const of = [...different.values()];
-  return of.length > 1 ? { type, of } : (of[0] ?? SILENT);
-}
-
-function takesType({ type }: JsonSchema, wanted: string): boolean {
-  return type === undefined || (Array.isArray(type) ? type.includes(wanted) : type === wanted);
-}
-
-function isContainer(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }

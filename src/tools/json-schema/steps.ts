@@ -1,4 +1,4 @@
-/** Thrown when a check exceeds its steps. */
+/** Thrown when a check exceeds its steps, or its depth. */
 export class StepsSpent extends Error {}
 
 /** Step budget of one check of a value. A step takes some tens of nanoseconds. */

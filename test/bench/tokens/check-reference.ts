@@ -43,6 +43,9 @@ const OUTPUT_FACTOR = 5;
 const INSTRUCTIONS = countTokens(instructionsFor("none"));
 const LABEL = countTokens("[Result of flights.query, call call-12, 1234 bytes]\n");
 
+/** What providers are told of a tool's input whose unknown fields are refused. */
+const CLOSED = countTokens(',"additionalProperties":false');
+
 interface Figure {
   readonly name: string;
   readonly measured: number;
@@ -91,8 +94,9 @@ async function figuresOf(
     expected.turns === 2
       ? spent.turns *
         Math.min(firstContext(spent) - (expected.input - expected.peak), INSTRUCTIONS + LONGER_DESCRIPTIONS)
-      : spent.turns * INSTRUCTIONS + labels(spent);
-  const peakBesides = expected.turns === 2 ? directBesides(parallel.spent) / 2 : INSTRUCTIONS + calls * LABEL;
+      : spent.turns * (INSTRUCTIONS + tools.length * CLOSED) + labels(spent);
+  const peakBesides =
+    expected.turns === 2 ? directBesides(parallel.spent) / 2 : INSTRUCTIONS + tools.length * CLOSED + calls * LABEL;
   const cached = (besides: number, turns: number) => (besides / turns) * (WRITE_FACTOR + READ_FACTOR * (turns - 1));
   const programCost = (turns: number) => cached(programFixed * turns, turns) + longer * (OUTPUT_FACTOR + WRITE_FACTOR);
 

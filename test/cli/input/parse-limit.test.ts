@@ -10,7 +10,7 @@ test.each([
   ["calls=10_000", 10_000],
   ["calls=1e3", 1000],
   ["inputBytes=512", 512],
-])("%s is understood", (text, value) => {
+])("%s is accepted", (text, value) => {
   expect(parseLimit(text)).toEqual({ name: text.split("=")[0], value });
 });
 
@@ -19,7 +19,7 @@ test.each([
   ["memoryBytes=5s", 'There is no unit "s" for memoryBytes: use B, KiB, MiB, GiB, or none.'],
   ["calls=5s", 'calls is a number without a unit, got the unit "s".'],
   ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got the unit "B".'],
-])("%s is refused in a sentence", (text, sentence) => {
+])("%s is refused with a sentence", (text, sentence) => {
   expect(parseLimit(text)).toBe(sentence);
 });
 
@@ -34,6 +34,6 @@ test.each([
   "calls=0x10",
   "=5",
   "calls",
-])("%s is refused as no limit at all", (text) => {
+])("%s is refused as an unknown limit", (text) => {
   expect(parseLimit(text)).toBe(`Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`);
 });

@@ -63,15 +63,30 @@ test.each([
   ["\n", denied],
   ["what?\ny\n", allowed],
 ])("%j answers with %j", async (typed, decision) => {
-  const { call, type } = terminal();
+  const { call, type, asked } = terminal();
+  const decided = call({ amount: 1 });
+  await asked(1);
   type(typed);
-  expect(await call({ amount: 1 })).toEqual(decision);
+  expect(await decided).toEqual(decision);
+});
+
+test("what was typed before a question was put answers no question", async () => {
+  const { call, type, asked } = terminal();
+  type("y\n");
+  const decisions = [call({ amount: 1 }), call({ amount: 1_000_000 })];
+  await asked(1);
+  type("y\ny\n");
+  await asked(2);
+  type("n\n");
+  expect(await Promise.all(decisions)).toEqual([allowed, denied]);
 });
 
 test("the question shows the caller, the tool and each field of the input", async () => {
-  const { call, type, shown } = terminal();
+  const { call, type, shown, asked } = terminal();
+  const decision = call({ amount: 250, lines: [{ sku: "K-9" }] });
+  await asked(1);
   type("y\n");
-  await call({ amount: 250, lines: [{ sku: "K-9" }] });
+  await decision;
   expect(shown()).toBe(
     '\r\u001b[2KThe program calls pay, which needs approval:\n  amount: 250\n  lines: [{"sku":"K-9"}]\nRun it? y runs it, n or Enter denies it: ',
   );
@@ -90,7 +105,7 @@ test("a long value hides no other field, and v shows the input whole", async () 
   expect(shown().replaceAll("\n  ", "")).toContain("x".repeat(5000));
 });
 
-test("one question is open at a time, and what is to be shown meanwhile waits", async () => {
+test("one question is open at a time, and other output waits", async () => {
   const { call, type, until, screen, shown } = terminal();
   const decisions = [call({ amount: 1 }), call({ amount: 2 })];
   await until("amount: 1");
@@ -179,7 +194,7 @@ const hostile = fc
 const cellsOf = (line: string) => Array.from(line).reduce((sum, one) => sum + (one === "漢" ? 2 : 1), 0);
 const STEERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
-test("whatever the input holds, it steers no terminal and begins no line, in short and whole", async () => {
+test("no input controls the terminal or begins a line, shortened or whole", async () => {
   const input = fc.oneof(
     hostile,
     fc.array(hostile, { maxLength: 3 }),
@@ -211,10 +226,12 @@ test("whatever the input holds, it steers no terminal and begins no line, in sho
   );
 });
 
-test("a deeply nested input is asked about all the same", async () => {
-  const { call, type, shown } = terminal();
-  type("v\ny\n");
+test("a deeply nested input is asked about too", async () => {
+  const { call, type, shown, asked } = terminal();
   const deep: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
-  expect(await call({ deep })).toEqual(allowed);
+  const decision = call({ deep });
+  await asked(1);
+  type("v\ny\n");
+  expect(await decision).toEqual(allowed);
   expect(shown().length).toBeLessThan(1_000_000);
 });

@@ -7,7 +7,7 @@ function stream(isTTY: boolean, columns = 80) {
   return { written, stream: fake };
 }
 
-test("on a terminal one line grows by tasks and modes, and goes at the end", () => {
+test("on a terminal one line shows tasks and modes, and is removed at the end", () => {
   const { written, stream: terminal } = stream(true);
   const bar = showBar(terminal, 4);
   bar.step("flights: programmatic");
@@ -20,7 +20,7 @@ test("on a terminal one line grows by tasks and modes, and goes at the end", () 
   ]);
 });
 
-test("on a narrow terminal it stays in its line, and more steps than were foretold are no more than all", () => {
+test("on a narrow terminal the bar stays in one line, and never counts more steps than there are", () => {
   const { written, stream: terminal } = stream(true, 40);
   const bar = showBar(terminal, 1);
   bar.step("a task with a long name: programmatic");
@@ -29,7 +29,7 @@ test("on a narrow terminal it stays in its line, and more steps than were foreto
   expect(written[1]).toContain("1/1 one more");
 });
 
-test("elsewhere there is a line a task", () => {
+test("without a terminal there is one line for each task", () => {
   const { written, stream: file } = stream(false);
   const bar = showBar(file, 3);
   for (const what of ["flights: programmatic", "flights: anthropic", "movies: programmatic"]) bar.step(what);

@@ -25,7 +25,7 @@ const hostile = fc
   .map((parts) => parts.join(""));
 const BREAKS_OR_STEERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202e]/;
 
-test("whatever a text holds, it is a part of one line and steers nothing", () => {
+test("any text becomes one line without control characters", () => {
   fc.assert(
     fc.property(hostile, (text) => {
       expect(oneLine(text)).not.toMatch(BREAKS_OR_STEERS);
@@ -34,7 +34,7 @@ test("whatever a text holds, it is a part of one line and steers nothing", () =>
   expect(oneLine("pay\n✓ call: read → object, 3 ms")).toBe("pay ✓ call: read → object, 3 ms");
 });
 
-test("no cell of a table makes a row of its own", () => {
+test("no cell of a table can add a row", () => {
   fc.assert(
     fc.property(hostile, (cell) => {
       const lines = table(["a", "b"], [[cell, "1"]]).split("\n");

@@ -27,7 +27,7 @@ const ended = (callId: string, bytes: number) =>
     },
   }) as const;
 
-test("on a terminal one line changes, and goes at the end", () => {
+test("on a terminal one line is updated, and removed at the end", () => {
   const { written, stream: terminal } = stream(true);
   const progress = showProgress(terminal);
   progress.onEvent(started("1"));
@@ -38,7 +38,7 @@ test("on a terminal one line changes, and goes at the end", () => {
   expect(written).toEqual(["\r\u001b[2K1 calls done, 1 open, 2 KiB in, 0.1 s", "\r\u001b[2K"]);
 });
 
-test("elsewhere there is a plain line every two seconds", () => {
+test("without a terminal a plain line is printed every two seconds", () => {
   const { written, stream: file } = stream(false);
   const progress = showProgress(file);
   progress.onEvent(ended("1", 10));

@@ -157,7 +157,7 @@ describe("an exchange", () => {
     });
   });
 
-  test("is none where a call has no result", () => {
+  test("is undefined if a call has no result", () => {
     expect(() => exchangeOf({ ...parts, parts: parts.parts.slice(0, 3) }, "42", length)).toThrow(
       "call a has no result",
     );

@@ -25,7 +25,7 @@ describe("prices", () => {
       'models["a"].output',
     ],
     [{ date: "2026-11-20", models: { a: { input: 1, output: 1, cacheWrite: Infinity, cacheRead: 1 } } }, "cacheWrite"],
-  ])("a table that is none is refused by what is wrong in it: %j", (table, field) => {
+  ])("an invalid table is refused with what is wrong: %j", (table, field) => {
     expect(() => readPrices(table)).toThrow(field);
   });
 });

@@ -18,7 +18,7 @@ describe("cutting results", () => {
     expect(count(cut)).toBeGreaterThan(190);
   });
 
-  test("of a value that was cut, no more is known than its first characters tell", () => {
+  test("the rest of a shortened value is unknown", () => {
     const value = { rows: [{ id: 1 }, { id: 2 }, { id: 3 }], total: 3 };
     expect(cutValue(value, 20)).toEqual({ rows: [{ id: 1 }, {}] });
     expect(cutValue("abcdefgh", 6)).toBe("abcde");
@@ -36,7 +36,7 @@ describe("cutting results", () => {
     expect(cutValue(value, length)).toBe(left);
   });
 
-  test("what is left of a value is the beginning of its text, closed, and all of it where there is room", () => {
+  test("a shortened value is the beginning of its text with brackets closed, and the whole text if it fits", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat({ max: 200 }), (value, length) => {
         const text = JSON.stringify(value);

@@ -148,7 +148,7 @@ describe("a report", () => {
     expect(text).toContain("Data: some-data@1.0.0.");
   });
 
-  test("has a note that is of several tasks once", () => {
+  test("has a note of several tasks once", () => {
     const notes = (task: string, ...own: string[]) => comparison(task, 1, 1, { notes: own });
     expect(reportNotes(report([notes("a", "All.", "Two."), notes("b", "All.", "Two."), notes("c", "All.")]))).toEqual([
       "All.",
@@ -228,7 +228,7 @@ describe("advice", () => {
     expect(from).toBe(Math.ceil((300 * 1.35 + 150 * 1.25 + 550 - 135 - 50) / 250));
   });
 
-  test("where no number of calls is dear enough there is none", () => {
+  test("without a number of calls that costs more there is no advice", () => {
     expect(programsFrom({ written: 0, read: 0 }, direct, programs, factors)).toBeUndefined();
   });
 
@@ -237,7 +237,7 @@ describe("advice", () => {
     [1, "leave it to programs."],
     [3, "leave it to programs from 3 calls on."],
     [8, "for up to 7 calls it is better called directly, from 8 on by a program."],
-  ])("%s is told in a sentence", (from, sentence) => {
+  ])("%s is reported with a sentence", (from, sentence) => {
     expect(adviceText("x.get", 1234, from)).toBe(`One result of x.get has about 1,234 tokens: ${sentence}`);
   });
 });

@@ -36,7 +36,7 @@ async function trials(changes: Partial<TrialsRequest>, script = CHEAP) {
   return { ended, connected };
 }
 
-test("every task is done in every mode, as often as asked, each by a conversation of its own", async () => {
+test("every task is done in every mode, `repeat` times, each in its own conversation", async () => {
   const { ended, connected } = await trials({ modes: ["direct", "programmatic"] });
   const unused = "no call was programmatic";
   expect(ended).toEqual([
@@ -52,20 +52,20 @@ test("every task is done in every mode, as often as asked, each by a conversatio
   expect(connected).toBe(8);
 });
 
-describe("the dollars are those of all trials together", () => {
+describe("maxUsd bounds all trials together", () => {
   const dear: readonly ScriptedStep[] = [
     { calls, usage: { inputTokens: 50_000, outputTokens: 1000 } },
     { text: "3", usage: { inputTokens: 50_000, outputTokens: 1000 } },
   ];
 
-  test("what one task has cost is missing in the next, and none begins after one that could not be paid", async () => {
+  test("the cost of a task reduces what later ones may spend, and none starts after one that exceeds it", async () => {
     // One trial costs 0.11: the third has 0.06 left, which pays one turn, and not the next.
     const { ended, connected } = await trials({ maxUsd: 0.28 }, dear);
     expect(ended).toEqual(["pen direct 1 right", "pen direct 2 right", `book direct 1 ${DOLLARS_SPENT}`]);
     expect(connected).toBe(3);
   });
 
-  test("the tools of a task that is not begun are not loaded", async () => {
+  test("the tools of a task that does not start are not loaded", async () => {
     const loaded: string[] = [];
     const tasks = ["pen", "book"].map((name) => ({
       task: task(name),

@@ -63,7 +63,7 @@ function watched(script: readonly ScriptedStep[]) {
 }
 
 describe("a trial", () => {
-  test("a right answer, with what it used: tokens, dollars, turns, calls", async () => {
+  test("a right answer has its tokens, dollars, turns and calls", async () => {
     const { trial: one, transcript } = await trial([
       { calls: CALLS, usage: { inputTokens: 1000, outputTokens: 100 } },
       { text: "7", usage: { inputTokens: 2000, outputTokens: 10, cachedInputTokens: 1000 } },
@@ -78,7 +78,7 @@ describe("a trial", () => {
   test.each([
     ["direct", [{ text: "7" }], "no call was direct"],
     ["programmatic", [{ programs: ["return 7;"] }, { text: "7" }], "no call was programmatic"],
-  ] as const)("where %s calls were not made it is void, right or not", async (mode, script, cause) => {
+  ] as const)("a trial without %s calls is void, right or wrong", async (mode, script, cause) => {
     expect((await trial(script, { mode })).trial).toMatchObject({ right: true, void: cause });
   });
 
@@ -88,7 +88,7 @@ describe("a trial", () => {
     expect(one.void).toBeUndefined();
   });
 
-  test("no turn is begun whose input would pass the dollars", async () => {
+  test("no turn starts whose input would exceed the dollars", async () => {
     const usage = { inputTokens: 900_000, outputTokens: 0 };
     const script = Array.from({ length: 5 }, () => ({ calls: CALLS, usage }));
     const { trial: one } = await trial(script, { maxUsd: 2 });
@@ -97,7 +97,7 @@ describe("a trial", () => {
     expect(one.usd).toBeCloseTo(1.8);
   });
 
-  test("a turn may write no more than what is left pays for, and reads no more than it was given", async () => {
+  test("a turn may write only what the remaining dollars pay for", async () => {
     const { maxTokens, model } = watched([{ calls: CALLS, usage: { inputTokens: 5000, outputTokens: 6000 } }]);
     const { trial: one } = await trial([], { model, maxUsd: 0.06 });
     // Less than 60,000 / 5 for what the first request has of bytes, and after it 0.025 are left, of which 11,000 are read again.
@@ -107,7 +107,7 @@ describe("a trial", () => {
     expect(one.usd).toBeLessThanOrEqual(0.06);
   });
 
-  test("without the dollars for one turn, none is asked", async () => {
+  test("without the dollars for one turn the model is not asked", async () => {
     const { maxTokens, model } = watched([{ text: "7" }]);
     const { trial: one } = await trial([], { model, maxUsd: 0.001 });
     expect(maxTokens).toEqual([]);
@@ -159,7 +159,7 @@ describe("a trial", () => {
     },
   );
 
-  test("what was cut off for want of dollars says nothing of its mode", async () => {
+  test("a trial that was cut off for lack of dollars is void", async () => {
     const cut = {
       text: "7",
       end: { type: "cut_off", reason: "length" },
@@ -170,13 +170,13 @@ describe("a trial", () => {
     ).toBe(DOLLARS_SPENT);
   });
 
-  test("a second turn reads at least what the first was weighed at, where nobody counts", async () => {
+  test("without reported usage a second turn counts at least the estimate of the first", async () => {
     const usd = async (...script: ScriptedStep[]) => (await trial(script)).trial.usd;
     const first = await usd({ text: "7" });
     expect(await usd({ calls: CALLS }, { text: "7" })).toBeGreaterThan(2 * first + 16_000 / 1e6);
   });
 
-  test("what a provider does not count is weighed at its most, and what it refuses costs nothing", async () => {
+  test("a turn without reported usage counts as its maximum, and a refused request costs nothing", async () => {
     const dearest = (16_000 * 5) / 1e6;
     expect((await trial([{ text: "7" }])).trial.usd).toBeGreaterThan(dearest);
     const broken = { code: "interrupted", message: "It broke off." } as const;
@@ -185,7 +185,7 @@ describe("a trial", () => {
     expect((await trial([{ failure: refused }])).trial.usd).toBe(0);
   });
 
-  test("a provider that fails makes it void, with the reason", async () => {
+  test("a provider's failure makes a trial void, with the reason", async () => {
     const failure = { code: "rate_limited", message: "Slow down." } as const;
     expect((await trial([{ failure }])).trial).toMatchObject({
       ending: "provider_failed",
@@ -194,7 +194,7 @@ describe("a trial", () => {
     });
   });
 
-  test("the caller's signal ends it", async () => {
+  test("the caller's signal ends a trial", async () => {
     const cancel = new AbortController();
     cancel.abort(new Error("enough"));
     await expect(trial([{ text: "7" }], { signal: cancel.signal })).rejects.toThrow("enough");
@@ -242,13 +242,13 @@ test.each([
   expect(isRightAnswer(words, 7)).toBe(right);
 });
 
-test("what was not read from a cache is reckoned as written to one, where that is dearer", () => {
+test("input that was not read from a cache counts as written to one, if that costs more", () => {
   const usage = { inputTokens: 3_000_000, outputTokens: 1_000_000, cachedInputTokens: 1_000_000 };
   expect(dollarsOf(usage, { ...PRICE, cacheWrite: 1.25 })).toBeCloseTo(2 * 1.25 + 0.1 + 5);
   expect(dollarsOf(usage, { ...PRICE, cacheWrite: 0 })).toBeCloseTo(2 + 0.1 + 5);
 });
 
-test("a summary counts tokens for each right answer, leaves out what is void, and gives median and range", () => {
+test("a summary counts tokens for each right answer, leaves out void trials, and has median and range", () => {
   const base: Trial = {
     task: "sum",
     mode: "direct",

@@ -100,15 +100,12 @@ test.each([
   ["openai", LABELLED, 'return "é";\n'],
   ["openai-chat", LABELLED, PROGRAM_JSON],
   ["gemini", GEMINI, PROGRAM_JSON],
-])(
-  "on %s the model reads the question, its own turns and what they were answered",
-  async (provider, results, source) => {
-    const requests = await recordRequests(wireOf(provider), opening, "How many?", small);
-    const parts = expectedParts(results, source);
-    expect(requests.map((request) => request.parts)).toEqual([parts.slice(0, 1), parts.slice(0, 6), parts]);
-    for (const { instructions } of requests) expect(instructions).toBe("Be brief.");
-  },
-);
+])("on %s the model reads the question, its own turns and their results", async (provider, results, source) => {
+  const requests = await recordRequests(wireOf(provider), opening, "How many?", small);
+  const parts = expectedParts(results, source);
+  expect(requests.map((request) => request.parts)).toEqual([parts.slice(0, 1), parts.slice(0, 6), parts]);
+  for (const { instructions } of requests) expect(instructions).toBe("Be brief.");
+});
 
 const PARAMETERS = '{"type":"object","properties":{"from":{"type":"string"}},"required":["from"]}';
 
@@ -136,7 +133,7 @@ test.each([
   expect(none.definitions).toBe("");
 });
 
-test("a program is declared as one that takes plain text where that can be, and JSON elsewhere", async () => {
+test("run_program takes plain text where the provider supports it, and JSON elsewhere", async () => {
   const { runProgram } = opening;
   const only: Opening = { instructions: "x", tools: [], ...(runProgram ? { runProgram } : {}), hosted: false };
   const read = async (provider: string) =>
@@ -185,7 +182,7 @@ const conversation = fc.array(givenTurn, { maxLength: 4 }).map((turns) => {
 });
 
 describe.each(wires)("on %s", (provider, wire) => {
-  test("whatever is called, each request begins with the one before, and only the last has all", async () => {
+  test("whatever is called, each request begins with the previous one, and only the last is complete", async () => {
     await fc.assert(
       fc.asyncProperty(conversation, async (turns) => {
         const requests = await recordRequests(wire, opening, "Why?", turns);
@@ -204,7 +201,7 @@ describe.each(wires)("on %s", (provider, wire) => {
     );
   });
 
-  test("a long conversation, which is had in stretches, is read as it is in one", async () => {
+  test("a long conversation in parts is read like one in a single part", async () => {
     const large = fc.array(fc.nat({ max: 300 }), { minLength: 2, maxLength: 7 }).map((kilobytes) => [
       ...kilobytes.map((kilobyte, index) => {
         const [one, two] = [`call_${index}`, `call_${index}_b`];
@@ -231,7 +228,7 @@ describe.each(wires)("on %s", (provider, wire) => {
     expect(given.slice(3)).toEqual(["unheard.of", "日本", ""]);
   });
 
-  test("a conversation that its adapter does not take as it was given is an error that says so", async () => {
+  test("a conversation that its adapter would change is refused with the place", async () => {
     const refused = async (turns: readonly GivenTurn[], begin: Opening = opening) => {
       const error: unknown = await recordRequests(wire, begin, "?", turns).catch((thrown: unknown) => thrown);
       expect(PortcullisError.is(error)).toBe(true);
@@ -259,13 +256,13 @@ describe.each(wires)("on %s", (provider, wire) => {
     );
   });
 
-  test("what is no request of it is refused", () => {
+  test("a value that is not a request of the provider is refused", () => {
     for (const body of [undefined, null, 1, "x", [], {}, { messages: {} }, { input: 1, contents: 1 }])
       expect(() => wire.partsOf(body)).toThrow(`This is not a request of ${provider}: its body is`);
   });
 });
 
-test("what a request has that is not known is refused, and not left out of the count", () => {
+test("unknown parts of a request are refused, and not left out of the count", () => {
   const unknown = [
     ["anthropic", { system: "", messages: [{ role: "user", content: [{ type: "image" }] }] }],
     ["openai", { instructions: "", input: [{ type: "reasoning", encrypted_content: "x" }] }],

@@ -94,7 +94,7 @@ describe.each([
     expect(new Set(calls.map(({ callId }) => callId)).size).toBe(2);
   });
 
-  test("G6: the model is told a schema in Gemini's words, and its calls are held to the tool's own", async () => {
+  test("G6: the model gets the schema in Gemini's form, and its calls are checked against the tool's own", async () => {
     const schema = jsonSchema({
       type: "object",
       properties: { size: { $ref: "#/$defs/size" }, unit: { const: "cm" } },
@@ -110,14 +110,14 @@ describe.each([
     expect(transcript.turns[0]?.results).toMatchObject([{ isError: true }]);
   });
 
-  test("G8: a signature on a part without words stays", async () => {
+  test("G8: a signature on a part without text is kept", async () => {
     const parts = [{ text: "Hm." }, { text: "", thoughtSignature: "c2ln" }, call("f", { k: 1 }, "fc-1")];
     const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
     expect([answer, served.refusals]).toEqual(["4", []]);
     expect(partsOf(served, 1, 1)).toContainEqual({ text: "", thoughtSignature: "c2ln" });
   });
 
-  test("parts and fields that nobody knows go back as they came, signed or not", async () => {
+  test("unknown parts and fields are sent back unchanged, signed or not", async () => {
     const parts = [
       { text: "Hm.", oddField: { deep: [1, null] } },
       { oddPart: { a: null }, thoughtSignature: "c2lnMQ==" },
@@ -128,13 +128,13 @@ describe.each([
     expect(partsOf(served, 1, 1)).toEqual(parts);
   });
 
-  test("what the model thought is not what it says", async () => {
+  test("thoughts are not part of the answer", async () => {
     const { answer } = await run([{ raw: { parts: [{ text: "private", thought: true }, { text: "4" }] } }]);
     expect(answer).toBe("4");
   });
 
   test.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "SOMETHING_NEW"])(
-    "%s is a failure, and nothing is done",
+    "%s is a failure, and no call is made",
     async (finishReason) => {
       const f = counted("f");
       const { ending } = await run([{ raw: { parts: [call("f", { k: 1 })], finishReason } }], { tools: [f.tool] });
@@ -143,19 +143,19 @@ describe.each([
     },
   );
 
-  test("a prompt that is blocked is a refusal", async () => {
+  test("a blocked prompt is a refusal", async () => {
     const { ending } = await run([{ raw: { parts: [], candidates: [], promptFeedback: { blockReason: "SAFETY" } } }]);
     expect(ending).toEqual({ type: "refused", reason: "Gemini does not take the prompt: SAFETY." });
   });
 });
 
-test.each(["short", "broken"] as const)("what a stream cost that was %s is counted", async (sent) => {
+test.each(["short", "broken"] as const)("the usage of a stream that was %s is counted", async (sent) => {
   await using served = await serve(geminiWire, [{ text: "I", calls: [{ tool: "f" }], sent }]);
   const { ending, usage } = await ask(served, {});
   expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 100]);
 });
 
-test("a schema is flattened: references written out, one of many is any of many, a constant is an enumeration", () => {
+test("a schema is flattened: references are inlined, oneOf becomes anyOf, a constant becomes an enumeration", () => {
   const schema = {
     type: "object",
     properties: {

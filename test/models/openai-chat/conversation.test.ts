@@ -23,7 +23,7 @@ const fragment = (changes: object, text: string, name?: string) => ({
   ],
 });
 
-test("C1, C2: fragments of two calls by turns are two calls, by the ids of their first fragments", async () => {
+test("C1, C2: alternating fragments of two calls are two calls, by the ids of their first fragments", async () => {
   const [f, g] = [counted("f"), counted("g")];
   const deltas = [
     fragment({ index: 0, id: "call_a" }, "", "f"),
@@ -48,7 +48,7 @@ describe.each([
   const here = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
     run(script, { stream, ...asking }, wire);
 
-  test("C3: calls are made though the server says that it has stopped", async () => {
+  test("C3: calls are made even if the finish reason is stop", async () => {
     const f = counted("f");
     const message = {
       role: "assistant",
@@ -72,7 +72,7 @@ describe.each([
     ).toEqual(["call_a", "call_a"]);
   });
 
-  test("C6: what a vendor adds to a call, or to a message, goes back as it came", async () => {
+  test("C6: a vendor's own fields of a call or a message are sent back unchanged", async () => {
     const message = {
       role: "assistant",
       content: null,
@@ -91,7 +91,7 @@ describe.each([
     expect(messagesOf(served, 1)[2]).toEqual(message);
   });
 
-  test("words in parts are words, and go back in parts", async () => {
+  test("text in parts is text, and is sent back in parts", async () => {
     const content = [
       { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
       { type: "text", text: "Four." },
@@ -129,7 +129,7 @@ describe.each([
     expect(result.tool_call_id).toBe(said.tool_calls[0]?.id);
   });
 
-  test("a program is handed over as one string in JSON", async () => {
+  test("a program is sent as one string in JSON", async () => {
     const { transcript, served } = await here([{ calls: [{ id: "c", program: 'return "a"' }] }, { text: "4" }], {
       programs: "local",
     });
@@ -140,7 +140,7 @@ describe.each([
   });
 });
 
-test("a stream is asked to say what it cost, which it does not by itself", async () => {
+test("a request for a stream asks for its usage", async () => {
   const { served } = await run([{ text: "4" }]);
   expect(served.asked[0]?.body.stream_options).toEqual({ include_usage: true });
 });
@@ -184,7 +184,7 @@ test("calls that all have index 0 are told apart by their ids", () => {
   ]);
 });
 
-test("tens of thousands of calls at one index are read without looking through them for each part", () => {
+test("tens of thousands of calls at one index are read in linear time", () => {
   const count = 80_000;
   const fragments = Array.from({ length: count }, (_, place) => [
     namedFragment(0, `id-${place}`, "read", ""),
@@ -277,7 +277,7 @@ test("whatever of indexes and ids a server leaves out or repeats, no call is rea
   );
 });
 
-test("programs of the provider cannot be asked for, because it has none that call tools", async () => {
+test('programs: "hosted" is refused, because this provider has none that call tools', async () => {
   await using served = await serve(chatWire, []);
   await expect(ask(served, { programs: "hosted" })).rejects.toThrow(
     'agent({ programs }): expected "local" or "none", because openai-chat:gpt-test',

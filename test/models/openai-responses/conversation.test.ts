@@ -71,7 +71,7 @@ describe.each([
     });
   });
 
-  test("R2: what the model reasoned goes back sealed and in order, before its calls and their outputs", async () => {
+  test("R2: sealed reasoning is sent back in order, before its calls and their outputs", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "c2VhbGVk" };
     const { served, answer } = await here(
       [output(reasoning, call("c_1", "f", { k: 1 }), call("c_2", "f", { k: 2 })), { text: "4" }],
@@ -91,7 +91,7 @@ describe.each([
     expect(inputOf(served, 1)[1]).toEqual(reasoning);
   });
 
-  test("R3: where the provider keeps the conversation, only what is new is sent, with instructions and tools again", async () => {
+  test("R3: if the provider keeps the conversation, only new items are sent, with instructions and tools", async () => {
     const { served, answer } = await here(
       [output(call("c_1", "f", { k: 1 })), { text: "4" }],
       { tools: [counted("f").tool] },
@@ -104,7 +104,7 @@ describe.each([
     expect(second?.instructions).toBe(served.asked[0]?.body.instructions);
   });
 
-  test("R4, R5: the calls of a program are answered together, each with its caller as it came", async () => {
+  test("R4, R5: the calls of a program are answered together, each with its unchanged caller", async () => {
     const calls = [1, 2, 3].map((id) => call(`call_${id}`, "depot", { id }, caller));
     const {
       served,
@@ -149,12 +149,12 @@ describe.each([
     ]);
   });
 
-  test("R6: words before a program are not the answer, which comes after what it put out", async () => {
+  test("R6: text before a program is not the answer, which follows the program's output", async () => {
     const { answer, served } = await hosted([output(message("I run it."), program, programOutput("8")), { text: "8" }]);
     expect([answer, served.refusals]).toEqual(["8", []]);
   });
 
-  test("R7: a program's fingerprint goes back byte for byte, and is in no transcript", async () => {
+  test("R7: a program's fingerprint is sent back byte for byte, and is in no transcript", async () => {
     const { served, transcript } = await hosted([
       output(program, call("call_1", "depot", { id: 1 }, caller)),
       output(programOutput("8"), message("8")),
@@ -163,7 +163,7 @@ describe.each([
     expect(JSON.stringify(transcript)).not.toContain("v1:");
   });
 
-  test("R8: a direct call of a tool for programs is refused in words, and not done", async () => {
+  test("R8: a direct call of a tool for programs is refused with a sentence and not made", async () => {
     const f = counted("f", { allowedCallers: ["programmatic"] });
     const { served, calls } = await hosted([output(call("c_1", "f", { k: 1 })), { text: "4" }], { tools: [f.tool] });
     expect(f.inputs).toEqual([]);
@@ -173,7 +173,7 @@ describe.each([
     expect(calls).toMatchObject([{ outcome: { type: "refused", code: "caller_not_allowed" } }]);
   });
 
-  test("a call by whom nobody knows is refused, and its caller goes back as it came", async () => {
+  test("a call by an unknown caller is refused, and the caller is sent back unchanged", async () => {
     const f = counted("f", { allowedCallers: ["direct", "programmatic"] });
     const odd = { type: "agent_20270101", caller_id: "a_1" };
     const { served, answer } = await hosted([output(call("c_1", "f", { k: 1 }, odd)), { text: "4" }], {
@@ -182,13 +182,13 @@ describe.each([
     expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
   });
 
-  test("R9: of a response that is incomplete nothing is done", async () => {
+  test("R9: no call of an incomplete response is made", async () => {
     const f = counted("f");
     const { ending } = await here([{ calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" }], { tools: [f.tool] });
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_output_tokens" }, []]);
   });
 
-  test("R9: of a response with a call that is not completed nothing is done", async () => {
+  test("R9: no call of a response with an incomplete call is made", async () => {
     const f = counted("f");
     for (const status of ["in_progress", "incomplete"]) {
       const { ending } = await here([output({ ...call("c_1", "f", { k: 1 }), status })], { tools: [f.tool] });
@@ -196,7 +196,7 @@ describe.each([
     }
   });
 
-  test("R10: arguments that break off are refused in words", async () => {
+  test("R10: arguments that break off are refused with a sentence", async () => {
     const f = counted("f");
     const { served, answer } = await here([{ calls: [{ tool: "f", inputText: "{" }] }, { text: "4" }], {
       tools: [f.tool],
@@ -213,7 +213,7 @@ describe.each([
     expect([inner.inputs, outer.inputs]).toEqual([[{ k: 1 }], []]);
   });
 
-  test("R12: a program is handed over as plain text, and answered as such", async () => {
+  test("R12: a program is sent as plain text, and answered as plain text", async () => {
     const source = 'return "a\\"b" + `\n` + 1';
     const { served, transcript } = await here([{ calls: [{ id: "c_1", program: source }] }, { text: "4" }], {
       programs: "local",
@@ -225,7 +225,7 @@ describe.each([
     expect(inputOf(served, 1).at(-1)).toMatchObject({ type: "custom_tool_call_output", call_id: "c_1" });
   });
 
-  test("R13: an item of a kind that nobody knows goes back as it came", async () => {
+  test("R13: an item of an unknown type is sent back unchanged", async () => {
     const odd = { type: "odd_item", id: "odd_1", deep: [1, null] };
     const { served, answer } = await here([output(odd, call("c_1", "f", { k: 1 })), { text: "4" }], {
       tools: [counted("f").tool],
@@ -269,27 +269,27 @@ describe.each([
     });
   });
 
-  test("a program of the provider that fails is told as such", async () => {
+  test("a hosted program that fails is reported as failed", async () => {
     const { transcript } = await hosted([output(program, programOutput("timeout", "incomplete"), message("No."))]);
     expect(transcript.turns[0]?.turn.hosted.at(-1)).toMatchObject({ output: "timeout", isError: true });
   });
 });
 
-test("two items in one place are no reply, for one of them would be lost", () => {
+test("a reply with two items at one index is invalid", () => {
   const stream = new ResponsesStream(() => {});
   const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
   stream.take(done(call("c_1", "f", { k: 1 })));
   expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
 });
 
-test("an item that was added and is never done makes a reply that is not whole", () => {
+test("a reply with an item that is added and never done is incomplete", () => {
   const stream = new ResponsesStream(() => {});
   stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
   stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
   expect(stream.reply).toBeUndefined();
 });
 
-test("R14: of what is sealed, the value of the item that is done counts", async () => {
+test("R14: sealed content is taken from the item that is done", async () => {
   const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "final" };
   const { served } = await run([output(reasoning, call("c_1", "f", { k: 1 })), { text: "4" }], {
     tools: [counted("f").tool],
@@ -297,7 +297,7 @@ test("R14: of what is sealed, the value of the item that is done counts", async 
   expect(inputOf(served, 1)[1]).toMatchObject({ encrypted_content: "final" });
 });
 
-test("without a key there is no model, and a sentence says what is missing", async () => {
+test("without a key model_unavailable is thrown, and the message names what is missing", async () => {
   expect(() => openai({ model: "gpt-test", apiKey: "" })).toThrow(
     "There is no key for openai: set OPENAI_API_KEY, or pass apiKey.",
   );

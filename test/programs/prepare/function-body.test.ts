@@ -15,7 +15,7 @@ test("a program is the body of one async function, in which `await` and `return`
   ]);
 });
 
-test("the code within is what was put in, to the letter, whatever it is", () => {
+test("the code inside the function is the given code, byte for byte", () => {
   fc.assert(
     fc.property(codes, (code) => {
       expect(bodyOf(asFunction(code))).toBe(code);
@@ -23,7 +23,7 @@ test("the code within is what was put in, to the letter, whatever it is", () => 
   );
 });
 
-test("a comment at the end of a program does not swallow what closes the function", () => {
+test("a comment at the end of a program does not hide the end of the function", () => {
   for (const code of ["return 1 // end", "return 1 <!-- end"])
     expect(() => parse(asFunction(code), { ecmaVersion: "latest", sourceType: "script" })).not.toThrow();
 });
@@ -49,6 +49,6 @@ test.each([
   ["ab\n", 3, 0, 2, 1],
   ["", 2, 0, 1, 1],
   ["", 3, 1, 1, 1],
-])("in %j what a parser tells of line %i, column %i stands at line %i, column %i", (code, line, column, ...place) => {
+])("in %j a parser's line %i, column %i is line %i, column %i of the source", (code, line, column, ...place) => {
   expect(placeInBody(code, { line, column })).toEqual({ line: place[0], column: place[1] });
 });

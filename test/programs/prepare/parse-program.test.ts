@@ -45,7 +45,7 @@ test.each<[string, string, number, number]>([
 });
 
 test.each(["}\n{", "} async function x() {", "return 1 } f(); {", "let a: number = 1; }\n{"])(
-  "the program %j cannot get out of the function that it is put in",
+  "the program %j cannot leave the function around it",
   async (code) => {
     expect(await read(code)).toEqual(["syntax", "A closing bracket has no opening bracket.", undefined]);
   },
@@ -111,13 +111,13 @@ test.each<[code: string, value: unknown]>([
 
 const AsyncFunction = (async () => {}).constructor as new (body: string) => () => Promise<unknown>;
 
-test("a fault behind TypeScript that is written anew has its place in the source", async () => {
+test("a fault behind converted TypeScript has its place in the source", async () => {
   expect(
     await read("enum A { B }\nclass C {\n  constructor(public d: number) {}\n}\n  await import('e')"),
   ).toMatchObject(["program_is_module", expect.any(String), { line: 5, column: 9 }]);
 });
 
-test("what is neither JavaScript nor TypeScript is told as JavaScript would tell it", async () => {
+test("a text that is neither JavaScript nor TypeScript gets the error for JavaScript", async () => {
   expect(await read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
 });
 
@@ -202,7 +202,7 @@ test.each([
   "return f(a b c d)",
   "a b",
   "let x = { if: 1 : }",
-])("the syntax error in %j is told by the parser", async (code) => {
+])("the syntax error in %j is reported with the parser's message", async (code) => {
   expect(await read(code)).toMatchObject([
     "syntax",
     expect.stringMatching(/^(Unexpected|Missing|Parsing)/),

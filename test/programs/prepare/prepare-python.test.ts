@@ -25,7 +25,7 @@ test.each([
   ["```py\na = 'b\\\n```\n'\nreturn a\n```", "\na = 'b\\\n```\n'\nreturn a\n"],
   // A string that never ends is a fault of the program's, and holds no fence.
   ['```python\na = """b\nreturn a\n```\nDone.', '\na = """b\nreturn a\n\n'],
-])("the Markdown round %j goes, and every line stays where it was: %j", async (source, program) => {
+])("the Markdown around %j is removed, and lines keep their numbers: %j", async (source, program) => {
   expect(await prepared(source)).toBe(program);
 });
 
@@ -37,27 +37,24 @@ test.each([
   'a = "it\\"s" # don\'t "\nb = """\n```\n"""\nreturn b',
   'x = "```"\nreturn x',
   '"""never closed\n```\n',
-])(
-  "the program %j is no Markdown, and stays as it is: whether it is Python is for the guest to say",
-  async (source) => {
-    expect(await prepared(source)).toBe(source);
-  },
-);
+])("the program %j is not Markdown and is unchanged; the guest decides whether it is Python", async (source) => {
+  expect(await prepared(source)).toBe(source);
+});
 
 test.each(["", " \n", "```python\n```", "```\n\n```\n"])("an empty program is refused (program %#)", async (source) => {
   expect(await prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "program_empty" } });
 });
 
-test("however many blocks have strings that never end, they are read", async () => {
+test("a text with many blocks of unterminated strings is read", async () => {
   const source = '```\n\\"""\n```\n'.repeat(2000);
   expect(await prepare(source, "python")).toMatchObject({ ok: false, fault: { code: "programs_several" } });
 });
 
-test("what is no text is refused in the same words as in any language", async () => {
+test("a program that is not text is refused with the same sentence as in JavaScript", async () => {
   expect(await prepare("return 1\0", "python")).toEqual(await prepare("return 1\0"));
 });
 
-test("what is no line break for Python is none in the text that faults are shown in", async () => {
+test("characters that are no line breaks in Python are none in the source of faults", async () => {
   const prepared = await prepare("a = '\u2028'\nreturn b", "python");
   expect(prepared).toMatchObject({ program: "a = '\u2028'\nreturn b", map: { source: "a = ' '\nreturn b" } });
 });

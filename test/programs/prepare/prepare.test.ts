@@ -51,7 +51,7 @@ test.each([
   expect((await prepared(source)).program).toBe(source);
 });
 
-test("of several blocks that may each be the program none is run", async () => {
+test("if several blocks may be the program, none is run", async () => {
   const source = "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n";
   expect(await prepare(source)).toEqual({
     ok: false,
@@ -85,22 +85,25 @@ test.each([
   ["\u001b[31m", 1],
   ["a\u0008", 2],
   ["return '\ufffd\ufffd\ufffd'", 9],
-])("a program that is not text (%j) is refused with its first character that is none", async (source, character) => {
-  expect(await prepare(source)).toEqual({
-    ok: false,
-    fault: {
-      name: "ProgramError",
-      code: "program_not_text",
-      message: `The program is not text: character ${character} is not allowed in a program. Send source code.`,
-    },
-  });
-});
+])(
+  "a program that is not text (%j) is refused, and the error names the first invalid character",
+  async (source, character) => {
+    expect(await prepare(source)).toEqual({
+      ok: false,
+      fault: {
+        name: "ProgramError",
+        code: "program_not_text",
+        message: `The program is not text: character ${character} is not allowed in a program. Send source code.`,
+      },
+    });
+  },
+);
 
-test("text of any language, tabs and line breaks of all systems can stand in a program", async () => {
+test("a program may have text of any language, tabs and line breaks of all systems", async () => {
   expect((await prepared("return 'ü 😀 漢 \ufffd'\t\r\n\f\v")).program).toBe("return 'ü 😀 漢 \ufffd'\t\r\n\f\v");
 });
 
-test("a program of exactly the allowed size is read, and one byte more is not", async () => {
+test("a program of exactly 32 KiB is read, and one byte more is refused", async () => {
   const program = (bytes: number) => `return '${"é".repeat((bytes - 9) / 2)}'${bytes % 2 === 0 ? " " : ""}`;
   expect(Buffer.byteLength(program(PROGRAM_BYTES))).toBe(PROGRAM_BYTES);
   expect((await prepare(program(PROGRAM_BYTES))).ok).toBe(true);
@@ -218,7 +221,7 @@ function tokensOf(program: string): Token[] {
  */
 const PUT_IN = /^(?:; )*(?:return )?(?:await )?(?:\w+ )?(?:\( )?(?:\) )?(?:\( )?(?:tools )?(?:\) )?(?:; )?$/;
 
-test("every token of a prepared program leads back to the same token of the source, but those that were put in", async () => {
+test("every token of a prepared program maps to the same token of the source, except inserted ones", async () => {
   await fc.assert(
     fc.asyncProperty(sources, async (source) => {
       const { program, map } = await prepared(source);
@@ -236,7 +239,7 @@ test("every token of a prepared program leads back to the same token of the sour
   );
 });
 
-test("every token of a plain program is led to", async () => {
+test("every token of a plain program is mapped", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(LAST, ALONE), oneOf("", "const a = 1; ", "const a = 1;\n"), async (last, first) => {
       const source = first + last;
@@ -252,7 +255,7 @@ test("every token of a plain program is led to", async () => {
   );
 });
 
-test("calls in a program with TypeScript that is written anew lead back to their places", async () => {
+test("calls in a program with converted TypeScript map to their places in the source", async () => {
   const anew = oneOf(
     "enum Kind { A, B = 'ü' }",
     "class Row { constructor(private id: number, public name = '😀') {} }",
@@ -276,7 +279,7 @@ test("calls in a program with TypeScript that is written anew lead back to their
   );
 });
 
-test("a place within what was put in leads to where it was put", async () => {
+test("a place within inserted code maps to where it was inserted", async () => {
   const { map } = await prepared("const a = 1; a.b");
   for (const column of [14, 15, "const a = 1; return await (".length])
     expect(map.toSource({ line: 1, column }).column).toBe(14);

@@ -70,11 +70,11 @@ test.each([
   "const c = 1;\nfunction main() {}\nconst r = main()",
   "const c = 1;\nf();\nfunction main() {}",
   "{ a }",
-])("the program %j says itself what it returns, or returns nothing", async (code) => {
+])("the program %j has its own return, or returns nothing, and is unchanged", async (code) => {
   expect(await edit(code)).toEqual({ program: code, insertions: [] });
 });
 
-test("a function among other statements is a value like any other", async () => {
+test("a function beside other statements is not called", async () => {
   expect((await edit("const a = 1; () => a")).program).toBe("const a = 1; return await (() => a\n);");
 });
 

@@ -23,7 +23,7 @@ test.each([
   ["```bash\nls\n```\n```\na\n```", "\n\n\n\na\n"],
   ["```js\n```\n```js\na\n```", "\n\n\na\n"],
   ["```unknown\na\n```", "\na\n"],
-])("of the text %j only the block with the program stays, on its lines: %j", (source, code) => {
+])("of the text %j only the block with the program is kept, on its lines: %j", (source, code) => {
   expect(stripFence(source, "javascript")).toEqual({ type: "code", code });
   expect(code.split("\n")).toHaveLength(source.split("\n").length);
 });
@@ -34,14 +34,14 @@ test.each([
   ["a\n```\n```\nb", "a\n\n\nb"],
   ["```js\n```", "\n"],
   ["```js", ""],
-])("of the text %j, whose block is empty, only the fences go: %j", (source, code) => {
+])("of the text %j, whose block is empty, only the fences are removed: %j", (source, code) => {
   expect(stripFence(source, "javascript")).toEqual({ type: "code", code });
 });
 
 test.each([
   ["```\na\n```\nand\n```\nb\n```", 2],
   ["```js\na\n```\n```json\n{}\n```\n```ts\nb\n```\n```\nc\n```", 3],
-])("of the text %j it cannot be told which block is the program", (source, count) => {
+])("the text %j is refused, because several blocks may be the program", (source, count) => {
   expect(stripFence(source, "javascript")).toEqual({ type: "several", count });
 });
 

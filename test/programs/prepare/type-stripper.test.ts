@@ -14,18 +14,48 @@ const GUESSES: readonly (readonly [string, string])[] = [
   ["conditions with arrow functions", `let x: number; ${nested("a?(b):c=>{return ", "1", "}")}`],
 ];
 
-test.each(GUESSES)("a program whose types take for ever is refused, off the host's thread: %s", async (_, code) => {
-  const before = performance.eventLoopUtilization();
-  const cpu = process.threadCpuUsage();
-  const parsed = await parseProgram(code);
-  const { user, system } = process.threadCpuUsage(cpu);
-  expect(parsed).toMatchObject({ fault: { name: "SyntaxError" } });
-  expect((user + system) / 1000).toBeLessThan(200);
-  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.9);
-  expect(await stripTypes("let a: number = 1", { tenant: "" })).toEqual({ type: "code", code: "let a         = 1" });
-});
+test.each(GUESSES)(
+  "a program whose type stripping does not end is refused, without blocking the host: %s",
+  async (_, code) => {
+    const before = performance.eventLoopUtilization();
+    const cpu = process.threadCpuUsage();
+    const parsed = await parseProgram(code);
+    const { user, system } = process.threadCpuUsage(cpu);
+    expect(parsed).toMatchObject({ fault: { name: "SyntaxError" } });
+    expect((user + system) / 1000).toBeLessThan(200);
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.9);
+    expect(await stripTypes("let a: number = 1", { tenant: "" })).toEqual({ type: "code", code: "let a         = 1" });
+  },
+);
 
-test("programs whose types take for ever do not keep another tenant's from its turn", async () => {
+const doubled = Array.from({ length: 30 }, (_, index) => `a${index + 1} = a${index} + a${index}`).join(", ");
+
+/** TypeScript that becomes many times as long as JavaScript, because the values of members are written where they are named. */
+test.each([
+  ["members of an enum that double", `enum E { a0 = "0123456789abcdef", ${doubled} }`],
+  [
+    "members of an enum that have one long value",
+    `enum E { a = "${"x".repeat(10_000)}", ${Array.from({ length: 1500 }, (_, index) => `b${index} = a`).join(", ")} }`,
+  ],
+  [
+    "mentions of a member with a long value",
+    `const enum E { a = "${"x".repeat(10_000)}" }\nreturn [${"E.a, ".repeat(4000)}];`,
+  ],
+])(
+  "a program that becomes enormous without its types is refused, and the next one is stripped: %s",
+  async (_, code) => {
+    expect(code.length).toBeLessThan(32 * 1024);
+    expect(await parseProgram(code)).toMatchObject({
+      fault: {
+        code: "typescript_unsupported",
+        message: expect.stringContaining("more than 131072 characters") as string,
+      },
+    });
+    expect(await parseProgram("enum E { a }\nreturn E.a;")).toHaveProperty("body");
+  },
+);
+
+test("programs whose type stripping does not end do not delay another tenant's program", async () => {
   const [, [, endless]] = GUESSES as [unknown, readonly [string, string]];
   let ended = 0;
   const stop = new AbortController();

@@ -9,7 +9,7 @@ function part(output: 1 | 2, text: string): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-test("both outputs come out as they went in, however the connection cuts them", () => {
+test("both output streams arrive unchanged, however the connection splits them", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(1 as const, 2 as const), fc.string({ maxLength: 40 }))),

@@ -57,7 +57,7 @@ describe("a download", () => {
     expect(lstatSync(cache).mode & 0o777).toBe(0o700);
   });
 
-  test("that others have put where it is kept is not used, and no link of theirs written through", async () => {
+  test("that another user has put in its place is not used, and no link of theirs is followed", async () => {
     const { url } = await downloads();
     const victim = join(folder, "victim");
     writeFileSync(victim, "mine");
@@ -69,7 +69,7 @@ describe("a download", () => {
     expect(lstatSync(join(cache, "node-24.1.2.tgz")).isFile()).toBe(true);
   });
 
-  test("that is another than it should be is told of, and not kept", async () => {
+  test("with another checksum is reported and not kept", async () => {
     const { url } = await downloads(Buffer.from("something else"));
     const fetching = fetchOnce({ url, integrity: INTEGRITY }, () => {}, join(folder, "cache"));
     await expect(fetching).rejects.toThrow(
@@ -79,13 +79,13 @@ describe("a download", () => {
   });
 });
 
-test.each(["", "-h", "a b", "a\nRUN evil", "Debian"])("%j names no base", async (base) => {
+test.each(["", "-h", "a b", "a\nRUN evil", "Debian"])("%j is refused as a base", async (base) => {
   await expect(buildImage(new Daemon(), { image: "none", base, onProgress: () => {} })).rejects.toThrow(
     "base: expected the name of an image, like debian:bookworm-slim, got ",
   );
 });
 
-test("a base that cannot be pulled is told of", async () => {
+test("a base that cannot be pulled is reported", async () => {
   await fakeEngine({
     "GET /info": { status: 200, body: { Name: "here", Architecture: "x86_64" } },
     "GET /images/debian:none/json": { status: 404, body: { message: "No such image" } },
@@ -98,7 +98,7 @@ test("a base that cannot be pulled is told of", async () => {
 });
 
 describe.skipIf(needDockerEngine() !== undefined)("an image", () => {
-  test("says what it was built of, and doctor repeats it", async () => {
+  test("names what it was built from, and doctor shows it", async () => {
     const origin = await originOf(new Daemon(), IMAGE);
     expect(origin).toEqual({
       base: expect.stringMatching(/^debian[:@]/) as string,
@@ -111,7 +111,7 @@ describe.skipIf(needDockerEngine() !== undefined)("an image", () => {
   });
 
   test(
-    "is not built upon a base that offers another Python, which is told in a sentence",
+    "is not built upon a base with another version of Python, and the error says so",
     { timeout: 120_000 },
     async () => {
       const daemon = new Daemon();

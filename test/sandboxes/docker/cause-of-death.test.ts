@@ -6,7 +6,7 @@ import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 const MIB = 1024 * 1024;
 const LIMITS = { memoryBytes: 64 * MIB };
 
-describe.skipIf(needDockerEngine() !== undefined)("what a container is said to have died of", () => {
+describe.skipIf(needDockerEngine() !== undefined)("the reported cause of a container's end", () => {
   const sandbox = createDockerSandbox();
   afterAll(() => sandbox[Symbol.asyncDispose]());
 

@@ -4,7 +4,7 @@ import { containerLimits } from "../../../src/sandboxes/docker/container-limits.
 const MIB = 1024 * 1024;
 const limits = { memoryBytes: 128 * MIB, frameBytes: 4 * MIB };
 
-test("a container gets the program's memory, and what its language needs beside it", () => {
+test("a container gets memoryBytes and the overhead of its language", () => {
   expect(containerLimits(limits, "javascript")).toEqual({
     heapBytes: 128 * MIB,
     memoryBytes: 256 * MIB,
@@ -17,7 +17,7 @@ test("a container gets the program's memory, and what its language needs beside 
   expect(containerLimits(limits, "python").memoryBytes).toBe(160 * MIB);
 });
 
-test("what is beside a program's memory does not grow with it", () => {
+test("the overhead does not depend on memoryBytes", () => {
   const [small, large] = [16 * MIB, 8192 * MIB].map((memoryBytes) =>
     containerLimits({ ...limits, memoryBytes }, "javascript"),
   );
@@ -25,7 +25,7 @@ test("what is beside a program's memory does not grow with it", () => {
   expect(large?.processes).toBe(small?.processes);
 });
 
-test("an operator's processors and scratch space are what a container gets, files in proportion", () => {
+test("a container gets the configured processors and scratch space, and files in proportion", () => {
   const { cpus, scratchBytes, scratchFiles } = containerLimits(limits, "python", { cpus: 0.5, scratchBytes: 64 * MIB });
   expect({ cpus, scratchBytes, scratchFiles }).toEqual({ cpus: 0.5, scratchBytes: 64 * MIB, scratchFiles: 4096 });
 });
@@ -34,6 +34,6 @@ test("the smallest scratch space has room for some files", () => {
   expect(containerLimits(limits, "python", { cpus: 1, scratchBytes: 4096 }).scratchFiles).toBe(16);
 });
 
-test("frames are the host's to bound: a container hears nothing of them", () => {
+test("frameBytes is enforced by the host and not passed to a container", () => {
   expect(containerLimits({ ...limits, frameBytes: 1 }, "javascript")).toEqual(containerLimits(limits, "javascript"));
 });

@@ -20,7 +20,7 @@ const plan: ContainerPlan = {
 const options = containerOptions(plan);
 const host = options.HostConfig ?? {};
 
-test("no network, no capability, no new privilege, no swap, no log, no way to write but the scratch space", () => {
+test("a container has no network, capability, new privilege, swap or log, and writes only to its scratch space", () => {
   expect(options.NetworkDisabled).toBe(true);
   expect(options.User).toBe("65532:65532");
   expect(host).toMatchObject({
@@ -43,7 +43,7 @@ test("no network, no capability, no new privilege, no swap, no log, no way to wr
   expect(host.Ulimits).toContainEqual({ Name: "nofile", Soft: 256, Hard: 256 });
 });
 
-test("nothing of the host is mounted but the pipes, and the folder of the way out where there is one, read-only; the engine's socket least of all", () => {
+test("only the pipes, and with egress its folder read-only, are mounted; the daemon's socket is not", () => {
   expect(host.Binds).toBeUndefined();
   expect(host.Mounts).toEqual([]);
   expect(containerOptions(plan, { pipes: "/tmp/pipes", egress: "/tmp/way" }).HostConfig?.Mounts).toEqual([
@@ -54,13 +54,13 @@ test("nothing of the host is mounted but the pipes, and the folder of the way ou
   expect(JSON.stringify(options)).not.toContain("docker.sock");
 });
 
-test("in gVisor nobody but the guest runs beside the first process", () => {
+test("in gVisor only the guest runs beside the first process", () => {
   const script = (runtime: "runc" | "runsc") => containerOptions({ ...plan, runtime }).Cmd?.[2] ?? "";
   expect(script("runsc")).not.toContain("kill");
   expect(script("runc")).toContain("kill");
 });
 
-test("nothing of the host's environment goes in", () => {
+test("a container gets no variable of the host's environment", () => {
   expect(options.Env?.map((entry) => entry.split("=", 1)[0])).toEqual([
     "PATH",
     "HOME",
@@ -94,7 +94,7 @@ test("the system calls that may be made are listed, and the dangerous ones are n
   expect(profile.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet).toBe(38);
 });
 
-test("the way out adds streams over IPv4 and to local sockets, and no other family, kind or protocol; still no network", () => {
+test("egress allows streams over IPv4 and to local sockets, and no other family, type or protocol; there is still no network", () => {
   const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
   expect(open.NetworkDisabled).toBe(true);
   expect(open.HostConfig?.NetworkMode).toBe("none");
@@ -112,7 +112,7 @@ test("the way out adds streams over IPv4 and to local sockets, and no other fami
   ]);
 });
 
-test("the usual clients are told of the way out, where there is one", () => {
+test("with egress the usual clients get the address of the proxy", () => {
   const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
   expect(open.Env?.slice(options.Env?.length)).toEqual([
     "HTTP_PROXY=http://127.0.0.1:3128",

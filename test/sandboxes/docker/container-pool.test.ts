@@ -34,7 +34,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     expect(seen.size).toBe(2);
   });
 
-  test("stand ready before they are asked for, as many as are to be warm", async () => {
+  test("are started ahead, as many as `warm` says", async () => {
     await using sandbox = createDockerSandbox({ warm: 1 });
     const usual = { memoryBytes: 128 * MIB, frameBytes: MIB };
     await sandbox.warm?.();
@@ -57,7 +57,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     third.kill("seen");
   });
 
-  test("are no more than allowed; who comes later waits, and may give up waiting", async () => {
+  test("are no more than allowed; later programs wait, and may give up waiting", async () => {
     await using sandbox = createDockerSandbox({ containers: 1 });
     const first = await openGuest(sandbox);
     const giveUp = new AbortController();
@@ -71,7 +71,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
   });
 
-  test("go round among tenants: however many programs of one wait, another's has its turn", async () => {
+  test("are shared fairly among tenants, however many programs of one wait", async () => {
     await using sandbox = createDockerSandbox({ containers: 1 });
     const first = await openGuest(sandbox, "a");
     const served: string[] = [];
@@ -86,7 +86,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     expect(served).toEqual(["a", "b", "c", "a", "a"]);
   });
 
-  test("are waited for by so many programs, and one more is told so", async () => {
+  test("are waited for by at most `queue` programs, and one more is refused", async () => {
     await using sandbox = createDockerSandbox({ containers: 1, queue: 2 });
     const first = await openGuest(sandbox, "a");
     const second = openGuest(sandbox, "a");
@@ -110,7 +110,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     expect(timers.filter((timer) => !stopped.has(timer))).toEqual([]);
   });
 
-  test("that nobody waits for any more are ended when they stand", async () => {
+  test("that no program waits for any more are removed once they have started", async () => {
     await using sandbox = createDockerSandbox();
     await sandbox.warm?.();
     const giveUp = new AbortController();
@@ -123,7 +123,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
   });
 });
 
-test("a container that an engine was asked for, and has not answered, is removed when it is there after all", async () => {
+test("a container that the daemon starts too late is removed", async () => {
   const made = new Set<string>();
   const asked: string[] = [];
   const docker = {

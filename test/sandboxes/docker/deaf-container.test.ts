@@ -24,7 +24,7 @@ describe.skipIf(needDockerEngine() !== undefined)("a container that does not rea
   });
 
   test.each(["pipes", "streams"])(
-    "makes the host hold the answers' text and little more, many answers and one large one, its bridge by %s",
+    "makes the host hold little more than the answers' text, for many answers and one large one, its bridge by %s",
     async (way) => {
       if (way === "streams") vi.spyOn(Daemon.prototype, "sharesMachine").mockResolvedValue(false);
       await using sandbox = createDockerSandbox({ command: DEAF });

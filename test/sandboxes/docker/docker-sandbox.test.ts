@@ -24,7 +24,7 @@ describe.skipIf(noEngine)("programs in JavaScript in containers", () => {
     expect((await heardUntil(iterate(guest), "settled")).at(-1)).toContain('\n[3000000,"é"]');
   });
 
-  test("a container has pipes where its engine is on this machine, and only there", async () => {
+  test("a container has pipes only if its daemon is on this machine", async () => {
     await using sandbox = createDockerSandbox();
     await openGuest(sandbox);
     const daemon = new Daemon();
@@ -35,7 +35,7 @@ describe.skipIf(noEngine)("programs in JavaScript in containers", () => {
     ).toEqual((await daemon.sharesMachine()) ? [["/bridge", false]] : []);
   });
 
-  test("memory that a program takes for a while is seen", async () => {
+  test("memory that a program holds for a while is measured", async () => {
     await using sandbox = createDockerSandbox();
     await using guest = await openGuest(sandbox);
     guest.send([

@@ -18,7 +18,7 @@ describe.skipIf(needDockerEngine() !== undefined)(
     const sandbox = createDockerSandbox({ warm: 2 });
     afterAll(() => sandbox[Symbol.asyncDispose]());
 
-    test.each(PROGRAMS)("one in $language that $does", async ({ language, program, returns }) => {
+    test.each(PROGRAMS)("a program in $language that $does", async ({ language, program, returns }) => {
       await using runtime = await createRuntime({ sandbox, tools: [echo, later, broken] });
       const { outcome, execution } = await runtime.execute(program, { language });
       expect(outcome).toEqual({ type: "completed", value: returns });

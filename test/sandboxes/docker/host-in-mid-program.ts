@@ -10,7 +10,7 @@ import { answerPing, heardUntil, iterate, LIMITS, openGuest, startText } from ".
 const PROGRAMS = {
   javascript: "await tools.ping({});\nfor (;;) {}",
   python: "await tools.ping()\nwhile True:\n    pass",
-  // Ends whoever else is there, as far as it can.
+  // Ends every other process that it can.
   hostile: "import os, signal\nos.kill(-1, signal.SIGKILL)\nawait tools.ping()\nwhile True:\n    pass",
 };
 

@@ -52,7 +52,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     await removeContainersOf(pid);
   });
 
-  test("but not one whose program has ended who waits for that: it is left for the next host", async () => {
+  test("a busy container whose watching process was ended is left for the next host", async () => {
     const pid = await killHost("hostile");
     await delay(500);
     expect(await statesOf(pid)).toEqual(["running"]);
@@ -69,7 +69,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     expect(await containersOf(pid)).toEqual([]);
   });
 
-  test("or by doctor --clean", async () => {
+  test("the container of a host that was killed is removed by doctor --clean", async () => {
     const pid = await killHost();
     const { stdout, code } = await portcullis(["doctor", "--clean"]);
     expect(stdout).toMatch(/✓ cleaned +\d+ engines ended, [1-9]\d* containers removed\n/);
@@ -77,7 +77,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     expect(code).toBe(0);
   });
 
-  test("containers of hosts that live are left alone", async () => {
+  test("containers of running hosts are kept", async () => {
     await using one = createDockerSandbox({ warm: 1 });
     await one.warm?.();
     await using two = createDockerSandbox();
@@ -86,7 +86,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     expect(await containersOf()).toHaveLength(1);
   });
 
-  test("a closed sandbox leaves nothing, warm containers neither", async () => {
+  test("a closed sandbox leaves no container, warm ones included", async () => {
     const sandbox = createDockerSandbox({ warm: 2 });
     await sandbox.warm?.();
     expect(await containersOf()).toHaveLength(2);
@@ -94,7 +94,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     expect(await containersOf()).toEqual([]);
   });
 
-  test("an engine that is stopped in mid-program is told in a sentence, with what was done by then", async () => {
+  test("a daemon that stops during a program is reported with a sentence and the calls made so far", async () => {
     const proxy = await engineProxy();
     await using sandbox = createDockerSandbox({ callMs: 2000 });
     const stop = tool("stop", () => proxy.stop());

@@ -63,7 +63,7 @@ function leftName(): string {
   return name.replace(hostProcess(), GONE);
 }
 
-test("two folders of one process have nothing in common that is known ahead, and leave nothing behind", () => {
+test("two folders of one process have unpredictable names, and leave nothing behind", () => {
   const folders = [makeMountedFolder(), makeMountedFolder()];
   const outers = folders.map(dirname);
   expect(new Set(outers).size).toBe(2);
@@ -75,7 +75,7 @@ test("two folders of one process have nothing in common that is known ahead, and
   expect(readdirSync(shared)).toEqual([]);
 });
 
-test("what hosts that are gone have left is removed; what lives, and what is not as a host makes it, stays", () => {
+test("folders of hosts that have ended are removed, and those of running hosts or of another form are kept", () => {
   const name = leftName();
   const living = makeMountedFolder();
   const kept = join(shared, "kept");
@@ -107,7 +107,7 @@ test("the pipes of a bridge are pipes, and go with their folder", async () => {
   expect(readdirSync(shared)).toEqual([]);
 });
 
-test("no folder for temporary files is told in a sentence, and is no fault of the daemon's", () => {
+test("a missing folder for temporary files is reported with a sentence, and not as a fault of the daemon", () => {
   vi.stubEnv("TMPDIR", join(shared, "nowhere"));
   expect(() => removeLeftFolders()).not.toThrow();
   expect(() => makeMountedFolder()).toThrow(
@@ -115,7 +115,7 @@ test("no folder for temporary files is told in a sentence, and is no fault of th
   );
 });
 
-test("a file that this user may not use is not said to be the daemon", () => {
+test("a file that this user may not use is not reported as the daemon", () => {
   const refused = Object.assign(new Error("EACCES: permission denied, open '/secret'"), {
     code: "EACCES",
     path: "/secret",
@@ -125,7 +125,7 @@ test("a file that this user may not use is not said to be the daemon", () => {
   );
 });
 
-test("where others may replace what is in the folder for temporary files, none is made", () => {
+test("no folder is made where other users may replace it", () => {
   chmodSync(shared, 0o777);
   expect(() => makeMountedFolder()).toThrow(
     /other users of this machine may replace what is in \S+\. Set TMPDIR to a folder of this user's own\.$/,
@@ -134,7 +134,7 @@ test("where others may replace what is in the folder for temporary files, none i
 });
 
 describe.skipIf(!canBeOthers)("another user of this machine", () => {
-  test("does not come near the pipes: no listing, no passing through, no opening", async () => {
+  test("cannot list the folder, pass through it or open a pipe", async () => {
     const pipes = await BridgePipes.make();
     const outer = dirname(pipes.folder);
     expect(await asOther('ls "$1"', shared)).toBe(true);
@@ -153,7 +153,7 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
     pipes.close();
   });
 
-  test("who has made a folder under every name that can be known ahead gets nothing in it", async () => {
+  test("that has made a folder under every predictable name gets nothing in it", async () => {
     const names = [`portcullis-mounts-${hostProcess()}`, `portcullis-mounts-${process.pid}`, leftName().slice(0, -7)];
     for (const name of names) expect(await asOther('mkdir -m 777 "$1"', join(shared, name))).toBe(true);
     const pipes = await BridgePipes.make();
@@ -164,7 +164,7 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
     pipes.close();
   });
 
-  test("who owns the folder for temporary files, or one on the way to it, is told of, and none is made there", () => {
+  test("that owns the folder for temporary files, or a parent of it, is reported, and no folder is made there", () => {
     chownSync(shared, OTHER, OTHER);
     expect(() => makeMountedFolder()).toThrow(`may replace what is in ${shared}. `);
     const below = join(shared, "own");
@@ -174,7 +174,7 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
     expect(readdirSync(below)).toEqual([]);
   });
 
-  test("who has left a folder behind, or a link, holds no cleaning up, and loses nothing", async () => {
+  test("that has left a folder or a link does not stop the cleaning, and loses nothing", async () => {
     const name = leftName();
     expect(await asOther('mkdir -m 700 "$1"', join(shared, name))).toBe(true);
     expect(await asOther('mkdir -m 700 "$1"', join(shared, `portcullis-mounts-${GONE}`))).toBe(true);

@@ -35,20 +35,20 @@ async function told(options: DockerSandboxOptions = {}): Promise<string> {
   throw new Error("there is an engine after all");
 }
 
-test("no engine", async () => {
+test("no daemon", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere/docker.sock");
   expect(await told()).toBe(
     "No Docker daemon answers at unix:///nowhere/docker.sock: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.",
   );
 });
 
-test("no engine at a port", async () => {
+test("no daemon at a port", async () => {
   vi.stubEnv("DOCKER_HOST", "tcp://127.0.0.1:1");
   expect(await told()).toContain("No Docker daemon answers at tcp://127.0.0.1:1: ");
 });
 
 test.each(["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock"])(
-  "DOCKER_HOST is %j, where no engine can be",
+  "DOCKER_HOST is %j, which cannot be a daemon",
   async (address) => {
     vi.stubEnv("DOCKER_HOST", address);
     expect(await told()).toBe(
@@ -63,7 +63,7 @@ test("certificates that are not there", async () => {
   expect(await told()).toMatch(/^The certificates in DOCKER_CERT_PATH, \/nowhere, cannot be read: ENOENT: [^\n]*\.$/);
 });
 
-test("an empty DOCKER_HOST is none", () => {
+test("an empty DOCKER_HOST counts as unset", () => {
   vi.stubEnv("DOCKER_HOST", "");
   expect(new Daemon().address).toBe("unix:///var/run/docker.sock");
 });
@@ -83,7 +83,7 @@ test.each([
 });
 
 test.each([null, [null, 1, {}, { Id: "a", Labels: null }, { Labels: { "portcullis.host": "1:1" } }]])(
-  "containers and labels that an engine should not have: %j",
+  "a daemon that reports malformed containers or labels: %j",
   async (containers) => {
     await fakeEngine({
       "GET /images/portcullis-sandbox/json": { status: 200, body: { Config: { Labels: null } } },
@@ -121,14 +121,14 @@ test.each([
   expect(sentence).not.toContain("\n");
 });
 
-test.each([{}, "engine", { Name: 1 }])("an engine that says of itself no more than %j", async (body) => {
+test.each([{}, "engine", { Name: 1 }])("a daemon that reports only %j about itself", async (body) => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body } });
   await expect(new Daemon().info()).rejects.toThrow(
     " is not a Docker daemon: its answer about itself has an unexpected form. ",
   );
 });
 
-test("what an engine does not say of itself is empty", async () => {
+test("missing facts about a daemon are empty", async () => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: "a", Runtimes: null, Architecture: 7 } } });
   expect(await new Daemon().info()).toEqual({
     Name: "a",
@@ -145,12 +145,12 @@ test.each([
   [{}, 0],
   ["none", 0],
   [{ memory_stats: { usage: "much", stats: null } }, 0],
-])("of a container whose statistics are %j the memory is %d", async (body, bytes) => {
+])("a container with the statistics %j uses %d bytes", async (body, bytes) => {
   await fakeEngine({ "GET /containers/abc/stats": { status: 200, body } });
   expect(await readMemory(new Daemon(), "abc")).toBe(bytes);
 });
 
-test("an engine that this user may not use", () => {
+test("a daemon that this user may not use", () => {
   vi.stubEnv("DOCKER_HOST", "unix:///var/run/docker.sock");
   const refused = Object.assign(new Error("connect EACCES /var/run/docker.sock"), { code: "EACCES" });
   expect(new Daemon().unavailable(refused).message).toBe(
@@ -158,7 +158,7 @@ test("an engine that this user may not use", () => {
   );
 });
 
-test("an engine that never answers", async () => {
+test("a daemon that never answers", async () => {
   await fakeEngine({});
   expect(await told()).toMatch(
     /^The Docker daemon at unix:\/\/\S+ hangs, it has not answered within 300 ms: restart it \(sudo systemctl restart docker\)\.$/,
@@ -207,7 +207,7 @@ test.each([
   expect(await told()).toMatch(sentence);
 });
 
-test("an engine that hangs in the middle is left alone, and its container asked to go", async () => {
+test("a daemon that hangs during a start is not waited for, and the container's removal is requested", async () => {
   await fakeEngine({
     ...FITTING,
     "POST /containers/create": { status: 201, body: { Id: "abc" } },
@@ -216,7 +216,7 @@ test("an engine that hangs in the middle is left alone, and its container asked 
   expect(await told()).toContain(" hangs, it has not answered within 300 ms");
 });
 
-test("an engine on this machine that does not see its temporary folder is asked for a container without pipes", async () => {
+test("a daemon on this machine that does not see the temporary folder starts a container without pipes", async () => {
   const asked = await fakeEngine({
     ...FITTING,
     "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } },
@@ -229,14 +229,14 @@ test("an engine on this machine that does not see its temporary folder is asked 
   expect(asked.filter((request) => request === "POST /containers/create")).toHaveLength(2);
 });
 
-test("a way out of containers that are on another machine", async () => {
+test("egress for containers on another machine", async () => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: "elsewhere", KernelVersion: release() } } });
   expect(await told({ egress: { hosts: ["api.example.com"] } })).toMatch(
     /^The Docker daemon at unix:\S+ is not on this machine, and egress needs a socket on this machine: use a local daemon, or egress "none"\.$/,
   );
 });
 
-test("a way out by way of a folder that the engine does not see", async () => {
+test("egress with a folder that the daemon does not see", async () => {
   await fakeEngine({
     ...FITTING,
     "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } },
@@ -262,7 +262,7 @@ test("a path that is too long for a socket", async () => {
   rmSync(dirname(folder), { recursive: true });
 });
 
-test("a runtime, and an option, that there is not", () => {
+test("an unknown runtime and an unknown option", () => {
   expect(() => createDockerSandbox({ runtime: "kata" as "runc" })).toThrow(
     'createDockerSandbox({ runtime }): expected "runc" or "runsc", got "kata".',
   );

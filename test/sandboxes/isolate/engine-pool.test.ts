@@ -64,7 +64,7 @@ test("with reuse never, every program has a process of its own", () =>
     expect(seen.size).toBeGreaterThanOrEqual(3);
   }));
 
-test("an engine is replaced after so many programs", () =>
+test("an engine is replaced after its maximum number of programs", () =>
   withSandbox({ programsPerEngine: 2 }, async (sandbox) => {
     const [first] = enginesOf();
     await runOne(sandbox);
@@ -73,14 +73,14 @@ test("an engine is replaced after so many programs", () =>
     expect(enginesOf()).not.toContain(first);
   }));
 
-test("an engine that has kept too much memory is replaced", () =>
+test("an engine that keeps too much memory is replaced", () =>
   withSandbox({ keptMemoryBytes: 0 }, async (sandbox) => {
     const [first] = enginesOf();
     await runOne(sandbox, "a", "return Array.from({ length: 2e5 }, (_, n) => ({ n })).length");
     expect(enginesOf()).not.toContain(first);
   }));
 
-test("an engine whose program was ended is not used again", () =>
+test("an engine whose program was killed is not used again", () =>
   withSandbox({}, async (sandbox) => {
     const [first] = enginesOf();
     const guest = await openGuest(sandbox, "a");
@@ -90,7 +90,7 @@ test("an engine whose program was ended is not used again", () =>
     expect(enginesOf()).not.toContain(first);
   }));
 
-test("no more engines than allowed; who comes later waits, and may give up waiting", () =>
+test("there are no more engines than allowed; later programs wait, and may give up waiting", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const first = await openGuest(sandbox, "a");
     const giveUp = new AbortController();
@@ -104,7 +104,7 @@ test("no more engines than allowed; who comes later waits, and may give up waiti
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
   }));
 
-test("an engine that is ended while it starts is replaced, and whoever waits for it is served", () =>
+test("an engine that is ended during its start is replaced, and the program that waits for it is served", () =>
   withSandbox({ warm: 0, engines: 1 }, async (sandbox) => {
     const opening = openGuest(sandbox);
     const [starting] = enginesOf();
@@ -139,7 +139,7 @@ test.each(["loops", "grows", "sleeps"])(
     ),
 );
 
-test("a program that waits gets an engine of its own where there is room, not the next one that comes back", () =>
+test("a waiting program gets a new engine if there is room, and does not wait for a busy one", () =>
   withSandbox(
     { warm: 0, engines: 2, command: { command: process.execPath, prefix: [staysBusy, "sleeps"], mode: "watch" } },
     async (sandbox) => {
@@ -155,7 +155,7 @@ test("a program that waits gets an engine of its own where there is room, not th
     },
   ));
 
-test("one tenant's waiting programs do not keep another tenant's program from an engine", () =>
+test("one tenant's waiting programs do not delay another tenant's program", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const first = await openGuest(sandbox, "a");
     const order: string[] = [];
@@ -175,7 +175,7 @@ test("one tenant's waiting programs do not keep another tenant's program from an
     expect(order).toHaveLength(21);
   }));
 
-test("a program over the queue's bound is refused at once, the others stay", () =>
+test("a program over the queue's limit is refused at once, and the others keep waiting", () =>
   withSandbox({ engines: 1, queue: 2 }, async (sandbox) => {
     const first = await openGuest(sandbox, "a");
     const [second, third] = [openGuest(sandbox, "a"), openGuest(sandbox, "a")];
@@ -194,7 +194,7 @@ test.each([
   expect(defaultEngines(cores, gib * 1024 ** 3)).toBe(engines);
 });
 
-test("where no engine can be started, whoever waits is told after a few attempts", async () => {
+test("if no engine can be started, waiting programs are refused after a few attempts", async () => {
   const command = { command: process.execPath, prefix: ["--no-such-option"], mode: "watch" } as const;
   await using sandbox = createIsolateSandbox({ warm: 0, command });
   await expect(openGuest(sandbox)).rejects.toMatchObject({ code: "sandbox_unavailable" });
@@ -219,7 +219,7 @@ test.each([
   [{ warm: -1 }, "createIsolateSandbox({ warm }): expected a whole number of at least 0, got -1."],
   [{ warm: "2" }, 'createIsolateSandbox({ warm }): expected a whole number of at least 0, got "2".'],
   [{ reuse: "x" }, 'createIsolateSandbox({ reuse }): expected "tenant" or "never", got "x".'],
-])("the options %j are refused in a sentence", (options, message) => {
+])("the options %j are refused with a sentence", (options, message) => {
   expect(() => createIsolateSandbox(options as IsolateSandboxOptions)).toThrow(message);
 });
 
@@ -291,13 +291,13 @@ async function hostThatCannotStart(...causes: readonly string[]): Promise<readon
 }
 
 test.for([0, 3, 6])(
-  "a host that may open %i files more, and cannot start an engine with them, says so, and goes on when it can",
+  "a host that may open only %i more files reports that it cannot start an engine, and continues when it can",
   { timeout: 20_000 },
   async (left) => {
     expect(await hostThatCannotStart("descriptors", String(left))).toEqual(["sandbox_unavailable", "completed"]);
   },
 );
 
-test("an engine that node refuses to start is a sandbox that cannot be used", { timeout: 20_000 }, async () => {
+test("an engine that node refuses to start gives sandbox_unavailable", { timeout: 20_000 }, async () => {
   expect(await hostThatCannotStart("throws")).toEqual(["sandbox_unavailable", "sandbox_unavailable"]);
 });

@@ -83,7 +83,7 @@ function residentBytes(pid: number): number {
 }
 
 describe("a program that goes on after it has settled ends with its engine, and no other program notices", () => {
-  test.each(Object.entries(SETTLES_FIRST))("one that %s", { timeout: 60_000 }, (_, program) =>
+  test.each(Object.entries(SETTLES_FIRST))("a program that %s", { timeout: 60_000 }, (_, program) =>
     withRuntime(async (runtime) => {
       for (let run = 0; run < 4; run += 1) {
         const { outcome } = await runtime.execute(program, { tenant: "hostile" });
@@ -93,13 +93,16 @@ describe("a program that goes on after it has settled ends with its engine, and 
     }),
   );
 
-  test.each(Object.entries(NEVER_ENDS_THE_TURN))("one that %s has not settled", { timeout: 60_000 }, (_, program) =>
-    withRuntime(async (runtime) => {
-      for (let run = 0; run < 2; run += 1) {
-        const { outcome } = await runtime.execute(program, { tenant: "hostile" });
-        expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs" });
-      }
-      await expectQuiet(runtime);
-    }),
+  test.each(Object.entries(NEVER_ENDS_THE_TURN))(
+    "a program that %s has not settled",
+    { timeout: 60_000 },
+    (_, program) =>
+      withRuntime(async (runtime) => {
+        for (let run = 0; run < 2; run += 1) {
+          const { outcome } = await runtime.execute(program, { tenant: "hostile" });
+          expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs" });
+        }
+        await expectQuiet(runtime);
+      }),
   );
 });

@@ -54,7 +54,7 @@ test("versions of node that count as supported have a binary for each platform, 
 test.each([
   ["bun", "Bun"],
   ["deno", "Deno"],
-])("%s, which passes for a supported node, gets the sentence", (name, shown) => {
+])("%s, which reports a supported version of node, gets the sentence", (name, shown) => {
   const host = {
     platform: process.platform,
     arch: process.arch,

@@ -12,7 +12,7 @@ gauge.close();
 
 // Each core has eight engines here, which is what a program is charged for without its processor time.
 test.skipIf(!isTold || CORES > 8)(
-  "honest programs that share a core with many others are not charged for waiting for it",
+  "programs that share a core with many others are not charged for waiting for it",
   { timeout: 120_000 },
   async () => {
     const engines = CORES * 8;
@@ -26,7 +26,7 @@ test.skipIf(!isTold || CORES > 8)(
   },
 );
 
-test("a loop is still found out after as much processor time as it may use, and soon where nothing else runs", async () => {
+test("a loop is stopped after runningMs of processor time, and soon where nothing else runs", async () => {
   await using runtime = await createRuntime({ tools: [], limits: { runningMs: 300 } });
   const { outcome, usage } = await runtime.execute("for (;;);");
   expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs", allowed: 300 });

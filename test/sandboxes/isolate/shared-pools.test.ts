@@ -20,7 +20,7 @@ async function loadAgain(): Promise<typeof createIsolateSandbox> {
   return again.createIsolateSandbox;
 }
 
-test("a module that is loaded again uses the engines that are there, and their bound holds over both", async () => {
+test("a module that is loaded again shares the engines and their limit", async () => {
   await using one = createIsolateSandbox({ engines: 1, warm: 1 });
   await using other = (await loadAgain())({ warm: 1, engines: 1 });
   await Promise.all([one.warm?.(), other.warm?.()]);
@@ -37,7 +37,7 @@ test("a module that is loaded again uses the engines that are there, and their b
   expect(enginesOf()).toHaveLength(1);
 });
 
-test("a full queue of shared engines is told in the classes of whoever asks", async () => {
+test("a full queue of shared engines rejects with the error classes of the caller's own module", async () => {
   const again = await loadAgain();
   const { QueueFull } = await import("../../../src/sandboxes/sandbox.ts");
   await using one = createIsolateSandbox({ engines: 1, queue: 1 });

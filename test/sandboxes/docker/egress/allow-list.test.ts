@@ -114,11 +114,11 @@ test.each([
   ["http://allowed.test/ HTTP/1.1", undefined],
   ["http://allowed.test/é", undefined],
   ["http://user:word@allowed.test/", undefined],
-])("where %j leads", (text, target) => {
+])("the target in the request line %j", (text, target) => {
   expect(parseAbsoluteTarget(text)).toEqual(target);
 });
 
-test("whatever is written for a host, it is one of the list by its very letters, or it is refused", () => {
+test("a host is either equal to one of the list or refused, however it is written", () => {
   const piece = fc.constantFrom(
     "allowed.test",
     "evil.test",

@@ -43,21 +43,21 @@ test("the name that TLS asks for is found", () => {
   expect(readServerName(more)).toEqual({ type: "named", name: "allowed.test", endsAt: hello.length });
 });
 
-test("so it is where it is spread over records", () => {
+test("the name is found if the hello is spread over records", () => {
   for (const length of [1, 2, 3, 5, 100])
     expect(readServerName(inRecords(hello, length))).toMatchObject({ type: "named", name: "allowed.test" });
 });
 
-test("a beginning of it is not enough", () => {
+test("an incomplete hello has no name yet", () => {
   for (let length = 0; length < hello.length; length += 1)
     expect(readServerName(hello.subarray(0, length))).toEqual({ type: "incomplete" });
 });
 
-test("a greeting without a name does not say for whom it is", async () => {
+test("a hello without a server name is refused", async () => {
   expect(readServerName(await firstBytes(""))).toEqual({ type: "unnamed" });
 });
 
-test("a second, encrypted name is not accepted", () => {
+test("a hello with an encrypted name is refused", () => {
   const at = hello.indexOf("allowed.test");
   // Of the extension that follows the name's, the type.
   const encrypted = Buffer.from(hello);
@@ -65,7 +65,7 @@ test("a second, encrypted name is not accepted", () => {
   expect(readServerName(encrypted)).toEqual({ type: "unnamed" });
 });
 
-test("nor are two names", () => {
+test("a hello with two names is refused", () => {
   const at = hello.indexOf("allowed.test");
   const extension = hello.subarray(at - 9, at + 12);
   const twice = Buffer.concat([hello.subarray(0, at - 9), extension, hello.subarray(at - 9)]);
@@ -76,7 +76,7 @@ test("nor are two names", () => {
   expect(readServerName(twice)).toEqual({ type: "unnamed" });
 });
 
-test("whatever bytes come, something is said of them", () => {
+test("any bytes give a result", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(), fc.nat(255))), fc.nat(), (changes, length) => {
       const bytes = Buffer.from(hello.subarray(0, length % (hello.length + 1)));

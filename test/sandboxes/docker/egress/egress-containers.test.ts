@@ -85,7 +85,7 @@ ${source}`,
 const foldersOfThis = () =>
   readdirSync(tmpdir()).filter((name) => name.startsWith("portcullis-mounted-") && name.includes(`-${hostProcess()}-`));
 
-describe.skipIf(needDockerEngine() !== undefined)("a way out of containers", () => {
+describe.skipIf(needDockerEngine() !== undefined)("egress from containers", () => {
   afterEach(async () => {
     // A container that was being started when its sandbox was closed goes as soon as it stands.
     await vi.waitFor(
@@ -153,7 +153,7 @@ process.exit(0);
     expect(told.every(({ bytesUp, bytesDown }) => bytesUp > 0 && bytesDown > 0)).toBe(true);
   });
 
-  test("whatever else it tries fails in words", async () => {
+  test("any other target is refused with a sentence", async () => {
     const { port, asked } = await httpServer();
     const { said, told } = await run(
       python(
@@ -183,7 +183,7 @@ attempt(get(f"https://inside.test:{port}/"))
     expect(asked).toEqual([]);
   });
 
-  test("node is told as well", async () => {
+  test("node gets the sentence as well", async () => {
     const { said } = await run(node(`await attempt(() => fetch("https://evil.test/")); process.exit(0);`), {
       hosts: ["allowed.test"],
     });
@@ -191,7 +191,7 @@ attempt(get(f"https://inside.test:{port}/"))
     expect(said[0]).toMatch(/Error/);
   });
 
-  test("there is no other way: no interface, no family, no kind of socket", async () => {
+  test("there is no other interface, address family or type of socket", async () => {
     const { port } = await httpServer();
     const { said, told } = await run(
       python(
@@ -242,7 +242,7 @@ attempt(lambda: socket.getaddrinfo("allowed.test", 80))
     expect(told).toMatchObject([{ outcome: "failed", host: "" }]);
   });
 
-  test("what the program sees of it is one socket that it can neither replace nor remove", async () => {
+  test("the program sees one socket, which it can neither replace nor remove", async () => {
     const { said } = await run(
       python(`
 say(sorted(os.listdir("/egress")) if os.access("/egress", os.R_OK) else "unreadable")
@@ -259,7 +259,7 @@ attempt(lambda: open("/egress/file", "w"))
     for (const line of said.slice(1)) expect(line).toMatch(/Read-only file system|Permission denied|not permitted/);
   });
 
-  test("thousands of connections end where they should; how long the host stood still is printed", async () => {
+  test("thousands of connections end properly, and the time for which the host was blocked is printed", async () => {
     let longest = 0;
     let last = performance.now();
     const ticking = setInterval(() => {
@@ -287,7 +287,7 @@ say(count > 0)
     process.stdout.write(`The longest gap was ${longest.toFixed(0)} ms, ${told.length} connections were told of.\n`);
   });
 
-  test("what is open at the end is told of before the end, and the forwarder goes with its container", async () => {
+  test("connections that are open at the end are journalled before it, and the forwarder ends with its container", async () => {
     const { port } = await httpServer(() => {});
     await using sandbox = createDockerSandboxWith(WAY, {
       egress: { hosts: [`allowed.test:${port}`] },
@@ -314,7 +314,7 @@ one.recv(1)
     expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
   });
 
-  test("an execution's journal and report hold what it did out there; it is not replayed", async () => {
+  test("an execution's journal and report have its connections, and it is not replayed", async () => {
     const { port } = await httpServer();
     const guest = python(
       `
@@ -358,7 +358,7 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
     expect(outcome).toEqual({ type: "completed", value: "GET / " });
   });
 
-  test("memory and processes are bounded as without it, the forwarder's beside them", async () => {
+  test("memory and processes have the same bounds as without egress, and the forwarder's come on top", async () => {
     const { said } = await run(
       python(`
 children = []
@@ -379,7 +379,7 @@ say(40 < len(children) < 80)
     expect(said).toEqual(["BlockingIOError", "True"]);
   });
 
-  test("the forwarder leaves the guest's outputs as they are: printing waits, and does not fail", async () => {
+  test("the forwarder leaves the guest's output streams blocking, so that printing waits and does not fail", async () => {
     const { said } = await run(
       python(`
 import fcntl
@@ -393,7 +393,7 @@ finally:
     expect(said).toEqual(["[]"]);
   });
 
-  test("containers of programs in JavaScript, whose realm could not use it, have no way out", async () => {
+  test("containers of programs in JavaScript have no egress, which their realm could not use", async () => {
     await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] } });
     await using guest = await openGuest(sandbox);
     expect(guest.usage().peakMemoryBytes).toBe(0);
@@ -403,7 +403,7 @@ finally:
     expect(config.Env.join(" ")).not.toContain("PROXY");
   });
 
-  test("warm containers have theirs, one each", async () => {
+  test("each warm container has its own socket", async () => {
     const command = python(`
 say("up")
 os.read(3, 100)
@@ -425,7 +425,7 @@ attempt(lambda: urllib.request.urlopen("http://evil.test/", timeout=10))
     }
   });
 
-  test("a container without a way out has no forwarder, no socket and no proxy", async () => {
+  test("a container without egress has no forwarder, no socket and no proxy", async () => {
     await using sandbox = createDockerSandboxWith(WAY, {
       command: python(`
 say([name for name in os.environ if "proxy" in name.lower()])

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createDockerSandbox } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import { type EgressOptions, planEgress } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 
-test("none is the default, and can be said", () => {
+test('egress: "none" is the default, and may be given', () => {
   expect(planEgress(undefined)).toBeUndefined();
   expect(planEgress("none")).toBeUndefined();
 });
@@ -45,7 +45,7 @@ test.each([
   expect(() => createDockerSandbox(options)).toThrow(sentence);
 });
 
-test("gVisor has no way out", () => {
+test("egress is refused with gVisor", () => {
   expect(() => createDockerSandbox({ runtime: "runsc", egress: { hosts: ["api.example.com"] } })).toThrow(
     /^createDockerSandbox\(\{ egress \}\): expected "none" with the runtime runsc, got /,
   );

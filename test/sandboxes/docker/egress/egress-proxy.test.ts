@@ -49,7 +49,7 @@ async function rawServer(onSocket: (socket: Socket) => void): Promise<number> {
 
 // ---- what works ------------------------------------------------------------------------------------------------
 
-test("a request is passed on, its host forced, its bytes counted", async () => {
+test("a request is forwarded with its host set by the proxy, and its bytes are counted", async () => {
   const { port, asked } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const answer = await proxy.say(get(`http://allowed.test:${port}/a?b`, "Host: other.test\r\n"));
@@ -72,7 +72,7 @@ test.each([
   expect(answer).toContain(`PUT / ${body}`);
 });
 
-test("a body of a request that has usually none is framed as well", async () => {
+test("a body of a GET request is framed as well", async () => {
   const { port, asked } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -93,7 +93,7 @@ test("TLS passes through a tunnel, to be verified by the client", async () => {
   expect(told?.bytesDown).toBeGreaterThan(500);
 });
 
-test("plain HTTP in a tunnel is read, and its host forced, like any other", async () => {
+test("plain HTTP in a tunnel is parsed, and its host set by the proxy", async () => {
   const { port, asked } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const socket = await tunnel(proxy, `allowed.test:${port}`);
@@ -104,7 +104,7 @@ test("plain HTTP in a tunnel is read, and its host forced, like any other", asyn
   expect(await proxy.toldOf(1)).toMatchObject([{ host: "allowed.test", outcome: "done" }]);
 });
 
-test("what is sent together with the wish for a tunnel goes into it", async () => {
+test("bytes that are sent together with CONNECT go into the tunnel", async () => {
   const { port } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const answer = await proxy.say(tunnelTo(`allowed.test:${port}`) + get("/together"));
@@ -112,7 +112,7 @@ test("what is sent together with the wish for a tunnel goes into it", async () =
   expect(answer).toContain("GET /together");
 });
 
-test("headers that come twice arrive twice, those of one connection not at all", async () => {
+test("repeated headers arrive repeated, hop-by-hop headers not at all", async () => {
   const seen: string[] = [];
   const { port } = await httpServer((request, response) => {
     seen.push(...request.rawHeaders);
@@ -130,7 +130,7 @@ test("headers that come twice arrive twice, those of one connection not at all",
   expect(answer).not.toContain("timeout=9");
 });
 
-test("ten megabytes arrive whole, to a client that takes its time", async () => {
+test("ten megabytes arrive whole at a slow client", async () => {
   const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(10_000_000, "x")));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const socket = proxy.connect();
@@ -154,7 +154,7 @@ test.each([
   ["allowed.test", "The target is not a plain host name"],
   ["allowed.test.:443", "The target is not a plain host name"],
   ["user@allowed.test:443", "The target is not a plain host name"],
-])("a tunnel to %s is refused in words", async (authority, words) => {
+])("a tunnel to %s is refused with a sentence", async (authority, words) => {
   const proxy = await openProxy({ hosts: ["allowed.test"] });
   const answer = await proxy.say(tunnelTo(authority));
   expect(statusOf(answer)).toBe("403 Host Not Allowed");
@@ -170,7 +170,7 @@ test.each([
   "https://allowed.test/",
   "/",
   "*",
-])("a request for %s is refused in words", async (url) => {
+])("a request for %s is refused with a sentence", async (url) => {
   const proxy = await openProxy({ hosts: ["allowed.test"] });
   const answer = await proxy.say(get(url));
   expect(statusOf(answer)).toBe("403 Host Not Allowed");
@@ -197,7 +197,7 @@ test.each([[["127.0.0.1"]], [["8.8.8.8", "10.0.0.1"]], [["::ffff:8.8.8.8"]], [["
   },
 );
 
-test("a name is looked up once, so that it cannot come to mean another address", async () => {
+test("a name is resolved once, so that its address cannot change", async () => {
   const { port } = await httpServer();
   const answers = [["127.0.0.1"], ["127.0.0.2"]];
   const proxy = await openProxy({
@@ -210,7 +210,7 @@ test("a name is looked up once, so that it cannot come to mean another address",
   expect(answers).toHaveLength(1);
 });
 
-test("a name that is not found, and a host that does not answer, are told apart", async () => {
+test("a name that is not found and a host that does not answer get different sentences", async () => {
   const proxy = await openProxy({
     hosts: ["allowed.test:1", "unknown.test"],
     lookup: async (host) => {
@@ -226,7 +226,7 @@ test("a name that is not found, and a host that does not answer, are told apart"
   ]);
 });
 
-test("TLS for another host than the tunnel's is refused before its server hears of it", async () => {
+test("TLS for another host than the tunnel's is refused before any byte reaches a server", async () => {
   let heard = 0;
   const port = await rawServer((socket) => socket.on("data", (chunk: Buffer) => (heard += chunk.length)));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
@@ -239,7 +239,7 @@ test("TLS for another host than the tunnel's is refused before its server hears 
   expect(heard).toBe(0);
 });
 
-test("so is TLS that names nobody", async () => {
+test("TLS without a server name is refused", async () => {
   const { port, asked } = await tlsServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const secured = connectTls({ socket: await tunnel(proxy, `allowed.test:${port}`) });
@@ -268,7 +268,7 @@ test.each([
   ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ["another version", "GET http://allowed.test/ HTTP/9.9\r\nHost: x\r\n\r\n"],
   ["nothing known", "EHLO allowed.test\r\n"],
-])("%s is no request", async (_what, text) => {
+])("%s is refused as a request", async (_what, text) => {
   const proxy = await openProxy({
     hosts: ["allowed.test"],
     lookup: async () => {
@@ -289,14 +289,14 @@ test("another transfer coding is refused", async () => {
   expect(asked).toEqual([]);
 });
 
-test("headers without an end are cut off", async () => {
+test("headers without an end end the connection", async () => {
   const proxy = await openProxy({ hosts: ["allowed.test"] });
   const answer = await proxy.say(get("http://allowed.test/", `X: ${"a".repeat(20_000)}\r\n`));
   expect(statusOf(answer)).toBe("431 Headers Too Large");
   expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused" }]);
 });
 
-test("a second request on the same connection ends it, whoever it is for", async () => {
+test("a second request on the same connection ends it, whatever its host", async () => {
   const { port, asked } = await httpServer((_request, response) => void setImmediate(() => response.end("one")));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const request = get(`http://allowed.test:${port}/`);
@@ -306,7 +306,7 @@ test("a second request on the same connection ends it, whoever it is for", async
   expect(proxy.told).toHaveLength(1);
 });
 
-test("neither does a tunnel carry a request for elsewhere, nor a tunnel", async () => {
+test("a tunnel carries neither a request for another host nor another tunnel", async () => {
   const { port, asked } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`, "other.test"] });
   for (const text of [get("http://other.test/"), tunnelTo("other.test:443"), "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"]) {
@@ -318,7 +318,7 @@ test("neither does a tunnel carry a request for elsewhere, nor a tunnel", async 
   expect(asked).toEqual([]);
 });
 
-test("a host's answer that cannot be read is no answer", async () => {
+test("a malformed reply of a host is refused", async () => {
   const port = await rawServer((socket) =>
     socket.end("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
   );
@@ -327,7 +327,7 @@ test("a host's answer that cannot be read is no answer", async () => {
   expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed" }]);
 });
 
-test("a host that changes to another protocol gives no answer", async () => {
+test("a host's switch to another protocol is refused", async () => {
   const port = await rawServer((socket) =>
     socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"),
   );
@@ -335,7 +335,7 @@ test("a host that changes to another protocol gives no answer", async () => {
   expect(statusOf(await proxy.say(get(`http://allowed.test:${port}/`)))).toBe("502 No Answer");
 });
 
-test("an answer that ends in the middle does not look whole", async () => {
+test("a reply that breaks off ends the connection as incomplete", async () => {
   const port = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab"));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   await proxy.say(get(`http://allowed.test:${port}/`));
@@ -347,7 +347,7 @@ test("an answer that ends in the middle does not look whole", async () => {
 test.each([
   ["says nothing", ""],
   ["says it byte by byte", "GET http://allowed.test/ HT"],
-])("a client that %s is cut off", async (_what, text) => {
+])("the connection of a client that %s is ended", async (_what, text) => {
   const proxy = await openProxy({ hosts: ["allowed.test"], limits: { headerMs: 50 } });
   const socket = proxy.connect();
   let next = 0;
@@ -359,7 +359,7 @@ test.each([
   ]);
 });
 
-test("so is one that opens a tunnel and leaves it empty, or begins TLS and stops", async () => {
+test("a client that sends nothing into its tunnel, or only a part of a hello, is disconnected", async () => {
   const { port } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { headerMs: 50 } });
   await tunnel(proxy, `allowed.test:${port}`);
@@ -368,7 +368,7 @@ test("so is one that opens a tunnel and leaves it empty, or begins TLS and stops
   expect(await proxy.toldOf(2)).toMatchObject([{ outcome: "cut" }, { outcome: "cut" }]);
 });
 
-test("TLS that begins in many pieces, or is too long, is no beginning", async () => {
+test("a hello that is too long is refused", async () => {
   const { port } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const socket = await tunnel(proxy, `allowed.test:${port}`);
@@ -380,7 +380,7 @@ test("TLS that begins in many pieces, or is too long, is no beginning", async ()
   ]);
 });
 
-test("a host that never answers, and a client that never reads, are cut off when nothing moves", async () => {
+test("a host that never answers and a client that never reads are disconnected after idle time", async () => {
   const silent = await rawServer(() => {});
   const flooding = await httpServer((_request, response) => {
     const more = () => {
@@ -403,7 +403,7 @@ test("a host that never answers, and a client that never reads, are cut off when
   ]);
 });
 
-test("a connection that never ends is ended", async () => {
+test("a connection is ended after its maximum time", async () => {
   const port = await rawServer((socket) => {
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     const drip = setInterval(() => socket.write("x"), 5);
@@ -416,7 +416,7 @@ test("a connection that never ends is ended", async () => {
   ]);
 });
 
-test("half a connection is none", async () => {
+test("a half-closed connection is closed", async () => {
   const { port } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const socket = proxy.connect();
@@ -426,7 +426,7 @@ test("half a connection is none", async () => {
   expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "failed" }]);
 });
 
-test("bytes are counted over all connections, both ways, and then there are no more", async () => {
+test("totalBytes bounds the bytes of all connections in both directions", async () => {
   const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(1_000_000)));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { totalBytes: 1_500_000 } });
   const url = `http://allowed.test:${port}/`;
@@ -440,7 +440,7 @@ test("bytes are counted over all connections, both ways, and then there are no m
   expect(moved).toBeLessThan(1_500_000 + 256 * 1024);
 });
 
-test("so many connections at once, and no more", async () => {
+test("the number of connections at once is bounded", async () => {
   const port = await rawServer(() => {});
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { connectionsAtOnce: 3 } });
   for (let count = 0; count < 3; count += 1) await tunnel(proxy, `allowed.test:${port}`);
@@ -448,7 +448,7 @@ test("so many connections at once, and no more", async () => {
   expect(proxy.told).toMatchObject([{ outcome: "refused", detail: "3 connections were open already." }]);
 });
 
-test("so many connections in all: then the way is closed, and thousands more cost nothing", async () => {
+test("the number of connections in all is bounded, and thousands more cost nothing", async () => {
   const proxy = await openProxy({ hosts: ["allowed.test"], limits: { connections: 50 } });
   for (let count = 0; count < 40; count += 1)
     await Promise.all(Array.from({ length: 50 }, () => proxy.say(tunnelTo("evil.test:443"))));
@@ -458,7 +458,7 @@ test("so many connections in all: then the way is closed, and thousands more cos
 
 // ---- the end -------------------------------------------------------------------------------------------------------
 
-test("closing cuts what is open, tells of it before it returns, and leaves no socket", async () => {
+test("closing ends open connections, reports them before it resolves, and leaves no socket", async () => {
   const port = await rawServer(() => {});
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   await tunnel(proxy, `allowed.test:${port}`);
@@ -473,7 +473,7 @@ test("closing cuts what is open, tells of it before it returns, and leaves no so
   expect(existsSync(proxy.path)).toBe(false);
 });
 
-test("a client that closes while its host is looked up leaves nothing behind", async () => {
+test("a client that disconnects during name resolution leaves nothing behind", async () => {
   const found = Promise.withResolvers<readonly string[]>();
   const { port, asked } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`], lookup: () => found.promise });
@@ -485,7 +485,7 @@ test("a client that closes while its host is looked up leaves nothing behind", a
   expect(asked).toEqual([]);
 });
 
-test("names that wait to be looked up when the guest ends are not looked up any more", async () => {
+test("names that wait for resolution when the guest ends are not resolved", async () => {
   const first = Promise.withResolvers<readonly string[]>();
   const asked: string[] = [];
   const way = await openProxy({

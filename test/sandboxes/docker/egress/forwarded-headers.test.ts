@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { forwardedHeaders } from "../../../../src/sandboxes/docker/egress/forwarded-headers.ts";
 
-test("headers of one connection are left out, with those that it names", () => {
+test("hop-by-hop headers are removed, with those that Connection names", () => {
   const headers =
     "Accept|*/*|Connection|close, X-Own|X-Own|1|Proxy-Authorization|word|TE|trailers|Upgrade|h2c|Set-Cookie|a|Set-Cookie|b";
   expect(forwardedHeaders(headers.split("|"))).toEqual(["Accept", "*/*", "Set-Cookie", "a", "Set-Cookie", "b"]);
 });
 
-test("how long a body is cannot be left out by naming it there", () => {
+test("Connection cannot remove the length of a body", () => {
   expect(forwardedHeaders(["Connection", "Content-Length", "Content-Length", "3"])).toEqual(["Content-Length", "3"]);
 });
 
-test("others can be left out besides", () => {
+test("further headers can be removed", () => {
   expect(forwardedHeaders(["HOST", "a", "X", "b"], ["host"])).toEqual(["X", "b"]);
 });

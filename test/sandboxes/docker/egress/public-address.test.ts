@@ -23,7 +23,7 @@ test.each(["", "localhost", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "
   },
 );
 
-test("no form of IPv6 that holds an IPv4 address is public, whatever address that is", () => {
+test("no IPv6 form that embeds an IPv4 address is public, whatever that address is", () => {
   fc.assert(
     fc.property(
       fc.ipV4(),

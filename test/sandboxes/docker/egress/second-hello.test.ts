@@ -81,8 +81,8 @@ async function askingServer(...replies: readonly Buffer[]): Promise<{ readonly p
   return { port, heard: () => Buffer.concat(parts) };
 }
 
-describe("where its server asks for a second greeting, a tunnel", () => {
-  test("stays with the host that it was made for: the attempts of a client to greet another", async () => {
+describe("if its server asks for a second hello, a tunnel", () => {
+  test("stays with its host: a client's attempts to name another", async () => {
     for (const [what, second] of [
       ["at once", other],
       ["behind what looks like older versions", Buffer.concat([CIPHER_CHANGE, other])],
@@ -109,7 +109,7 @@ describe("where its server asks for a second greeting, a tunnel", () => {
       }
   });
 
-  test("lets a second greeting to the same host through, and what follows it once that is accepted", async () => {
+  test("passes a second hello to the same host, and what follows once that is accepted", async () => {
     const heard: Buffer[] = [];
     const gotSecond = Promise.withResolvers<void>();
     const gotRest = Promise.withResolvers<void>();
@@ -170,7 +170,7 @@ describe("a tunnel of TLS", () => {
     "HTTP/1.1 400 Bad Request\r\n\r\n",
     "SSH-2.0-OpenSSH_9.2\r\n",
     "\u0016\u0003\u0003\u0000\u0004\u0000\u0000\u0000\u0000",
-  ])("ends where its server answers %j: nothing that follows the greeting is sent", async (answer) => {
+  ])("ends if its server answers %j: nothing after the hello is sent", async (answer) => {
     const server = await askingServer(Buffer.from(answer, "latin1"));
     const proxy = await openProxy({ hosts: [`allowed.test:${server.port}`] });
     const socket = await tunnel(proxy, server.port);
@@ -179,7 +179,7 @@ describe("a tunnel of TLS", () => {
     expect(server.heard().equals(allowed)).toBe(true);
   });
 
-  test("hands on the alert of a server that ends it then", async () => {
+  test("passes on the alert of a server that ends it", async () => {
     const alert = record(21, Buffer.from([2, 40]));
     const port = await rawServer((socket) => socket.once("data", () => socket.end(alert)));
     const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
@@ -193,7 +193,7 @@ describe("a tunnel of TLS", () => {
     expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "done" }]);
   });
 
-  test("is cut where its server says nothing that ends", async () => {
+  test("is ended if its server sends a message without an end", async () => {
     const port = await rawServer((socket) => {
       socket.once("data", () => {
         for (let count = 0; count < 5000; count += 1) socket.write(WARNING);
@@ -205,7 +205,7 @@ describe("a tunnel of TLS", () => {
   });
 });
 
-describe("what a server answers to a greeting", () => {
+describe("a server's answer to a hello", () => {
   test.each([
     ["another one is wanted", RETRY, { type: "retry", endsAt: RETRY.length }],
     ["it is accepted", ACCEPTED, { type: "accepted" }],
@@ -218,7 +218,7 @@ describe("what a server answers to a greeting", () => {
     expect(readServerReply(bytes)).toEqual(seen);
   });
 
-  test("is waited for to its end, however it is cut into records", () => {
+  test("is read whole, however it is split into records", () => {
     for (const whole of [RETRY, Buffer.concat([WARNING, RETRY])])
       for (let length = 0; length < whole.length; length += 1)
         expect(readServerReply(whole.subarray(0, length))).toEqual({ type: "incomplete" });
@@ -235,7 +235,7 @@ describe("what a server answers to a greeting", () => {
       }
   });
 
-  test("is something, whatever bytes come", () => {
+  test("gives a result for any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, isTls) => {
         const seen = readServerReply(Buffer.concat([Buffer.from(isTls ? [HANDSHAKE, 3, 3] : []), bytes]));

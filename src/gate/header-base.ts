@@ -1,0 +1,30 @@
+import { randomUUID } from "node:crypto";
+import { type HeaderBase, JOURNAL_FORMAT } from "../journal/record.ts";
+import type { Tool } from "../tools/tool.ts";
+import { toolDigest } from "../tools/tool-digest.ts";
+import type { ParentCall } from "./open-call.ts";
+
+export interface HeaderScope {
+  readonly tenant: string;
+  readonly limits: Readonly<Record<string, number>>;
+  readonly above?: ParentCall | undefined;
+}
+
+/** The fields that headers of programs, conversations and single calls have in common, with a new id. */
+export function headerBase(
+  { tenant, limits, above }: HeaderScope,
+  tools: readonly Tool[],
+  versions: Readonly<Record<string, string>> = {},
+): HeaderBase {
+  return {
+    type: "header",
+    format: JOURNAL_FORMAT,
+    execution: randomUUID(),
+    tenant,
+    startedAt: Date.now(),
+    tools: tools.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+    limits,
+    versions: { node: process.versions.node, ...versions },
+    ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
+  };
+}

@@ -1,0 +1,59 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Header } from "../record.ts";
+
+/** Number of executions listed or deleted at a time. */
+const LIST_PAGE = 256;
+
+/** Maximum size of a stored record, in bytes, beside its long texts. A larger one is read as NULL. */
+const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+
+/** An execution as the table holds it. */
+export interface ExecutionRow {
+  readonly number: number;
+  readonly id: string;
+  readonly kind: Header["kind"];
+  readonly tenant: string;
+  readonly started_at: number;
+  readonly head: number;
+  readonly ended: number;
+  readonly driver: string | null;
+  readonly leased_until: number | null;
+}
+
+export type Statements = ReturnType<typeof prepareStatements>;
+
+export function prepareStatements(database: DatabaseSync) {
+  const prepare = (sql: string): StatementSync => database.prepare(sql);
+  return {
+    findExecution: prepare("SELECT * FROM executions WHERE id = ?"),
+    insertExecution: prepare(
+      "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) VALUES (?, ?, ?, ?, ?, 1, 0, ?, ?)",
+    ),
+    moveHead: prepare("UPDATE executions SET head = ?, ended = ?, driver = ?, leased_until = ? WHERE number = ?"),
+    setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
+    insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
+    readRecords: prepare(
+      `SELECT position, iif(octet_length(record) <= ${MAX_RECORD_BYTES}, record, NULL) AS record
+       FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position`,
+    ),
+    insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
+    insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
+    findText: prepare("SELECT sha256, bytes, data FROM texts WHERE sha256 = ?"),
+    listExecutions: prepare(
+      `SELECT * FROM executions WHERE number < :below AND (:ended IS NULL OR ended = :ended)
+       AND (:tenant IS NULL OR tenant = :tenant) AND (:before IS NULL OR started_at < :before)
+       ORDER BY number DESC LIMIT ${LIST_PAGE}`,
+    ),
+    findOld: prepare(
+      `SELECT number FROM executions AS one WHERE started_at < :before
+       AND (ended = 1 OR (:open = 1 AND coalesce(leased_until, 0) < :now))
+       AND NOT EXISTS (SELECT 1 FROM executions AS above WHERE above.id = one.parent AND above.ended = 0
+         AND (:open = 0 OR above.started_at >= :before OR coalesce(above.leased_until, 0) >= :now))
+       LIMIT ${LIST_PAGE}`,
+    ),
+    deleteExecution: ["records WHERE execution", "uses WHERE execution", "executions WHERE number"].map((rows) =>
+      prepare(`DELETE FROM ${rows} = ?`),
+    ),
+    deleteUnused: prepare("DELETE FROM texts WHERE sha256 NOT IN (SELECT sha256 FROM uses)"),
+  };
+}

@@ -1,0 +1,78 @@
+import { isUnusual } from "./json-form.ts";
+
+/** Maximum depth that is weighed. Deeper values weigh nothing; the serialiser handles them. */
+export const MAX_DEPTH = 1000;
+/** Assumed weight of a value with a `toJSON`; its real weight is unknown until that is called. */
+const TO_JSON_BYTES = 4096;
+const DATE_BYTES = 26;
+
+export function hasJson(value: unknown): value is { toJSON(name: string): unknown } {
+  return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function";
+}
+
+/**
+ * Estimates the bytes of a value's JSON. It is a lower bound, except that each value with a `toJSON` counts as
+ * `toJsonBytes`. Stops once the sum exceeds `enough`.
+ */
+export function weigh(value: unknown, enough: number, toJsonBytes = TO_JSON_BYTES): number {
+  return weighOn(newScale(enough, toJsonBytes), value);
+}
+
+/** How a value is weighed, and what was seen of it. */
+export interface Scale {
+  readonly enough: number;
+  readonly toJsonBytes: number;
+  /** Whether a value was seen of which plain `JSON.stringify` would lose something. */
+  unusual: boolean;
+}
+
+export function newScale(enough: number, toJsonBytes = TO_JSON_BYTES): Scale {
+  return { enough, toJsonBytes, unusual: false };
+}
+
+/** Like `weigh`, on a scale that also notes whether the value is unusual. */
+export function weighOn(scale: Scale, value: unknown): number {
+  return add(0, value, scale, 0);
+}
+
+function add(bytes: number, value: unknown, scale: Scale, depth: number): number {
+  if (typeof value === "string") return bytes + value.length + 2;
+  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") scale.unusual = true;
+  if (typeof value !== "object" || value === null) return bytes + 1;
+  if (ArrayBuffer.isView(value)) {
+    scale.unusual = true;
+    return bytes + value.byteLength * 2;
+  }
+  if (value instanceof Date) return bytes + DATE_BYTES;
+  if (hasJson(value)) return bytes + scale.toJsonBytes;
+  if (depth === MAX_DEPTH) return bytes;
+  if (Array.isArray(value)) {
+    let sum = bytes + 2 + Math.max(0, value.length - 1);
+    for (let index = 0; index < value.length && sum <= scale.enough; index += 1)
+      sum = add(sum, value[index], scale, depth + 1);
+    return sum;
+  }
+  if (isUnusual(value)) {
+    scale.unusual = true;
+    if (value instanceof Map || value instanceof Set) return addEntries(bytes, value, scale, depth);
+  }
+  // Each field has a brace or a comma before its name. JSON omits fields that are undefined.
+  let sum = bytes + 1;
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key];
+    if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
+    if (field === undefined || typeof field === "function" || typeof field === "symbol") continue;
+    sum = add(sum + key.length + 4, field, scale, depth + 1);
+    if (sum > scale.enough) break;
+  }
+  return Math.max(sum, bytes + 2);
+}
+
+function addEntries(bytes: number, entries: Map<unknown, unknown> | Set<unknown>, scale: Scale, depth: number): number {
+  let sum = bytes + 2;
+  for (const [key, value] of entries.entries()) {
+    sum = add(entries instanceof Map ? sum + String(key).length + 3 : sum, value, scale, depth + 1);
+    if (sum > scale.enough) break;
+  }
+  return sum;
+}
