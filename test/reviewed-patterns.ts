@@ -53,6 +53,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/\S+\s*|\s+/g`,
     String.raw`/\b(?:sk|AIza)[\w*.-]{8,}/g`,
     String.raw`/\s+/g`,
+    String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
     String.raw`/-(\d+\.\d+\.\d+)\.tgz$/`,

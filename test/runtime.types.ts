@@ -88,3 +88,6 @@ expectTypeOf(console).toExtend<Logger>();
 expectTypeOf(pino()).toExtend<Logger>();
 await createRuntime({ tools: [], sandbox, logger: pino() });
 await createRuntime({ tools: [], sandbox, logger: { error: () => {} } });
+
+// A limit that is undefined counts as left out.
+await createRuntime({ tools: [plain], limits: { calls: undefined, wallMs: 1000 } });

@@ -2,7 +2,7 @@ import type { Factors } from "./accounting/accounting.ts";
 import type { TokenCounter } from "./accounting/exchange.ts";
 import type { Wire } from "./wires/wire.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
-import type { Limits } from "../programs/limits.ts";
+import type { LimitChanges } from "../programs/limits.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 
@@ -13,7 +13,7 @@ export interface ComparisonContext {
   readonly scope: {
     readonly tenant?: string;
     readonly language: NonNullable<ExecuteOptions["language"]>;
-    readonly limits: Partial<Limits>;
+    readonly limits: LimitChanges;
     readonly signal: AbortSignal;
   };
 }

@@ -63,7 +63,7 @@ const AWAIT_IT = /^A call returns a promise/;
 
 function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
-  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(missing, tools, missing);
+  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(pathAt(missing, fault), tools, missing);
   const missingField = /^globalThis\.(\w+) is not a (?:function|constructor)$/.exec(fault.message)?.[1];
   if (missingField !== undefined) return ABSENT.get(missingField);
   const inPython = hintForPython(fault, tools);
@@ -84,7 +84,8 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
 }
 
 /** The same for messages of Python and of the Python guest. */
-function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
+function hintForPython(fault: Fault, tools: ToolSet): string | undefined {
+  const { message } = fault;
   const noTool = /^tools(?:\.([\w.]+))? has no tool '(\w+)'$/.exec(message);
   if (noTool) {
     const name = noTool[1] === undefined ? `${noTool[2]}` : `${noTool[1]}.${noTool[2]}`;
@@ -94,7 +95,7 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   if (undefinedName !== undefined)
     return MODULES.test(undefinedName)
       ? `Import it first: import ${undefinedName}.`
-      : (NETWORK.get(undefinedName) ?? meantTool(undefinedName, tools, undefinedName));
+      : (NETWORK.get(undefinedName) ?? meantTool(pathAt(undefinedName, fault), tools, undefinedName));
   const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
   if (missingModule !== undefined)
     return NETWORK_PACKAGES.test(missingModule)
@@ -105,6 +106,12 @@ function hintForPython({ message }: Fault, tools: ToolSet): string | undefined {
   if (/\bToolCall\b/.test(message))
     return "A call returns before its result is ready: await it before using its result.";
   return undefined;
+}
+
+/** The path that begins with a name in the line of the fault, like `crm.list` of `crm`, or the name alone. */
+function pathAt(name: string, { excerpt = "" }: Fault): string {
+  const path = excerpt.match(/[\w.]+/g)?.find((word) => word.startsWith(`${name}.`));
+  return path ?? name;
 }
 
 function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): string | undefined {

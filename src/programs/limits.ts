@@ -52,13 +52,16 @@ export type Limits = Resolved<typeof LIMIT_RULES>;
 
 export const DEFAULT_LIMITS: Limits = defaultsOf(LIMIT_RULES);
 
+/** Limits that differ. One that is `undefined` counts as left out. */
+export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
+
 /** The option `limits`, which `resolveLimits` checks. */
-export const LIMITS_OPTION = object<Partial<Limits>>();
+export const LIMITS_OPTION = object<LimitChanges>();
 
 /**
  * Applies changes to limits. `place` is how errors name the option with the changes. Throws `option_invalid` with the
  * limit's name for an unknown name or a number out of range.
  */
-export function resolveLimits(base: Limits, changes: Partial<Limits> | undefined, place: OptionPlace): Limits {
+export function resolveLimits(base: Limits, changes: LimitChanges | undefined, place: OptionPlace): Limits {
   return changes === undefined ? base : Object.freeze({ ...base, ...checkOptions(place, changes, LIMIT_RULES) });
 }

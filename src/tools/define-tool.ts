@@ -136,15 +136,13 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
-  const { type } = jsonSchemaOf(name, "input", input);
-  if (type !== "object")
-    throw invalid(
-      optionError(
-        placeOf(name).at("input"),
-        `a schema whose JSON Schema has type "object", because tools take named fields`,
-        type,
-      ),
-    );
+  const schema = jsonSchemaOf(name, "input", input);
+  if (schema.type !== "object") {
+    const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
+    const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
+    const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
+    throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
+  }
   if (output !== undefined) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
     name,

@@ -55,7 +55,7 @@ test("show prints the program, its calls and its outcome", async () => {
   expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
   expect(stdout).toMatch(/^1 +echo +record of 1 field? +\d+ +7 B$|^1 +echo .* 7 B$/m);
   expect(stdout).toContain(
-    'outcome: {"type":"completed"}\n1 calls made, 7 B returned by tools, 1 B returned by the program',
+    'outcome: {"type":"completed"}\n1 call made, 7 B returned by tools, 1 B returned by the program',
   );
 });
 

@@ -59,16 +59,17 @@ test.each<[string, () => unknown, string]>([
   expect(events).toMatchObject([{ type: "call_ended", error }]);
 });
 
-test("where nothing can wait, a decision that comes later is a refusal, and the operator is told what can wait", async () => {
-  const { call, records, events } = openSession({
-    tools: [makeTool({ approval: "always" })],
-    approve: () => "later",
-  });
+test("a decision that would come later is refused where the execution cannot wait", async () => {
+  const held = holdCalls();
+  const tools = [makeTool({ approval: "always", handler: held.handler })];
+  const { call, session, records, events } = openSession({ tools, approve: () => "later" });
   expect(await call()).toMatchObject(DENIED);
+  expect(held.counts.started).toBe(0);
   expect(stepsOf(records)).toEqual([
     ["1", "held"],
     ["1", "refused"],
   ]);
+  expect(session.usage.open).toBe(0);
   const error = { message: expect.stringContaining("Only programs that `runtime.execute` runs can wait") as string };
   expect(events).toMatchObject([{ type: "call_ended", error }]);
 });

@@ -46,6 +46,15 @@ test("who misspells a tool is told the nearest that programs may call", () => {
   expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
 });
 
+test("who forgets tools. before a tool is told of that tool, not of others of its namespace", () => {
+  const crm = new ToolSet(["crm.addNote", "crm.list", "crm.merge"].map((name) => tool(name, "programmatic")));
+  const hintAt = (message: string, excerpt: string) => hintFor({ name: "ReferenceError", message, excerpt }, crm);
+  const meant = "Did you mean tools.crm.list?";
+  expect(hintAt("crm is not defined", "const all = await crm.list({});")).toBe(meant);
+  expect(hintAt("crm is not defined", "const all = await crm.lst({});")).toBe(meant);
+  expect(hintAt("name 'crm' is not defined", "people = await crm.list()")).toBe(meant);
+});
+
 test("a suggestion never is what was written", () => {
   expect(hint("tools.crm.listPeople is not a function")).toBe(
     "The tools are tools.crm.listPeople, tools.billing.listInvoices.",

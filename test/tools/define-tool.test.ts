@@ -47,6 +47,12 @@ test.each<[string, unknown, string, string]>([
     'a schema whose JSON Schema has type "object", because tools take named fields',
     "undefined",
   ],
+  [
+    "input",
+    z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+    'a schema whose JSON Schema has type "object", because tools take named fields (put a union into a field of an object)',
+    '"anyOf"',
+  ],
   ["output", "string", "a schema that can give its JSON Schema, or nothing", '"string"'],
   ["output", null, "a schema that can give its JSON Schema, or nothing", "null"],
   ["allowedCallers", undefined, CALLERS, "undefined"],

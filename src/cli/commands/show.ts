@@ -95,7 +95,7 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
 
 function endText(past: Past): string {
   const { state, resultBytes, calls, outcome } = past;
-  const fetched = `${calls} calls made, ${byteText(resultBytes)} returned by tools`;
+  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools`;
   if (outcome) {
     const returned = state.settled?.body;
     const value =
