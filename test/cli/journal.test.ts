@@ -75,7 +75,7 @@ test("show counts the one call that a host has made", async () => {
   await using runtime = await createRuntime({ tools: [echo], journal, sandbox: createMemorySandbox() });
   await runtime.call({ tool: "echo", input: { n: 1 }, caller: "direct" });
   const [listed] = await Array.fromAsync(journal.list());
-  const { stdout } = await portcullis(["show", listed?.id ?? "", "--journal", file]);
+  const { stdout } = await portcullis(["show", listed?.execution ?? "", "--journal", file]);
   expect(stdout).toContain("\n1 call made, 7 B returned by tools");
 });
 
