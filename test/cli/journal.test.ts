@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSqliteJournal } from "../../src/index.ts";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 import { header, outcome, RECORDS } from "../journal/records.ts";
 import { fixtures, portcullis } from "./command.ts";
 
@@ -57,6 +59,24 @@ test("show prints the program, its calls and its outcome", async () => {
   expect(stdout).toContain(
     'outcome: {"type":"completed"}\n1 call made, 7 B returned by tools, 1 B returned by the program',
   );
+});
+
+test("show counts the one call that a host has made", async () => {
+  const file = join(folder, "call.db");
+  using journal = createSqliteJournal({ path: file });
+  const echo = defineTool({
+    name: "echo",
+    description: "Gives back its input",
+    input: z.object({ n: z.number() }),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: (input) => input,
+  });
+  await using runtime = await createRuntime({ tools: [echo], journal, sandbox: createMemorySandbox() });
+  await runtime.call({ tool: "echo", input: { n: 1 }, caller: "direct" });
+  const [listed] = await Array.fromAsync(journal.list());
+  const { stdout } = await portcullis(["show", listed?.execution ?? "", "--journal", file]);
+  expect(stdout).toContain("\n1 call made, 7 B returned by tools");
 });
 
 test("an exported journal can be imported elsewhere, and exports the same lines", async () => {

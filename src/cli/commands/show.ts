@@ -94,7 +94,9 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
 }
 
 function endText(past: Past): string {
-  const { state, resultBytes, calls, outcome } = past;
+  const { state, resultBytes, outcome } = past;
+  // Only a program's calls are counted where it made them; those of others are known once they have ended.
+  const calls = state.header?.kind === "program" ? past.calls : past.lines.length;
   const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools`;
   if (outcome) {
     const returned = state.settled?.body;
