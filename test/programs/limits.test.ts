@@ -86,7 +86,7 @@ test("an error names the option in which the limits were given", () => {
 });
 
 test("limits that are not given keep their values, and the resolved limits are frozen", () => {
-  const base = resolveLimits(DEFAULT_LIMITS, { calls: 5, wallMs: 100, queueMs: undefined } as object, PLACE);
+  const base = resolveLimits(DEFAULT_LIMITS, { calls: 5, wallMs: 100, queueMs: undefined }, PLACE);
   const limits = resolveLimits(base, { calls: 6 }, PLACE);
   expect(limits).toEqual({ ...DEFAULT_LIMITS, calls: 6, wallMs: 100 });
   expect(resolveLimits(base, undefined, PLACE)).toBe(base);
