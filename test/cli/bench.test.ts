@@ -230,7 +230,7 @@ describe("wrong usage gives a sentence and exit code 2", () => {
     [["--tools", tools, "--task", task, "--language", "cobol"], "--language: expected javascript or python"],
     [["capital", "--language", "python", "--sandbox", "docker"], "there is no file program.py"],
     [["capital", "--limit", "call=1"], "did you mean calls?"],
-    [["capital", "--approve", "later"], "--approve: expected ask, all or none"],
+    [["capital", "--approve", "later"], "--approve later needs a program that"],
     [["--tools", tools, "--task", write("best.json", { ...TASK, best: null })], "task.best: expected an object"],
     [["--tools", tools, "--task", write("best2.json", { ...TASK, best: { tools, calss: [] } })], "calss"],
     [["--tools", tools, "--task", write("null.json", { ...TASK, sweep: null })], "task.sweep: expected an object"],

@@ -73,7 +73,7 @@ test.each([
     "a Promise inside the value",
     "return [tools.echo()];",
     1,
-    "ProgramError at line 1, column 9: tools.echo(…) returns a promise, which is no JSON: did you forget await?\n  1 | return [tools.echo()];",
+    "ProgramError at line 1, column 9: tools.echo(…) returns a promise, which is not JSON: did you forget await?\n  1 | return [tools.echo()];",
   ],
   [
     "a BigInt",
