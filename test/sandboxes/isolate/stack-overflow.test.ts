@@ -8,7 +8,7 @@ import { enginesOf } from "../../support/engines.ts";
 import { echo, tool } from "../../support/tools.ts";
 
 /** Each in an engine of its own, but for every fifth. The first five have every prefix and both kinds of engines. */
-const REPLAYS = ALL_TESTS ? 20 : 5;
+const REPLAYS = ALL_TESTS ? 20 : 2;
 const never = new AbortController().signal;
 
 /** A program that meets its stack's end in each of so many turns, and tells the depth at once and at its end. */
