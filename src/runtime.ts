@@ -51,6 +51,7 @@ import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
 import { type Caller, CALLERS, type Tool } from "./tools/tool.ts";
 import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
+import { jsonTextOf } from "./values/json-text.ts";
 
 const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
 const LISTENER = callback<(event: ExecutionEvent) => void>();
@@ -422,15 +423,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 type ScopeOptions = Partial<
   Pick<Resolved<typeof AGENT_RULES>, "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve">
 >;
-
-/** Undefined for a value that has no JSON text. */
-function jsonTextOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does

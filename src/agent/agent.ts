@@ -136,8 +136,9 @@ class AgentLoop {
   static async begin(scope: AgentScope, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
     const { model, task } = request;
     const { gate, journal, leaseMs, onEvent } = scope;
-    const header = { ...headerBase(scope, gate.tools.all), kind: "conversation", model: model.name, task } as const;
-    const { execution } = header;
+    const execution = randomUUID();
+    const base = headerBase(execution, scope, gate.tools.all);
+    const header = { ...base, kind: "conversation", model: model.name, task } as const;
     const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
     onEvent({ type: "conversation_started", execution, model: model.name });
     return new AgentLoop(execution, scope, request, conversation, log);

@@ -79,9 +79,13 @@ function ownOf(answer: object, name: string): unknown {
 }
 
 function readDecision(answer: object): DecidedApproval {
-  const [by, note] = [ownOf(answer, "by"), ownOf(answer, "note")];
+  return { type: ownOf(answer, "allow") === true ? "approved" : "denied", ...wordsOf(answer) };
+}
+
+/** The name and the note of a decision, within their bounds. Anything that is not text is left out. */
+export function wordsOf(decision: object): Pick<ApprovalDecision, "by" | "note"> {
+  const [by, note] = [ownOf(decision, "by"), ownOf(decision, "note")];
   return {
-    type: ownOf(answer, "allow") === true ? "approved" : "denied",
     ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),
     ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
   };

@@ -41,8 +41,8 @@ export async function callTool(scope: CallScope, { tool, inputText, caller }: To
   const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
   const known = gate.tools.get(tool);
   const input = Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "";
-  const header = { ...headerBase(scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
-  const { execution } = header;
+  const execution = randomUUID();
+  const header = { ...headerBase(execution, scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   const session = gate.open({ execution, scope, callers: [caller], limits, log, onEvent });
   const onAbort = () => session.close();

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import { type HeaderBase, JOURNAL_FORMAT } from "../journal/record.ts";
 import type { Tool } from "../tools/tool.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
@@ -10,8 +10,9 @@ export interface HeaderScope {
   readonly above?: ParentCall | undefined;
 }
 
-/** The fields that headers of programs, conversations and single calls have in common, with a new id. */
+/** The fields that headers of programs, conversations and single calls have in common. */
 export function headerBase(
+  execution: ExecutionId,
   { tenant, limits, above }: HeaderScope,
   tools: readonly Tool[],
   versions: Readonly<Record<string, string>> = {},
@@ -19,7 +20,7 @@ export function headerBase(
   return {
     type: "header",
     format: JOURNAL_FORMAT,
-    execution: randomUUID(),
+    execution,
     tenant,
     startedAt: Date.now(),
     tools: tools.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),

@@ -5,7 +5,7 @@ import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
-import { askApproval } from "./approval.ts";
+import { askApproval, wordsOf } from "./approval.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -304,13 +304,9 @@ export class GateSession implements ParentSession, WorkBelow {
         ? this.#fail(call, sentences.clientFailed(tool.name, record.error ?? ""))
         : undefined;
     }
-    const { allow, by, note, done } = record;
+    const { allow, note, done } = record;
     if (done !== undefined) return this.#deliver(call, done);
-    call.approval = {
-      type: allow ? "approved" : "denied",
-      ...(by === undefined ? {} : { by }),
-      ...(note === undefined ? {} : { note }),
-    };
+    call.approval = { type: allow ? "approved" : "denied", ...wordsOf(record) };
     if (allow) return this.#runAtItsTurn(call);
     return code === OUTCOME_UNKNOWN
       ? this.#failUnknown(call)

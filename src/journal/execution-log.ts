@@ -49,17 +49,15 @@ export class ExecutionLog {
     return new ExecutionLog(journal, header.execution, await journal.create(header, lease), driver);
   }
 
-  /** Takes an execution over at this head, and appends these records after the claim. Rejects with `head_moved` if the head is another one. */
+  /** Takes an execution over at this head by appending these records, the claim first. Rejects with `head_moved` if the head is another one. */
   static async claim(
     journal: Journal,
     execution: string,
     head: Head,
     driver: DriverOptions,
-    records: readonly JournalRecord[] = [],
+    records: readonly JournalRecord[],
   ): Promise<ExecutionLog> {
-    const claim = { type: "claim", ...driver, at: Date.now() } as const;
-    const claimed = await journal.append(execution, head, [claim, ...records]);
-    return new ExecutionLog(journal, execution, claimed, driver);
+    return new ExecutionLog(journal, execution, await journal.append(execution, head, records), driver);
   }
 
   /** Resolves once these records and all earlier ones are in the journal. */

@@ -69,8 +69,7 @@ export async function execute(scope: Scope, source: string, execution: Execution
   const log = await TrackedLog.create(
     journal,
     {
-      ...headerBase(scope, visible, versions),
-      execution,
+      ...headerBase(execution, scope, visible, versions),
       kind: "program",
       language,
       sandbox: sandbox.name,

@@ -1,4 +1,13 @@
-import { checkOptions, defaultsOf, object, type OptionPlace, type Resolved, wholeNumber } from "../options/options.ts";
+import type { Header } from "../journal/record.ts";
+import {
+  checkOptions,
+  defaultsOf,
+  fieldsOf,
+  object,
+  type OptionPlace,
+  type Resolved,
+  wholeNumber,
+} from "../options/options.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -57,6 +66,14 @@ export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | un
 
 /** The option `limits`, which `resolveLimits` checks. */
 export const LIMITS_OPTION = object<LimitChanges>();
+
+/** How errors name the limits of a journalled execution. */
+const LIMITS_OF_HEADER = fieldsOf("header.limits");
+
+/** The limits that an execution began with. Throws `option_invalid` for a limit that is unknown or out of range. */
+export function limitsOf({ limits }: Pick<Header, "limits">): Limits {
+  return resolveLimits(DEFAULT_LIMITS, limits, LIMITS_OF_HEADER);
+}
 
 /**
  * Applies changes to limits. `place` is how errors name the option with the changes. Throws `option_invalid` with the

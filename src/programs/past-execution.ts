@@ -5,7 +5,6 @@ import type { AnsweredRecord, CallRecord, JournalRecord, OutcomeRecord } from ".
 import type { Caller } from "../tools/tool.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
-import type { Limits } from "./limits.ts";
 import { LogCollector } from "./log-collector.ts";
 
 /** All that the journal tells of an execution, up to now. */
@@ -101,9 +100,4 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
 
 function outcomeOf({ ok, code, shape }: AnsweredRecord): CallOutcome {
   return ok ? { type: "value", shape: shape ?? "" } : { type: "failed", code: code as FailureCode };
-}
-
-/** The limits of a past execution. */
-export function limitsOf(state: ExecutionState): Limits {
-  return state.header?.limits as unknown as Limits;
 }

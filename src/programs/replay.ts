@@ -4,12 +4,8 @@ import type { JournalRecord } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { foldExecution } from "./execution-state.ts";
 import { GuestLink } from "./guest-link.ts";
-import { fieldsOf } from "../options/options.ts";
-import { DEFAULT_LIMITS, resolveLimits } from "./limits.ts";
+import { limitsOf } from "./limits.ts";
 import { type Replayed, replayTurns } from "./replay-turns.ts";
-
-/** How errors name the limits of a header. */
-const LIMITS_OF_HEADER = fieldsOf("header.limits");
 
 /**
  * Runs a journalled execution again in a fresh guest, with the recorded events, and compares its turns byte for byte.
@@ -37,7 +33,7 @@ export async function replay(
   const { unreplayable, settled } = foldExecution([header, ...others]);
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
   const turns = others.filter((record) => record.type === "turn");
-  const limits = resolveLimits(DEFAULT_LIMITS, header.limits, LIMITS_OF_HEADER);
+  const limits = limitsOf(header);
   await using link = await GuestLink.open(
     sandbox,
     { language: header.language as Language, limits, tenant: header.tenant },

@@ -4,13 +4,14 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { DecisionRecord, ProgramHeader, ResultRecord } from "../journal/record.ts";
-import { fieldsOf } from "../options/options.ts";
+import type { DecisionRecord, Header, ProgramHeader, ResultRecord } from "../journal/record.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
+import { wordsOf } from "../gate/approval.ts";
+import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, execute, type Execution, startFrame } from "./execute.ts";
 import type { ExecutionState, OpenCall } from "./execution-state.ts";
-import { DEFAULT_LIMITS, resolveLimits } from "./limits.ts";
+import { limitsOf } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { type Past, readPast } from "./past-execution.ts";
 import { prepare } from "./prepare/prepare.ts";
@@ -47,9 +48,12 @@ export interface ResumeWork {
  * `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, and as the journal does.
  */
 export async function resume(scope: Scope, execution: ExecutionId, work: ResumeWork): Promise<Execution> {
-  const past = await readOwn(scope, execution);
+  return takeUp(scope, execution, await readOwn(scope, execution), work);
+}
+
+async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
   const header = past.state.header as ProgramHeader;
-  const limits = resolveLimits(DEFAULT_LIMITS, header.limits, fieldsOf("header.limits"));
+  const limits = limitsOf(header);
   const own: Scope = { ...scope, limits, language: header.language as Language };
   if (past.outcome) return endedExecution(execution, past, own);
   const records = recordsOf(past.state, execution, work);
@@ -89,8 +93,7 @@ export async function executeOnce(scope: Scope, source: string, execution: Execu
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
   }
-  const { state } = await readPast(scope.journal.read(execution));
-  const { header } = state;
+  const header = await headerOf(scope.journal, execution);
   const isSame = header?.kind === "program" && header.tenant === scope.tenant && header.language === scope.language;
   if (!isSame || header.source !== source)
     throw new PortcullisError(
@@ -111,10 +114,10 @@ export async function* recover(
   for await (const { execution, kind, tenant, lease } of journal.list({ open: true })) {
     const isDriven = (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
     if (kind !== "program" || isDriven) continue;
-    const { state } = await readPast(journal.read(execution));
-    if (waitingOf(state)) continue;
+    const past = await readPast(journal.read(execution));
+    if (waitingOf(past.state)) continue;
     try {
-      yield { execution: await resume({ ...scope, tenant }, execution, {}), tenant };
+      yield { execution: await takeUp({ ...scope, tenant }, execution, past, {}), tenant };
     } catch (error) {
       // Another process has taken it up first.
       if (!PortcullisError.is(error) || (error.code !== "head_moved" && error.code !== "execution_driven")) throw error;
@@ -158,6 +161,12 @@ export async function decide(
   }
 }
 
+/** The first record of an execution. */
+async function headerOf(journal: Journal, execution: ExecutionId): Promise<Header | undefined> {
+  for await (const record of journal.read(execution)) return record.type === "header" ? record : undefined;
+  return undefined;
+}
+
 /** Reads a program's execution of this tenant. */
 async function readOwn({ journal, tenant }: Pick<Scope, "journal" | "tenant">, execution: ExecutionId): Promise<Past> {
   const past = await readPast(journal.read(execution));
@@ -189,7 +198,8 @@ function recordsOf(
   ];
 }
 
-function decisionRecord(call: OpenCall, { allow, done, by, note }: Decision, at: number): DecisionRecord {
+function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRecord {
+  const { allow, done } = given;
   const { id, tool, decided, decision } = call;
   if (decision)
     throw new PortcullisError(
@@ -209,11 +219,10 @@ function decisionRecord(call: OpenCall, { allow, done, by, note }: Decision, at:
     type: "decision",
     call: String(id),
     allow: done !== undefined || allow === true,
-    ...(by === undefined ? {} : { by: by.slice(0, 256) }),
-    ...(note === undefined ? {} : { note: note.slice(0, 2048) }),
+    ...wordsOf(given),
     ...(done === undefined
       ? {}
-      : { done: jsonTextOf(done.value, `decisions[${JSON.stringify(String(id))}].done.value`) }),
+      : { done: requiredText(done.value, `decisions[${JSON.stringify(String(id))}].done.value`) }),
     at,
   };
 }
@@ -227,16 +236,11 @@ function resultRecord(call: OpenCall, given: ClientResult, at: number): ResultRe
   const base = { type: "result", call: String(id), at } as const;
   return "error" in given
     ? { ...base, error: given.error }
-    : { ...base, value: jsonTextOf(given.value, `results[${JSON.stringify(String(id))}].value`) };
+    : { ...base, value: requiredText(given.value, `results[${JSON.stringify(String(id))}].value`) };
 }
 
-function jsonTextOf(value: unknown, option: string): string {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch {
-    // Reported below, like every other value without JSON text.
-  }
+function requiredText(value: unknown, option: string): string {
+  const text = jsonTextOf(value);
   if (text === undefined) throw optionError(option, "a value that JSON can hold", value);
   return text;
 }

@@ -51,9 +51,9 @@ export class TrackedLog implements GateLog {
   ): Promise<TrackedLog> {
     const { header } = state;
     if (!header) throw new Error("An execution without a header cannot be claimed.");
-    const log = await ExecutionLog.claim(journal, header.execution, state.records, driver, records);
-    applyRecord(state, { type: "claim", ...driver, at: Date.now() });
-    for (const record of records) applyRecord(state, record);
+    const claimed = [{ type: "claim", ...driver, at: Date.now() } as const, ...records];
+    const log = await ExecutionLog.claim(journal, header.execution, state.records, driver, claimed);
+    for (const record of claimed) applyRecord(state, record);
     return new TrackedLog(journal, log, state);
   }
 

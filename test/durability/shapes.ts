@@ -40,27 +40,14 @@ export const SHAPES: readonly { readonly program: string; readonly value: (id: s
 /** `note` is given a line for each run of a handler: `KEY EFFECT`. */
 export function makeTools(note: (line: string) => void): readonly Tool[] {
   const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+  const write = (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+    note(`${idempotencyKey} write`);
+    return idempotencyKey;
+  };
   return [
     defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
-    defineTool({
-      ...common,
-      name: "pay",
-      effect: "write",
-      handler: (_, { idempotencyKey }) => {
-        note(`${idempotencyKey} write`);
-        return idempotencyKey;
-      },
-    }),
-    defineTool({
-      ...common,
-      name: "refund",
-      effect: "write",
-      approval: "always",
-      handler: (_, { idempotencyKey }) => {
-        note(`${idempotencyKey} write`);
-        return idempotencyKey;
-      },
-    }),
+    defineTool({ ...common, name: "pay", effect: "write", handler: write }),
+    defineTool({ ...common, name: "refund", effect: "write", approval: "always", handler: write }),
     defineTool({
       ...common,
       name: "put",

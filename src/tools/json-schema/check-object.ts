@@ -74,39 +74,26 @@ function checkFields(
   found: Findings,
 ): void {
   const named = new Set<string>();
+  const take = (key: string, property: SchemaNode, keyword: string): boolean =>
+    found.takeAt(key, checker.check(property, value[key]), keyword, () => `the field ${shown(key)} does not fit`);
   for (const [key, property] of maps.properties ?? []) {
     checker.steps.spend(1);
     if (!Object.hasOwn(value, key)) continue;
     named.add(key);
-    const outcome = checker.check(property, value[key]);
-    if (found.takeAt(key, outcome, "properties", () => `the field ${shown(key)} does not fit`)) return;
+    if (take(key, property, "properties")) return;
   }
   let stop = false;
   for (const [index, [, property]] of (maps.patternProperties ?? []).entries())
     for (const key of keys) {
       if (!patterns[index]?.test(key, checker.steps)) continue;
       named.add(key);
-      const message = () => `the field ${shown(key)} does not fit`;
-      stop = found.takeAt(key, checker.check(property, value[key]), "patternProperties", message) || stop;
+      stop = take(key, property, "patternProperties") || stop;
     }
   if (stop) return;
-  if (one.additionalProperties) {
-    for (const key of keys)
-      if (!named.has(key))
-        found.takeAt(
-          key,
-          checker.check(one.additionalProperties, value[key]),
-          "additionalProperties",
-          () => `the field ${shown(key)} does not fit`,
-        );
-  } else if (one.unevaluatedProperties) {
-    for (const key of keys)
-      if (!found.hasSeen(key))
-        found.takeAt(
-          key,
-          checker.check(one.unevaluatedProperties, value[key]),
-          "unevaluatedProperties",
-          () => `the field ${shown(key)} does not fit`,
-        );
+  const { additionalProperties, unevaluatedProperties } = one;
+  if (additionalProperties) {
+    for (const key of keys) if (!named.has(key)) take(key, additionalProperties, "additionalProperties");
+  } else if (unevaluatedProperties) {
+    for (const key of keys) if (!found.hasSeen(key)) take(key, unevaluatedProperties, "unevaluatedProperties");
   }
 }
