@@ -277,6 +277,9 @@ function undriven(execution: ExecutionId, past: Past, ending: Ending): Execution
   const { state, logs, lines, resultBytes, outcome } = past;
   const { turns, restarts, connections, settled } = state;
   return {
+    // A journal may come from elsewhere, and its usage may have any names.
+    ...NO_TIMES,
+    ...outcome?.usage,
     execution,
     ending,
     logs: logs.logs,
@@ -285,8 +288,6 @@ function undriven(execution: ExecutionId, past: Past, ending: Ending): Execution
     turns,
     restarts,
     connections,
-    ...NO_TIMES,
-    ...outcome?.usage,
     calls: lines,
     resultBytes,
   };

@@ -182,3 +182,20 @@ describe("two drivers", () => {
     expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
   });
 });
+
+test("the usage of a journal from elsewhere changes no other fact of a report", async () => {
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await runtime.execute("console.log('hi'); return 1;", { execution: "one" });
+  }
+  const records = await Array.fromAsync(journal.read("one"));
+  const forged = await cutAfter(journal, "one", records.length - 1);
+  const usage = { ending: 1, logs: 2, turns: 99, calls: 3, runningMs: 4 };
+  const outcome = { type: "outcome", outcome: '{"type":"completed"}', usage, at: 5 } as const;
+  await forged.append("one", records.length - 1, [outcome]);
+  await using runtime = await createRuntime({ tools: [], journal: forged, sandbox });
+  const report = await runtime.resume("one");
+  expect(report).toMatchObject({ outcome: { type: "completed", value: 1 }, logs: { text: "hi\n" }, calls: [] });
+  expect(report.usage).toMatchObject({ turns: 1, runningMs: 4 });
+});
