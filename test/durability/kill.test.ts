@@ -89,7 +89,7 @@ async function judge({ journal: path, effects }: Files): Promise<number> {
 function endsInARow(records: readonly JournalRecord[]): boolean {
   const lastTurn = records.findLastIndex(({ type }) => type === "turn");
   const outcome = ofType(records, "outcome")[0]?.outcome ?? "";
-  return ofType(records.slice(lastTurn + 1), "claim").length > 3 && outcome.includes("hosts died in a row");
+  return ofType(records.slice(lastTurn + 1), "claim").length >= 3 && outcome.includes("hosts died in a row");
 }
 
 function ofType<Type extends JournalRecord["type"]>(records: readonly JournalRecord[], type: Type) {
