@@ -348,13 +348,20 @@ async function leastMs({ make, run }: Case, size: number): Promise<number> {
   return least;
 }
 
+/** The least of several rounds: what else runs on the machine makes one round longer, a square makes all of them. */
+async function leastRatio(one: Case, size: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5 && least >= MOST_RATIO; round += 1) {
+    const before = Math.max(FLOOR_MS, await leastMs(one, size / 2));
+    least = Math.min(least, (await leastMs(one, size)) / before);
+  }
+  return least;
+}
+
 test.each(Object.entries(CASES))("twice as much takes about twice the processor time: %s", async (_, one) => {
   await leastMs(one, Math.ceil(one.size / 16));
-  let before = Math.max(FLOOR_MS, await leastMs(one, one.size / 2));
   for (const size of [one.size, one.size * 2]) {
-    const now = await leastMs(one, size);
-    expect(now / before, `${size}: ${now} ms after ${before} ms`).toBeLessThan(MOST_RATIO);
-    before = Math.max(FLOOR_MS, now);
+    expect(await leastRatio(one, size), `${size} beside ${size / 2}`).toBeLessThan(MOST_RATIO);
   }
 });
 
