@@ -89,8 +89,8 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #open = new Map<string, OpenCall>();
   readonly #waits = new CallWaits(this.#open);
   readonly #givenUp = new Set<string>();
-  /** Called when a call begins to wait for a decision or a result from outside, and for nothing else. */
-  onWaiting: () => void = () => {};
+  /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
+  onWaiting: (callId: string) => void = () => {};
   readonly #endBelow: (() => void) | undefined;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
   readonly #inContext = AsyncLocalStorage.snapshot();
@@ -289,7 +289,7 @@ export class GateSession implements ParentSession, WorkBelow {
   async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
     this.#admission.giveBackInput(call);
     const arriving = this.#waits.untilRecord(call.identity.callId);
-    this.onWaiting();
+    this.onWaiting(call.identity.callId);
     const record = await arriving;
     return record && !this.#isGone(call) ? this.#follow(call, record, code) : undefined;
   }
