@@ -3,7 +3,7 @@ export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptio
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
-export type { ClientResult, Decision } from "./programs/resume.ts";
+export type { ClientResult, Decision } from "./programs/decide.ts";
 export type { ResumeOptions } from "./programs/resume-options.ts";
 export type { Limits } from "./programs/limits.ts";
 export type { Outcome } from "./programs/outcome.ts";

@@ -41,7 +41,10 @@ import {
 import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
 import { type ListedExecution, listExecutions } from "./programs/list-executions.ts";
 import { replay } from "./programs/replay.ts";
-import { type Decision, decide, executeOnce, recover, resume } from "./programs/resume.ts";
+import { type Decision, decide } from "./programs/decide.ts";
+import { executeOnce } from "./programs/execute-once.ts";
+import { recover } from "./programs/recover.ts";
+import { resume } from "./programs/resume.ts";
 import { RESUME_RULES, type ResumeOptions } from "./programs/resume-options.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";

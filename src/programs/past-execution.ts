@@ -1,11 +1,14 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import type { FailureCode, RefusalCode } from "../gate/answer.ts";
 import type { CallLine, CallOutcome } from "../gate/call-line.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { AnsweredRecord, CallRecord, JournalRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
+import type { Scope } from "./scope.ts";
 
 /** All that the journal tells of an execution, up to now. */
 export interface Past {
@@ -96,6 +99,20 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     openCalls: state.calls.size,
     outcome,
   };
+}
+
+/** Reads a program's execution of this tenant. Rejects with `execution_unknown`, and as `readPast` does. */
+export async function readOwn(
+  { journal, tenant }: Pick<Scope, "journal" | "tenant">,
+  execution: ExecutionId,
+): Promise<Past> {
+  const past = await readPast(journal.read(execution));
+  const { header } = past.state;
+  if (!header || header.tenant !== tenant)
+    throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
+  if (header.kind !== "program")
+    throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
+  return past;
 }
 
 function outcomeOf({ ok, code, shape }: AnsweredRecord): CallOutcome {

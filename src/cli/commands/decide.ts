@@ -1,5 +1,5 @@
 import { optionError } from "../../errors.ts";
-import { type Decision, decide as noteDecision } from "../../programs/resume.ts";
+import { type Decision, decide as noteDecision } from "../../programs/decide.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { parseJson } from "../input/parse-json.ts";

@@ -1,6 +1,6 @@
 import { optionError } from "../../errors.ts";
 import type { Report } from "../../output/report.ts";
-import type { ClientResult } from "../../programs/resume.ts";
+import type { ClientResult } from "../../programs/decide.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";

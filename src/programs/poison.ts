@@ -1,0 +1,24 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Execution } from "./execute.ts";
+import type { ExecutionState } from "./execution-state.ts";
+import type { Ending } from "./outcome.ts";
+import type { Past } from "./past-execution.ts";
+import type { TrackedLog } from "./tracked-log.ts";
+import { undriven } from "./undriven.ts";
+
+/** Number of drivers in a row that may die while the program has the turn. */
+const DEATHS = 3;
+
+/** Whether the program itself may be what its drivers died of: they died while it ran, and it got no further. */
+export function isPoison({ claims, calls, timers }: ExecutionState): boolean {
+  return claims >= DEATHS && calls.size === 0 && timers.size === 0;
+}
+
+/** Ends an execution that its driver has just claimed as `crashed`, without running it. */
+export async function endPoisoned(execution: ExecutionId, past: Past, log: TrackedLog): Promise<Execution> {
+  const detail = `${DEATHS} hosts died in a row while the program ran`;
+  const ending: Ending = { type: "crashed", code: "engine_died", detail };
+  await log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+  await log.end(true);
+  return undriven(execution, past, ending);
+}
