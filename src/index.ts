@@ -13,7 +13,7 @@ export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlit
 export type { ExecutionId } from "./journal/execution-id.ts";
 
 export { agentAsTool } from "./agent/agent-as-tool.ts";
-export type { AgentReport } from "./agent/agent.ts";
+export type { AgentReport } from "./agent/agent-report.ts";
 export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";

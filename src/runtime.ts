@@ -1,7 +1,11 @@
-import { type AgentReport, runAgent } from "./agent/agent.ts";
+import type { AgentReport } from "./agent/agent-report.ts";
+import { runAgent } from "./agent/agent.ts";
 import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
 import { AgentScope } from "./agent/agent-scope.ts";
+import { decideAny } from "./agent/decide-conversation.ts";
 import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
+import { resumeAgent } from "./agent/resume-agent.ts";
+import { RESUME_AGENT_RULES, type ResumeAgentOptions } from "./agent/resume-agent-options.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { type CallAnswer, callTool } from "./gate/call-tool.ts";
@@ -39,9 +43,9 @@ import {
   type WithContext,
 } from "./programs/execute-options.ts";
 import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
-import { type ListedExecution, listExecutions } from "./programs/list-executions.ts";
+import { type ListedExecution, listExecutions } from "./agent/list-executions.ts";
 import { replay } from "./programs/replay.ts";
-import { type Decision, decide } from "./programs/decide.ts";
+import type { Decision } from "./programs/decide.ts";
 import { executeOnce } from "./programs/execute-once.ts";
 import { recover } from "./programs/recover.ts";
 import { resume } from "./programs/resume.ts";
@@ -256,14 +260,32 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     );
   }
 
-  /** Notes decisions about calls of an execution that wait, by call id. It drives nothing. Rejects as `resume` does. */
+  /**
+   * Takes up a conversation that waits, or whose host died, with the model that it began with, and drives it to its
+   * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids, like
+   * `call_2/17`. One that has ended gives its report, and nothing runs. Rejects as `resume` and `agent` do.
+   */
+  async resumeAgent(
+    id: ExecutionId,
+    options: ResumeAgentOptions<Context>,
+  ): Promise<AgentReport> {
+    const read = readOptions("resumeAgent", options, RESUME_AGENT_RULES);
+    const { onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
+    return this.#run("resumeAgent", read, listener, (scope) => resumeAgent(scope, id, read));
+  }
+
+  /**
+   * Notes decisions about calls of an execution or a conversation that wait, by call id. It drives nothing. Rejects as
+   * `resume` does.
+   */
   async decide(
     id: ExecutionId,
     decisions: Readonly<Record<string, Decision>>,
     options: { readonly tenant?: string } = {},
   ): Promise<void> {
     const { tenant } = readOptions("decide", options, { tenant: TENANT });
-    await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
+    await decideAny({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
   }
 
   /** Takes up every program's execution that no driver holds and that does not only wait, and yields their reports. */

@@ -181,6 +181,7 @@ describe("a table of options or endings names exactly those of the code", () => 
         cut_off: true,
         provider_failed: true,
         cancelled: true,
+        waiting: true,
       }),
     ],
   ];

@@ -39,6 +39,10 @@ export class CallWaits {
     return this.#waiting.size > 0 && this.#open.size === this.#waiting.size && this.#below.size === 0;
   }
 
+  isOutside(callId: string): boolean {
+    return this.#waiting.has(callId);
+  }
+
   hold(callId: string): void {
     this.#held.add(callId);
     this.#outside.set(callId, Promise.withResolvers());

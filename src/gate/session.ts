@@ -146,6 +146,11 @@ export class GateSession implements ParentSession, WorkBelow {
     return !this.#closed && this.#waits.areApprovals && this.isOwnerIdle();
   }
 
+  /** Whether a call waits for a decision or a result from outside this process, and for nothing else. */
+  waitsFor(callId: string): boolean {
+    return this.#waits.isOutside(callId);
+  }
+
   /** Whether all its calls wait for decisions or results from outside this process. */
   get waitsOutside(): boolean {
     return !this.#closed && this.#waits.areOutside;
@@ -264,6 +269,10 @@ export class GateSession implements ParentSession, WorkBelow {
         return result ? this.#follow(call, result) : this.#waitOutside(call);
       case "allowed":
         return this.#repeat(call);
+      case "refused":
+        // The first decision holds, also where its refusal was not delivered.
+        if (decision?.allow === false) return this.#follow(call, decision);
+        return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
       default:
         return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
     }
@@ -273,7 +282,7 @@ export class GateSession implements ParentSession, WorkBelow {
   async #repeat(call: OpenCall): Promise<Answer | undefined> {
     const { tool, identity, inputDigest } = call;
     if (tool.effect !== "write" || tool.onUnknown === "retry") return this.#runAtItsTurn(call);
-    if (tool.onUnknown === "fail") return this.#failUnknown(call);
+    if (tool.onUnknown === "fail" || !this.#options.canWait) return this.#failUnknown(call);
     this.#waits.hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
     return this.#waitOutside(call, OUTCOME_UNKNOWN);

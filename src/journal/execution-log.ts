@@ -162,6 +162,7 @@ function takenOver(execution: string): PortcullisError {
   );
 }
 
-function isHeadMoved(error: unknown): boolean {
+/** Whether another driver has taken the execution over. */
+export function isHeadMoved(error: unknown): boolean {
   return PortcullisError.is(error) && error.code === "head_moved";
 }

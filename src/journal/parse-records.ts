@@ -37,6 +37,10 @@ export const RECORD_SCHEMAS = {
     kind: z.literal("conversation"),
     model: text,
     task: text,
+    programs: text,
+    language: text,
+    maxTurns: z.int().positive(),
+    maxTokens: z.int().positive(),
   }),
   "header (call)": z.strictObject({
     ...headerBase,

@@ -53,6 +53,12 @@ export interface ConversationHeader extends HeaderBase {
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
   readonly model: string;
   readonly task: string;
+  /** Where its programs run: `local`, `hosted` or `none`. */
+  readonly programs: string;
+  /** Language of its local programs. */
+  readonly language: string;
+  readonly maxTurns: number;
+  readonly maxTokens: number;
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
@@ -85,7 +91,7 @@ export interface TurnRecord {
   readonly commands: readonly string[];
 }
 
-/** One turn of a model, or the answers to its calls. It is appended before any of its calls is carried out. */
+/** One turn of a model, appended before any of its calls is carried out, or answers to its calls, appended as they come. */
 export interface MessageRecord {
   readonly type: "message";
   readonly from: "model" | "host";

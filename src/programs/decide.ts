@@ -5,7 +5,7 @@ import type { DecisionRecord, ResultRecord } from "../journal/record.ts";
 import { wordsOf } from "../gate/approval.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
-import type { ExecutionState, OpenCall } from "./execution-state.ts";
+import type { ExecutionState, UnansweredCall } from "./execution-state.ts";
 import { readOwn } from "./past-execution.ts";
 import type { Scope } from "./scope.ts";
 
@@ -38,7 +38,7 @@ export async function decide(
 ): Promise<void> {
   for (;;) {
     const { state } = await readOwn(scope, execution);
-    const records = recordsOf(state, execution, said);
+    const records = recordsOf(openCallsOf(state), execution, said);
     try {
       await scope.journal.append(execution, state.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
@@ -50,16 +50,26 @@ export async function decide(
   }
 }
 
+/** The open call of an id as the outside writes it. */
+export type FindCall = (id: string) => UnansweredCall | undefined;
+
+export function openCallsOf({ calls, outcome }: ExecutionState): FindCall {
+  return (id) => {
+    const call = outcome === undefined ? calls.get(Number(id)) : undefined;
+    return call && String(call.id) === id ? call : undefined;
+  };
+}
+
 /** Records of what is said. Throws `call_unknown` or `decision_exists`. */
 export function recordsOf(
-  { calls, outcome }: ExecutionState,
+  findCall: FindCall,
   execution: ExecutionId,
   { decisions = {}, results = {} }: Said,
 ): readonly ForeignRecord[] {
   const at = Date.now();
-  const find = (id: string): OpenCall => {
-    const call = calls.get(Number(id));
-    if (call && String(call.id) === id && outcome === undefined) return call;
+  const find = (id: string): UnansweredCall => {
+    const call = findCall(id);
+    if (call) return call;
     throw new PortcullisError(
       "call_unknown",
       `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
@@ -71,7 +81,7 @@ export function recordsOf(
   ];
 }
 
-function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRecord {
+function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
   const { allow, done } = given;
   const { id, tool, decided, decision } = call;
   if (decision)
@@ -100,7 +110,7 @@ function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRe
   };
 }
 
-function resultRecord(call: OpenCall, given: ClientResult, at: number): ResultRecord {
+function resultRecord(call: UnansweredCall, given: ClientResult, at: number): ResultRecord {
   const { id, tool, decided, result } = call;
   if (decided?.decision !== "client")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);

@@ -2,6 +2,7 @@ import type { GuestFrame } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { TurnRecord } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -103,10 +104,7 @@ class Driver {
     log.onForeign = (records) => {
       for (const record of records) session.take(record);
     };
-    log.onFenced = (error) => {
-      this.#decided.reject(error);
-      this.#decide({ type: "cancelled" });
-    };
+    log.onFenced = (error) => this.#giveUp(error);
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
@@ -117,7 +115,8 @@ class Driver {
 
   async run(): Promise<Driven> {
     const { signal } = this.#options;
-    const onAbort = () => this.#stop({ type: "cancelled" });
+    const onAbort = () =>
+      isHeadMoved(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const driving = this.#driveGuests();
@@ -307,6 +306,12 @@ class Driver {
 
   #breakBridge(detail: string): void {
     this.#decide({ type: "crashed", code: "bridge_broken", detail });
+  }
+
+  /** Another driver has taken over the execution, or the conversation it belongs to. */
+  #giveUp(error: unknown): void {
+    this.#decided.reject(error);
+    this.#decide({ type: "cancelled" });
   }
 
   /** Stops the program. A waiting program may still print; a running one is ended at once. */

@@ -4,6 +4,7 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
 import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
@@ -108,7 +109,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
     callers: ["programmatic"],
     limits,
     above,
-    canWait: above === undefined,
+    canWait: above?.canWait ?? true,
     past,
     log,
     onEvent,
@@ -129,6 +130,11 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
       onOutput: (text) => onEvent({ type: "output", execution, text }),
     });
   } catch (error) {
+    // Its new driver, or that of the conversation it belongs to, goes on with it.
+    if (isHeadMoved(error)) {
+      await log.end(false);
+      throw error;
+    }
     // Without an outcome the journal would show this execution as running.
     const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
     await session.ended.catch(() => {});

@@ -9,12 +9,8 @@ import type {
 } from "../journal/record.ts";
 import { readTurn } from "./history.ts";
 
-/** A call whose answer has not been delivered to the program. */
-export interface OpenCall {
-  readonly id: number;
-  readonly tool: string;
-  /** JSON text. */
-  readonly inputText: string;
+/** What records say of a call. */
+export interface CallFacts {
   /** The gate's latest decision, if it has decided. */
   decided?: CallRecord;
   /** The approver's decision, if one was needed and given. */
@@ -25,8 +21,21 @@ export interface OpenCall {
   answered?: AnsweredRecord;
 }
 
+/** A call of a program or a model that has no answer yet. */
+export interface UnansweredCall extends CallFacts {
+  readonly id: number | string;
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+}
+
+/** A call whose answer has not been delivered to the program. */
+export interface OpenCall extends UnansweredCall {
+  readonly id: number;
+}
+
 /** Whether the call has an answer, delivered or not. */
-export function isAnswered({ decided, answered }: OpenCall): boolean {
+export function isAnswered({ decided, answered }: CallFacts): boolean {
   return answered !== undefined || decided?.decision === "refused";
 }
 
@@ -199,9 +208,9 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
   }
 }
 
-/** Does nothing without an open call: the call was already delivered, or it belongs to a conversation. */
-function applyToCall(
-  call: OpenCall | undefined,
+/** Does nothing without an open call: its answer was already delivered. */
+export function applyToCall(
+  call: CallFacts | undefined,
   record: CallRecord | DecisionRecord | ResultRecord | AnsweredRecord,
 ): void {
   if (!call) return;

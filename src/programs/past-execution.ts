@@ -1,13 +1,12 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
-import type { FailureCode, RefusalCode } from "../gate/answer.ts";
-import type { CallLine, CallOutcome } from "../gate/call-line.ts";
+import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { AnsweredRecord, CallRecord, JournalRecord, OutcomeRecord } from "../journal/record.ts";
-import type { Caller } from "../tools/tool.ts";
+import type { JournalRecord, OutcomeRecord } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
+import { PastCalls } from "./past-calls.ts";
 import type { Scope } from "./scope.ts";
 
 /** All that the journal tells of an execution, up to now. */
@@ -27,50 +26,21 @@ export interface Past {
   readonly outcome: OutcomeRecord | undefined;
 }
 
-/** What is known of a call before it ends. */
-interface BegunCall {
-  readonly tool: string;
-  readonly caller: Caller;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  started: boolean;
-}
-
 /**
  * Reads an execution from its journal in one pass, without keeping its turns. Rejects with `journal_invalid` for a turn
  * that cannot be read, and as the journal does.
  */
 export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>): Promise<Past> {
   const state = initialState();
-  const lines: CallLine[] = [];
-  const begun = new Map<string, BegunCall>();
+  const past = new PastCalls();
   let logs: LogCollector | undefined;
-  let [resultBytes, inputBytes, calls] = [0, 0, 0];
   let outcome: OutcomeRecord | undefined;
 
-  const end = (call: string, facts: Pick<CallLine, "bytes" | "outcome" | "ms">) => {
-    const known = begun.get(call);
-    if (!known) return;
-    begun.delete(call);
-    const { tool, caller, started } = known;
-    lines.push({ callId: call, tool, caller, started, ...facts });
-  };
-  const note = (record: CallRecord) => {
-    const known = begun.get(record.call);
-    const at = known?.at ?? record.at;
-    const started = (known?.started ?? false) || record.decision === "allowed";
-    begun.set(record.call, { tool: record.tool, caller: record.caller as Caller, at, started });
-    const ms = record.at - at;
-    if (record.decision === "refused")
-      end(record.call, { bytes: 0, ms, outcome: { type: "refused", code: record.code as RefusalCode } });
-    if (record.decision === "dropped") end(record.call, { bytes: 0, ms, outcome: { type: "aborted" } });
-  };
   const noteCommand = (command: GuestFrame, at: number) => {
     if (command.kind === "output") logs?.take(command);
     if (command.kind !== "call") return;
-    calls += 1;
-    inputBytes += Buffer.byteLength(command.body);
-    begun.set(String(command.id), { tool: command.tool, caller: "programmatic", at, started: false });
+    const { id, tool, body: inputText } = command;
+    past.begin(String(id), { tool, caller: "programmatic", inputText, at });
   };
 
   for await (const record of records) {
@@ -82,17 +52,18 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     }
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
-    else if (record.type === "call") note(record);
-    else if (record.type === "answered") {
-      resultBytes += record.bytes;
-      end(record.call, { bytes: record.bytes, ms: record.ms, outcome: outcomeOf(record) });
-    } else if (record.type === "outcome") outcome = record;
+    else if (record.type === "call") past.decided(record);
+    else if (record.type === "answered") past.answered(record);
+    else if (record.type === "outcome") outcome = record;
   }
-  if (outcome) for (const call of begun.keys()) end(call, { bytes: 0, ms: 0, outcome: { type: "aborted" } });
+  if (outcome) past.abortOpen();
+  const { calls, inputBytes, resultBytes } = past;
+  // A call whose answer was not delivered is made again, and ends then.
+  const isOpen = (callId: string) => outcome === undefined && state.calls.has(Number(callId));
   return {
     state,
     logs: logs ?? new LogCollector(0),
-    lines,
+    lines: past.lines.filter(({ callId }) => !isOpen(callId)),
     resultBytes,
     inputBytes,
     calls,
@@ -113,8 +84,4 @@ export async function readOwn(
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
   return past;
-}
-
-function outcomeOf({ ok, code, shape }: AnsweredRecord): CallOutcome {
-  return ok ? { type: "value", shape: shape ?? "" } : { type: "failed", code: code as FailureCode };
 }

@@ -3,9 +3,10 @@ import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { ProgramHeader } from "../journal/record.ts";
+import type { Header, ProgramHeader } from "../journal/record.ts";
+import type { Tool } from "../tools/tool.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
-import { decide, recordsOf, type Said } from "./decide.ts";
+import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
@@ -37,16 +38,19 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const limits = limitsOf(header);
   const own: Scope = { ...scope, limits, language: header.language as Language };
   if (past.outcome) return endedExecution(execution, past, own);
-  const records = recordsOf(past.state, execution, work);
+  refuseOfAnother(scope, execution, header);
+  const records = recordsOf(openCallsOf(past.state), execution, work);
   const waiting = waitingOf(past.state);
   if (waiting && records.length === 0) return undriven(execution, past, waiting);
-  const here = drivenHere(scope.journal, execution);
+  const here = drivenHere<Execution>(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
-  if (!work.allowChangedTools) refuseChangedTools(scope, header);
-  await refuseDriven(scope.journal, execution);
+  const tools = own.gate.tools.visibleTo(["programmatic"]);
+  if (!work.allowChangedTools) refuseChangedTools(tools, header);
+  // The driver of a conversation has taken over the programs in it, too.
+  if (!scope.above) await refuseDriven(scope.journal, execution);
 
   const { language, tenant, signal, leaseMs, journal } = own;
   const visible = new Set(header.tools.map(({ name }) => name));
@@ -60,12 +64,22 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
         };
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
-  const tools = own.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
-  return driveExecution(own, log, { map, start: (now) => startFrame(now, own, header.program, tools), past });
+  const known = tools.filter(({ name }) => visible.has(name));
+  return driveExecution(own, log, { map, start: (now) => startFrame(now, own, header.program, known), past });
 }
 
-function refuseChangedTools({ gate }: Scope, { tools }: ProgramHeader): void {
-  const known = new Map(gate.tools.visibleTo(["programmatic"]).map((tool) => [tool.name, toolDigest(tool)]));
+/** A program in a conversation is taken up with it: its result belongs there. */
+function refuseOfAnother({ above }: Scope, execution: ExecutionId, { parent }: ProgramHeader): void {
+  if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
+  throw new PortcullisError(
+    "option_invalid",
+    `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
+  );
+}
+
+/** Throws `tools_changed` where a tool of the header is gone or defined otherwise. */
+export function refuseChangedTools(now: readonly Tool[], { tools }: Pick<Header, "tools">): void {
+  const known = new Map(now.map((tool) => [tool.name, toolDigest(tool)]));
   const gone = tools.filter(({ name }) => !known.has(name)).map(({ name }) => name);
   const changed = tools
     .filter(({ name, digest }) => known.has(name) && known.get(name) !== digest)
@@ -81,7 +95,8 @@ function refuseChangedTools({ gate }: Scope, { tools }: ProgramHeader): void {
   );
 }
 
-async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
+/** Rejects with `execution_driven` while a driver holds the lease. */
+export async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
   const { lease } = await journal.find(execution);
   if (!lease || lease.until <= Date.now()) return;
   throw new PortcullisError(

@@ -1,5 +1,5 @@
 import { PortcullisError } from "../errors.ts";
-import type { ExecutionState, OpenCall } from "./execution-state.ts";
+import type { CallFacts, ExecutionState, UnansweredCall } from "./execution-state.ts";
 
 /** A call that waits for a decision. */
 export interface WaitingApproval {
@@ -34,7 +34,7 @@ export interface Waiting {
 }
 
 /** Whether a call waits for a person or a client. */
-export function isWaiting({ decided, decision, result }: OpenCall): boolean {
+export function isWaiting({ decided, decision, result }: CallFacts): boolean {
   if (decided?.decision === "held") return decision === undefined;
   return decided?.decision === "client" && result === undefined;
 }
@@ -44,7 +44,11 @@ export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: E
   if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
     return undefined;
   const open = [...calls.values()];
-  if (!open.every(isWaiting)) return undefined;
+  return open.every(isWaiting) ? waitingFor(open) : undefined;
+}
+
+/** What calls wait for that wait. Throws `journal_invalid` for an input that is not JSON. */
+export function waitingFor(open: readonly UnansweredCall[]): Waiting {
   return {
     type: "waiting",
     approvals: open.flatMap(({ id, tool, inputText, decided }) =>

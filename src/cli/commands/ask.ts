@@ -1,5 +1,5 @@
 import { writeStdout } from "../terminal/standard-streams.ts";
-import type { AgentReport } from "../../agent/agent.ts";
+import type { AgentReport } from "../../agent/agent-report.ts";
 import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { MAX_TURNS } from "../../agent/agent-options.ts";
@@ -152,5 +152,7 @@ function exitCodeOf(ending: Exclude<AgentEnding, { type: "cancelled" }>): number
       return EXIT.stopped;
     case "provider_failed":
       return EXIT.environment;
+    case "waiting":
+      return EXIT.waiting;
   }
 }

@@ -2,8 +2,9 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
-import { applyRecord, initialState } from "./execution-state.ts";
-import { waitingOf } from "./waiting.ts";
+import { applyRecord, initialState } from "../programs/execution-state.ts";
+import { readPastConversation, waitingOfConversation } from "./past-conversation.ts";
+import { type Waiting, waitingOf } from "../programs/waiting.ts";
 
 /** An execution or a conversation in the journal. */
 export interface ListedExecution {
@@ -49,16 +50,22 @@ async function toolsWaitedFor(
   journal: Journal,
   { execution, kind }: ExecutionSummary,
 ): Promise<readonly string[] | undefined> {
-  if (kind === "conversation") return [];
-  const state = initialState();
   try {
-    for await (const record of journal.read(execution)) applyRecord(state, record);
-    const waiting = waitingOf(state);
+    const waiting =
+      kind === "conversation"
+        ? waitingOfConversation(await readPastConversation(journal, execution))
+        : await waitingOfProgram(journal, execution);
     return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
     throw error;
   }
+}
+
+async function waitingOfProgram(journal: Journal, execution: ExecutionId): Promise<Waiting | undefined> {
+  const state = initialState();
+  for await (const record of journal.read(execution)) applyRecord(state, record);
+  return waitingOf(state);
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

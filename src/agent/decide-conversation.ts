@@ -1,0 +1,96 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { type ForeignRecord, isHeadMoved } from "../journal/execution-log.ts";
+import type { Journal } from "../journal/journal.ts";
+import { decide, openCallsOf, recordsOf, type Said } from "../programs/decide.ts";
+import { drivenHere } from "../programs/driven-here.ts";
+import { childExecution } from "./child-execution.ts";
+import { type PastConversation, readOwnConversation } from "./past-conversation.ts";
+
+/** Whose executions the outside may decide about. */
+export interface DecideScope {
+  readonly journal: Journal;
+  readonly tenant: string;
+}
+
+/** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
+export async function decideAny(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+  const { kind } = await scope.journal.find(execution);
+  return kind === "conversation" ? decideConversation(scope, execution, said) : decide(scope, execution, said);
+}
+
+/** Notes what is said of a conversation's calls, and of those of its programs, whose ids begin with that of their call. */
+export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+  for (;;) {
+    const past = await readOwnConversation(scope, execution);
+    const records = recordsOfConversation(past, execution, said);
+    try {
+      if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
+      // A driver in another process reads them when it renews its lease.
+      await drivenHere(scope.journal, execution)?.log.catchUp();
+      return await noteInPrograms(scope, execution, past, said);
+    } catch (error) {
+      // Its driver, or another person, has appended in the meantime.
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+}
+
+/** Records of what is said of the conversation's own calls. Throws `call_unknown` or `decision_exists`, also for calls of its programs. */
+export function recordsOfConversation(
+  { open, outcome }: PastConversation,
+  execution: ExecutionId,
+  said: Said,
+): readonly ForeignRecord[] {
+  const { own, programs } = parted(said);
+  for (const [callId, below] of programs) {
+    const program = outcome === undefined ? open.get(callId)?.program : undefined;
+    const id = childExecution(execution, callId);
+    recordsOf(program ? openCallsOf(program.state) : () => undefined, id, below);
+  }
+  return recordsOf((id) => (outcome === undefined ? open.get(id) : undefined), execution, own);
+}
+
+/** Notes what is said of the calls of its programs. */
+export async function noteInPrograms(
+  scope: DecideScope,
+  execution: ExecutionId,
+  { open }: PastConversation,
+  said: Said,
+): Promise<void> {
+  for (const [callId, below] of parted(said).programs) {
+    if (!open.has(callId))
+      throw new PortcullisError("call_unknown", `There is no open call ${JSON.stringify(callId)}.`);
+    await decide(scope, childExecution(execution, callId), below);
+  }
+}
+
+/** What is said of the conversation's own calls, and of those of its programs, by the id of the program's call. */
+function parted({ decisions = {}, results = {} }: Said): {
+  readonly own: Said;
+  readonly programs: ReadonlyMap<string, Said>;
+} {
+  const ofDecisions = partedById(decisions);
+  const ofResults = partedById(results);
+  const saidOf = (callId: string): Said => ({
+    decisions: Object.fromEntries(ofDecisions.get(callId) ?? []),
+    results: Object.fromEntries(ofResults.get(callId) ?? []),
+  });
+  const callIds = new Set([...ofDecisions.keys(), ...ofResults.keys()].filter((callId) => callId !== OWN));
+  return { own: saidOf(OWN), programs: new Map([...callIds].map((callId) => [callId, saidOf(callId)])) };
+}
+
+/** In place of the id of a program's call. */
+const OWN = "";
+
+function partedById<Value>(said: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {
+  const parts = new Map<string, (readonly [string, Value])[]>();
+  for (const [id, value] of Object.entries(said)) {
+    const slash = id.indexOf("/");
+    const callId = slash < 0 ? OWN : id.slice(0, slash);
+    const part = parts.get(callId) ?? [];
+    part.push([id.slice(slash + 1), value]);
+    parts.set(callId, part);
+  }
+  return parts;
+}

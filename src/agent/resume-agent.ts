@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import type { Language } from "../../bridge/frames.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { ExecutionLog } from "../journal/execution-log.ts";
+import type { Conversation, Model } from "../models/model.ts";
+import type { Said } from "../programs/decide.ts";
+import { drivenHere } from "../programs/driven-here.ts";
+import { applyToCall } from "../programs/execution-state.ts";
+import { limitsOf } from "../programs/limits.ts";
+import { refuseChangedTools, refuseDriven } from "../programs/resume.ts";
+import { runAgent } from "./agent.ts";
+import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
+import { driveConversation } from "./agent-loop.ts";
+import type { AgentScope } from "./agent-scope.ts";
+import { decideConversation, noteInPrograms, recordsOfConversation } from "./decide-conversation.ts";
+import { AGENT_ENDINGS, type AgentEnding } from "./ending.ts";
+import { openingFor } from "./opening.ts";
+import { type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
+import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
+
+export interface ResumeAgentWork extends Said {
+  /** The model that the conversation began with. */
+  readonly model: Model;
+  /** Take the conversation up although tools have changed or are gone. */
+  readonly allowChangedTools?: boolean | undefined;
+}
+
+/**
+ * Takes a conversation up where its journal is, and drives it to its ending, or until it waits. One that has ended, or
+ * that only waits, is reported without being driven. No recorded turn is asked for again. Rejects with
+ * `execution_unknown`, also for another tenant's conversation, `option_invalid` for another model, `execution_driven`,
+ * `tools_changed`, `call_unknown`, `decision_exists`, `journal_invalid`, and as the journal does.
+ */
+export async function resumeAgent(
+  scope: AgentScope,
+  execution: ExecutionId,
+  work: ResumeAgentWork,
+): Promise<AgentReport> {
+  return takeUpConversation(scope, execution, await readOwnConversation(scope, execution), work);
+}
+
+/** Like `resumeAgent`, for a conversation that has been read. */
+export async function takeUpConversation(
+  scope: AgentScope,
+  execution: ExecutionId,
+  past: PastConversation,
+  work: ResumeAgentWork,
+): Promise<AgentReport> {
+  const { header } = past;
+  if (past.outcome) return undrivenReport(execution, past, endingOf(execution, past.outcome.outcome));
+  refuseOfAnother(scope, execution, past);
+  const records = recordsOfConversation(past, execution, work);
+  const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
+  const waiting = waitingOfConversation(past);
+  if (waiting && !isSaid) return undrivenReport(execution, past, waiting);
+  const here = drivenHere<AgentReport>(scope.journal, execution);
+  if (here) {
+    if (isSaid) await decideConversation(scope, execution, work);
+    return here.ended;
+  }
+  const { model, allowChangedTools } = work;
+  if (model.name !== header.model)
+    throw optionError("resumeAgent({ model })", `${header.model}, with which the conversation began`, model.name);
+  const { gate } = scope;
+  if (!allowChangedTools) refuseChangedTools(gate.tools.all, header);
+  if (!scope.above) await refuseDriven(scope.journal, execution);
+
+  const known = header.tools.map(({ name }) => name).filter((name) => gate.tools.get(name) !== undefined);
+  const own = scope.with({
+    gate: gate.beside(gate.tools.select(known, "resumeAgent")),
+    limits: limitsOf(header),
+    language: header.language as Language,
+  });
+  const programs = programsOf(header.programs);
+  const conversation = await model.converse(openingFor(model, own.gate.tools, programs, own.language, "resumeAgent"));
+  restore(conversation, past, model);
+
+  const { journal, leaseMs } = scope;
+  await noteInPrograms(scope, execution, past, work);
+  const driver = { driver: randomUUID(), leaseMs };
+  const claim = { type: "claim", ...driver, at: Date.now() } as const;
+  const log = await ExecutionLog.claim(journal, execution, past.records, driver, [claim, ...records]);
+  const { task, maxTurns, maxTokens } = header;
+  const request = { model, task, programs, maxTurns, maxTokens };
+  for (const record of records) applyToCall(past.open.get(record.call), record);
+  return driveConversation(own, log, { request, conversation, past, allowChangedTools });
+}
+
+/** Runs a conversation that belongs to a call, or goes on with it where another driver of its caller has begun it. */
+export async function runAgentOnce(
+  scope: AgentScope,
+  request: AgentRequest,
+  execution: ExecutionId,
+): Promise<AgentReport> {
+  try {
+    return await runAgent(scope, request, execution);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
+  }
+  return resumeAgent(scope, execution, { model: request.model });
+}
+
+/** A conversation that a call has started is taken up with its caller: its answer belongs there. */
+function refuseOfAnother(
+  { above }: AgentScope,
+  execution: ExecutionId,
+  { header: { parent } }: PastConversation,
+): void {
+  if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
+  throw new PortcullisError(
+    "option_invalid",
+    `Conversation ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
+  );
+}
+
+/** Brings the model's side of the conversation to where the journal is. */
+function restore(conversation: Conversation, { header, turns, open }: PastConversation, model: Model): void {
+  if (!conversation.restore)
+    throw optionError("resumeAgent({ model })", "a model whose conversations have `restore`", model.name);
+  conversation.say(header.task);
+  for (const [index, { turn, opaque, results }] of turns.entries()) {
+    conversation.restore(turn, opaque);
+    // The results of the last turn are given together, once all are there.
+    if (index + 1 < turns.length || open.size === 0) conversation.answer([...results.values()]);
+  }
+}
+
+function programsOf(text: string): ProgramsOption {
+  const programs = PROGRAMS_OPTIONS.find((option) => option === text);
+  if (programs) return programs;
+  throw new PortcullisError("journal_invalid", `The journal says that programs run at ${JSON.stringify(text)}.`);
+}
+
+/** The ending that the journal holds. */
+function endingOf(execution: ExecutionId, text: string): AgentEnding {
+  const ending = JSON.parse(text) as AgentEnding | { readonly type: "crashed"; readonly detail: string };
+  if (ending.type === "crashed")
+    throw new PortcullisError(
+      "journal_invalid",
+      `Conversation ${JSON.stringify(execution)} was broken off and cannot go on: ${ending.detail}`,
+    );
+  if (AGENT_ENDINGS.has(ending.type)) return ending;
+  throw new PortcullisError("journal_invalid", `The outcome of conversation ${JSON.stringify(execution)} is unknown.`);
+}
+
+/** The report of a conversation that is not driven, from its journal alone. */
+function undrivenReport(execution: ExecutionId, past: PastConversation, ending: AgentEnding): AgentReport {
+  const { header, turns, use, usage } = past;
+  return agentReport(
+    { model: { name: header.model }, task: header.task, programs: programsOf(header.programs) },
+    {
+      execution,
+      ending,
+      turns: turns.map(({ turn, results }) => ({
+        turn,
+        results: turn.calls.flatMap(({ id }) => results.get(id) ?? []),
+      })),
+      tools: header.tools.map(({ name }) => name),
+      lines: use.lines,
+      calls: use.calls,
+      usage,
+    },
+  );
+}
