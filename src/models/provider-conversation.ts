@@ -122,7 +122,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   restore(turn: ModelTurn, opaque: string | undefined): void {
     this.#flushInput();
     this.#openCalls = [];
-    const reply = this.replyOf(parsed(opaque));
+    const reply = this.readBody(parsed(opaque));
     const read = reply && this.read(reply);
     if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
       throw new PortcullisError(
@@ -140,12 +140,8 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   /** Reads a reply that is not streamed; undefined where it is invalid. */
   protected abstract readBody(body: unknown): Reply | undefined;
   protected abstract wordsOf(reply: Reply): string;
-  /** The reply as JSON that `replyOf` takes: a body of the provider. */
+  /** The reply as JSON that `readBody` takes. */
   protected abstract bodyOf(reply: Reply): Fields;
-  /** Reads what `bodyOf` gave, which may come from an untrusted journal; undefined where it is invalid. */
-  protected replyOf(body: unknown): Reply | undefined {
-    return this.readBody(body);
-  }
   /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): TurnReply;
 

@@ -4,17 +4,7 @@ import type { Conversation, HostedProgramNews, ModelCall, TurnReply } from "../m
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../tool-names.ts";
-import {
-  type AnthropicReply,
-  AnthropicStream,
-  callerOf,
-  endOf,
-  inputTextsIn,
-  messageOf,
-  outputOf,
-  readMessage,
-  wordsOf,
-} from "./reply.ts";
+import { type AnthropicReply, AnthropicStream, callerOf, endOf, outputOf, readMessage, wordsOf } from "./reply.ts";
 import { type AnthropicClient, CODE_EXECUTION_NAME, declareTools, openClient, resultBlock } from "./request.ts";
 
 /** How long Anthropic lets a program wait for answers where its reply does not say, in milliseconds. */
@@ -71,14 +61,14 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     return readMessage(body);
   }
 
-  /** Beside the message stand the streamed texts of inputs, which the message has parsed only. */
-  protected bodyOf(reply: AnthropicReply): Fields {
-    return { message: messageOf(reply), inputTexts: [...reply.inputTexts] };
-  }
-
-  protected override replyOf(body: unknown): AnthropicReply | undefined {
-    const reply = readMessage(fieldOf(body, "message"));
-    return reply && { ...reply, inputTexts: inputTextsIn(fieldOf(body, "inputTexts")) };
+  /** Without the streamed texts of inputs: the calls that were read from them are recorded. */
+  protected bodyOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
+    return {
+      content,
+      ...(stopReason === undefined ? {} : { stop_reason: stopReason }),
+      ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+      ...(container === undefined ? {} : { container: { id: container.id, expires_at: container.expiresAt } }),
+    };
   }
 
   protected wordsOf({ content }: AnthropicReply): string {

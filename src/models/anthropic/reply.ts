@@ -37,26 +37,6 @@ export function readMessage(message: unknown): AnthropicReply | undefined {
   };
 }
 
-/** The reply as a message that `readMessage` takes. */
-export function messageOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
-  return {
-    content,
-    ...(stopReason === undefined ? {} : { stop_reason: stopReason }),
-    ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
-    ...(container === undefined ? {} : { container: { id: container.id, expires_at: container.expiresAt } }),
-  };
-}
-
-/** The input texts of a list of places and texts. Anything else is left out. */
-export function inputTextsIn(entries: unknown): ReadonlyMap<number, string> {
-  const known = Array.isArray(entries) ? entries.filter(isInputText) : [];
-  return new Map(known);
-}
-
-function isInputText(entry: unknown): entry is readonly [number, string] {
-  return Array.isArray(entry) && Number.isSafeInteger(entry[0]) && typeof entry[1] === "string";
-}
-
 /**
  * Puts a streamed reply together. The SDK's helper would complete an input that broke off to a smaller value, which may
  * fit the schema of the tool.
