@@ -245,7 +245,11 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #endOpen(call: OpenCall): void {
-    if (!call.decided) call.dropped = this.#drop(call.identity);
+    if (!call.decided) {
+      call.dropped = this.#drop(call.identity);
+      // `call` rejects with it, unless the journal had failed before.
+      call.dropped.catch(() => {});
+    }
     this.#abort(call, "The execution has ended.");
   }
 
