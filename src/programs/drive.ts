@@ -190,7 +190,7 @@ class Driver {
 
   /**
    * Journals turns together with what the gate decides about their calls, in one append. The gate starts no handler and
-   * asks nobody before that append, and everything else that the turns want is done after it.
+   * asks no approver before that append, and everything else that the turns want is done after it.
    */
   async #take(ended: readonly GuestTurn[]): Promise<void> {
     const { log, session } = this.#options;
