@@ -18,7 +18,7 @@ import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { readReturned } from "./settlement.ts";
 import { TrackedLog } from "./tracked-log.ts";
-import { waitingOf } from "./waiting.ts";
+import { isExpired, waitingOf } from "./waiting.ts";
 
 /** A decision about a call that waits. */
 export interface Decision {
@@ -45,7 +45,7 @@ export interface ResumeWork {
 /**
  * Takes an execution up where its journal is, and drives it to its ending, or until it waits. One that has ended, or that
  * only waits, is reported without being driven. Rejects with `execution_unknown`, also for another tenant's execution,
- * `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, and as the journal does.
+ * `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, `approval_expired`, and as the journal does.
  */
 export async function resume(scope: Scope, execution: ExecutionId, work: ResumeWork): Promise<Execution> {
   return takeUp(scope, execution, await readOwn(scope, execution), work);
@@ -105,7 +105,7 @@ export async function executeOnce(scope: Scope, source: string, execution: Execu
 
 /**
  * Takes up every program's execution that has no outcome, that no driver holds, and that does not only wait, one after
- * the other.
+ * the other. One with a call that has waited for longer than `waitMs` does not only wait.
  */
 export async function* recover(
   scope: Scope,
@@ -179,17 +179,23 @@ async function readOwn({ journal, tenant }: Pick<Scope, "journal" | "tenant">, e
 }
 
 function recordsOf(
-  { calls, outcome }: ExecutionState,
+  state: ExecutionState,
   execution: ExecutionId,
   { decisions = {}, results = {} }: ResumeWork,
 ): readonly ForeignRecord[] {
+  const { header, calls, outcome } = state;
   const at = Date.now();
   const find = (id: string): OpenCall => {
     const call = calls.get(Number(id));
-    if (call && String(call.id) === id && outcome === undefined) return call;
+    if (!call || String(call.id) !== id || outcome !== undefined)
+      throw new PortcullisError(
+        "call_unknown",
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
+      );
+    if (!isExpired(state, call)) return call;
     throw new PortcullisError(
-      "call_unknown",
-      `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
+      "approval_expired",
+      `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${header?.limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
     );
   };
   return [

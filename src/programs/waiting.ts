@@ -39,12 +39,19 @@ export function isWaiting({ decided, decision, result }: OpenCall): boolean {
   return decided?.decision === "client" && result === undefined;
 }
 
-/** What an open execution waits for; undefined if it can go on by itself. Throws `journal_invalid` for an input that is not JSON. */
-export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: ExecutionState): Waiting | undefined {
+/** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
+export function isExpired({ header }: ExecutionState, call: OpenCall): boolean {
+  const waitMs = header?.limits.waitMs;
+  return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= Date.now();
+}
+
+/** What an open execution waits for; undefined if it can go on by itself, as where a call has waited too long. Throws `journal_invalid` for an input that is not JSON. */
+export function waitingOf(state: ExecutionState): Waiting | undefined {
+  const { turns, calls, timers, settled, stopped, outcome } = state;
   if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
     return undefined;
   const open = [...calls.values()];
-  if (!open.every(isWaiting)) return undefined;
+  if (!open.every((call) => isWaiting(call) && !isExpired(state, call))) return undefined;
   return {
     type: "waiting",
     approvals: open.flatMap(({ id, tool, inputText, decided }) =>
