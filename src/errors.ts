@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   journal_read_only: "The journal's file cannot be written. The message says why.",
   execution_driven: "Another process drives this execution. The message says until when its lease lasts.",
   call_unknown: "The execution has no such open call, or the call does not wait for what was given.",
+  approval_expired:
+    "The call has waited for longer than its execution allows (limit `waitMs`), and takes no decision or result any more.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",

@@ -265,10 +265,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids, like
    * `call_2/17`. One that has ended gives its report, and nothing runs. Rejects as `resume` and `agent` do.
    */
-  async resumeAgent(
-    id: ExecutionId,
-    options: ResumeAgentOptions<Context>,
-  ): Promise<AgentReport> {
+  async resumeAgent(id: ExecutionId, options: ResumeAgentOptions<Context>): Promise<AgentReport> {
     const read = readOptions("resumeAgent", options, RESUME_AGENT_RULES);
     const { onEvent } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));

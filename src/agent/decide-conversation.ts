@@ -23,7 +23,7 @@ export async function decideAny(scope: DecideScope, execution: ExecutionId, said
 export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
   for (;;) {
     const past = await readOwnConversation(scope, execution);
-    const records = recordsOfConversation(past, execution, said);
+    const records = recordsOfConversation(past, said);
     try {
       if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
@@ -38,17 +38,17 @@ export async function decideConversation(scope: DecideScope, execution: Executio
 
 /** Records of what is said of the conversation's own calls. Throws `call_unknown` or `decision_exists`, also for calls of its programs. */
 export function recordsOfConversation(
-  { open, outcome }: PastConversation,
-  execution: ExecutionId,
+  { header, open, outcome }: PastConversation,
   said: Said,
 ): readonly ForeignRecord[] {
   const { own, programs } = parted(said);
   for (const [callId, below] of programs) {
     const program = outcome === undefined ? open.get(callId)?.program : undefined;
-    const id = childExecution(execution, callId);
-    recordsOf(program ? openCallsOf(program.state) : () => undefined, id, below);
+    const { limits, execution } = header;
+    const about = { execution: program ? childExecution(execution, callId) : execution, limits };
+    recordsOf(program ? openCallsOf(program.state) : () => undefined, about, below);
   }
-  return recordsOf((id) => (outcome === undefined ? open.get(id) : undefined), execution, own);
+  return recordsOf((id) => (outcome === undefined ? open.get(id) : undefined), header, own);
 }
 
 /** Notes what is said of the calls of its programs. */

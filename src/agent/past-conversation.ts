@@ -8,7 +8,7 @@ import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/mod
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { PastCalls } from "../programs/past-calls.ts";
 import { type Past, readPast } from "../programs/past-execution.ts";
-import { isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
+import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
 import { parseResults, parseTurn } from "./parse-message.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
@@ -218,12 +218,13 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 /** What an open conversation waits for, its programs included; undefined if it can go on by itself. */
-export function waitingOfConversation({ open, outcome }: PastConversation): Waiting | undefined {
+export function waitingOfConversation({ header, open, outcome }: PastConversation): Waiting | undefined {
   if (open.size === 0 || outcome) return undefined;
   const approvals: Waiting["approvals"][number][] = [];
   const calls: Waiting["calls"][number][] = [];
   for (const call of open.values()) {
-    const waiting = call.program ? waitingBelow(call.id, call.program) : isWaiting(call) && waitingFor([call]);
+    const isOwnWaiting = isWaiting(call) && !isExpired(header, call);
+    const waiting = call.program ? waitingBelow(call.id, call.program) : isOwnWaiting && waitingFor([call]);
     if (!waiting) return undefined;
     approvals.push(...waiting.approvals);
     calls.push(...waiting.calls);

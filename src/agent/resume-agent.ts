@@ -50,7 +50,7 @@ export async function takeUpConversation(
   const { header } = past;
   if (past.outcome) return undrivenReport(execution, past, endingOf(execution, past.outcome.outcome));
   refuseOfAnother(scope, execution, past);
-  const records = recordsOfConversation(past, execution, work);
+  const records = recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const waiting = waitingOfConversation(past);
   if (waiting && !isSaid) return undrivenReport(execution, past, waiting);

@@ -13,6 +13,8 @@ export interface GateLog {
   appendSafely(record: CallRecord): Promise<void>;
   /** Journals the record together with the next one that is appended. */
   defer(record: AnsweredRecord): void;
+  /** Resolves once the decisions and results that others have appended so far are passed to the session. */
+  catchUp(): Promise<void>;
 }
 
 /** An event of a call. `error` is for the operator and may hold anything. */
@@ -77,6 +79,10 @@ export class CallLedger {
       ...details,
       at: Date.now(),
     });
+  }
+
+  catchUp(): Promise<void> {
+    return this.#parts.log.catchUp();
   }
 
   started({ callId, tool, caller }: CallIdentity): void {

@@ -103,6 +103,15 @@ export function approvalDenied(tool: string, note?: string) {
   );
 }
 
+/** No decision came within the limit `waitMs`. */
+export function approvalExpired(tool: string, waitMs: number) {
+  return refusal(
+    "approval_expired",
+    tool,
+    `The call of ${tool} needs approval, and no decision came within ${waitMs} ms (limit waitMs). Continue without it.`,
+  );
+}
+
 /** Without an approver. */
 export function approvalUnavailable(tool: string) {
   return refusal(
@@ -182,6 +191,15 @@ export function outcomeUnknown(tool: string) {
 /** `message` is the client's own text. */
 export function clientFailed(tool: string, message: string) {
   return failure("handler_failed", tool, message === "" ? `${tool} failed.` : message);
+}
+
+/** No result of a client came within the limit `waitMs`. */
+export function resultExpired(tool: Tool, waitMs: number) {
+  return failure(
+    "result_expired",
+    tool.name,
+    `No client answered the call of ${tool.name} within ${waitMs} ms (limit waitMs).${tool.effect === "read" ? "" : " It may have taken effect."} Continue without it.`,
+  );
 }
 
 export function outputInvalid(tool: string) {

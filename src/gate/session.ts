@@ -10,7 +10,7 @@ import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./call-queues.ts";
-import { CallWaits, type OutsideRecord } from "./call-waits.ts";
+import { type Arrival, CallWaits, type OutsideRecord } from "./call-waits.ts";
 import {
   type CallIdentity,
   type CallRequest,
@@ -87,7 +87,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
-  readonly #waits = new CallWaits(this.#open);
+  readonly #waits: CallWaits;
   readonly #givenUp = new Set<string>();
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
@@ -116,6 +116,7 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#ledger = new CallLedger(options);
     if (options.past) this.#admission.budget.restore(options.past);
     this.#queues = new CallQueues(limits.callsAtOnce);
+    this.#waits = new CallWaits(this.#open, limits.waitMs, () => void this.#expireCalls());
     this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
 
@@ -230,6 +231,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const open = [...this.#open.values()];
     this.#open.clear();
     this.#queues.close();
+    this.#waits.close();
     this.#endBelow?.();
     return open;
   }
@@ -250,32 +252,41 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #endOpen(call: OpenCall): void {
-    if (!call.decided) call.dropped = this.#drop(call.identity);
+    if (!call.decided) {
+      call.dropped = this.#drop(call.identity);
+      // `call` rejects with it, unless the journal had failed before.
+      call.dropped.catch(() => {});
+    }
     this.#abort(call, "The execution has ended.");
   }
 
   /** Continues a call where the journal says that it is; a new one from its beginning. */
   async #goOn(call: OpenCall, { decided, decision, result }: PastCall): Promise<Answer | undefined> {
-    const { tool, identity } = call;
+    const { identity } = call;
     switch (decided?.decision) {
       case "held":
         call.approval = { type: "held" };
-        this.#waits.hold(identity.callId);
+        this.#waits.hold(identity.callId, decided.at);
         if (decision) return this.#follow(call, decision, decided.code);
         if (decided.code === OUTCOME_UNKNOWN || !this.scope.approve) return this.#waitOutside(call, decided.code);
         return this.#askAndRun(call);
       case "client":
-        this.#waits.hold(identity.callId);
+        this.#waits.hold(identity.callId, decided.at);
         return result ? this.#follow(call, result) : this.#waitOutside(call);
       case "allowed":
         return this.#repeat(call);
       case "refused":
-        // The first decision holds, also where its refusal was not delivered.
+        // The program has not been told yet. What was decided, or not in time, holds.
         if (decision?.allow === false) return this.#follow(call, decision);
-        return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
+        if (decided.code === "approval_expired") call.approval = { type: "held" };
+        return call.approval ? this.#expired(call) : this.#begin(call);
       default:
-        return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
+        return this.#begin(call);
     }
+  }
+
+  #begin(call: OpenCall): Promise<Answer | undefined> {
+    return call.tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
   }
 
   /** Continues a call whose driver died while its handler may have run. */
@@ -297,16 +308,35 @@ export class GateSession implements ParentSession, WorkBelow {
   /** `code` is that of the record by which the call is held. */
   async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
     this.#admission.giveBackInput(call);
-    const arriving = this.#waits.untilRecord(call.identity.callId);
+    const arriving = this.#waits.untilArrival(call.identity.callId);
     this.onWaiting(call.identity.callId);
-    const record = await arriving;
-    return record && !this.#isGone(call) ? this.#follow(call, record, code) : undefined;
+    const arrival = await arriving;
+    return arrival && !this.#isGone(call) ? this.#follow(call, arrival, code) : undefined;
+  }
+
+  /** Takes over what others have decided by now, and ends the waiting of calls whose time is over. */
+  async #expireCalls(): Promise<void> {
+    // If the journal fails here, it also refuses the records that follow, and the calls reject with that.
+    await this.#ledger.catchUp().catch(() => {});
+    if (!this.#closed) await this.share.lane.work(this.#waits.expire());
+  }
+
+  /** The answer to a call that has waited for too long. An approver that was asked is told. */
+  async #expired(call: OpenCall, code?: string): Promise<Answer | undefined> {
+    const { tool, identity, approval } = call;
+    const { waitMs = 0 } = this.#options.limits;
+    call.endHandler(`No answer came within ${waitMs} ms.`);
+    if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
+    if (approval?.type === "held") return this.#refuse(call, sentences.approvalExpired(tool.name, waitMs));
+    return this.#remove(identity.callId) ? this.#fail(call, sentences.resultExpired(tool, waitMs)) : undefined;
   }
 
   /** Does what a decision or a result from outside says. */
-  async #follow(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
+  async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
     const { tool, identity } = call;
     this.#waits.release(identity.callId);
+    if (arrival.type === "expired") return this.#expired(call, code);
+    const record = arrival;
     if (record.type === "result") {
       if (record.value !== undefined) return this.#deliver(call, record.value);
       return this.#remove(identity.callId)
@@ -375,10 +405,10 @@ export class GateSession implements ParentSession, WorkBelow {
     const { tenant, context, approve } = scope;
     const request = { execution, ...identity, inputDigest, tenant, context, signal };
     const asked = this.#inContext(() => askApproval(approve, request, inputText));
-    const decided = await Promise.race([asked, this.#waits.recordOf(identity.callId) ?? asked]);
+    const decided = await Promise.race([asked, this.#waits.arrivalOf(identity.callId) ?? asked]);
     if (this.#isGone(call)) return undefined;
-    // A decision from outside came first.
-    if ("call" in decided) return this.#follow(call, decided);
+    // A decision from outside came first, or the time is over.
+    if ("type" in decided) return this.#follow(call, decided);
     const { approval, error } = decided;
     if (approval === "later") {
       if (this.#options.canWait) return LATER;

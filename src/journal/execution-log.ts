@@ -14,7 +14,7 @@ export interface DriverOptions {
 
 /**
  * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
- * given. Records given during an append are written together in the next one. Decisions and results that others have
+ * given. Records given in one turn of the event loop, or during an append, are written together. Decisions and results that others have
  * appended are passed to `onForeign`. After an append has failed, every later one fails with the same error: this driver
  * no longer owns the execution, or the store is unavailable.
  */
@@ -60,7 +60,7 @@ export class ExecutionLog {
     return new ExecutionLog(journal, execution, await journal.append(execution, head, records), driver);
   }
 
-  /** Resolves once these records and all earlier ones are in the journal. */
+  /** Resolves once these records and all earlier ones, deferred ones among them, are in the journal. */
   append(...records: readonly JournalRecord[]): Promise<void> {
     for (const record of records) this.#batch.push(record);
     this.#next ??= this.#writeNext();
@@ -96,13 +96,14 @@ export class ExecutionLog {
   }
 
   #writeNext(): Promise<void> {
-    const next = this.#current.then(() => {
+    const next = this.#current.then(untilNoMicrotask).then(() => {
       const batch = this.#batch;
       const safe = this.#isSafe;
       this.#batch = [];
       this.#isSafe = false;
       this.#next = undefined;
-      this.#current = this.#write(batch, safe);
+      // Records that were only deferred may be in the journal already.
+      if (batch.length > 0) this.#current = this.#write(batch, safe);
       return this.#current;
     });
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
@@ -153,6 +154,13 @@ export class ExecutionLog {
     onFenced?.(error);
     return error;
   }
+}
+
+/** Records that follow from one event in the same turn of the event loop are written together. */
+function untilNoMicrotask(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
 }
 
 function takenOver(execution: string): PortcullisError {

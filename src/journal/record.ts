@@ -83,7 +83,7 @@ export interface ClaimRecord {
 
 /**
  * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. It is
- * appended before any of the commands is carried out.
+ * appended before any of the commands is carried out, together with what the gate decides about its calls at once.
  */
 export interface TurnRecord {
   readonly type: "turn";

@@ -1,13 +1,14 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ForeignRecord } from "../journal/execution-log.ts";
-import type { DecisionRecord, ResultRecord } from "../journal/record.ts";
+import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
 import { wordsOf } from "../gate/approval.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
 import type { ExecutionState, UnansweredCall } from "./execution-state.ts";
 import { readOwn } from "./past-execution.ts";
 import type { Scope } from "./scope.ts";
+import { isExpired } from "./waiting.ts";
 
 /** A decision about a call that waits. */
 export interface Decision {
@@ -37,8 +38,8 @@ export async function decide(
   said: Said,
 ): Promise<void> {
   for (;;) {
-    const { state } = await readOwn(scope, execution);
-    const records = recordsOf(openCallsOf(state), execution, said);
+    const { state, header } = await readOwn(scope, execution);
+    const records = recordsOf(openCallsOf(state), header, said);
     try {
       await scope.journal.append(execution, state.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
@@ -60,19 +61,25 @@ export function openCallsOf({ calls, outcome }: ExecutionState): FindCall {
   };
 }
 
-/** Records of what is said. Throws `call_unknown` or `decision_exists`. */
+/** Records of what is said. Throws `call_unknown`, `decision_exists`, or `approval_expired` for a call that has waited too long. */
 export function recordsOf(
   findCall: FindCall,
-  execution: ExecutionId,
+  header: Pick<Header, "execution" | "limits">,
   { decisions = {}, results = {} }: Said,
 ): readonly ForeignRecord[] {
   const at = Date.now();
+  const { execution, limits } = header;
   const find = (id: string): UnansweredCall => {
     const call = findCall(id);
-    if (call) return call;
+    if (!call)
+      throw new PortcullisError(
+        "call_unknown",
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
+      );
+    if (!isExpired(header, call)) return call;
     throw new PortcullisError(
-      "call_unknown",
-      `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
+      "approval_expired",
+      `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
     );
   };
   return [

@@ -83,6 +83,8 @@ class Driver {
   readonly #notes: string[] = [];
   readonly #remarks: string[] = [];
   readonly #decided = Promise.withResolvers<Ending>();
+  /** Whether turns are journalled and carried out just now. */
+  #isTaking = false;
   /** The ending that takes effect after the program's final output. */
   #stopping: Ending | undefined;
   #ending: Ending | undefined;
@@ -178,29 +180,41 @@ class Driver {
 
   /** Ends the driving if the program, and everything that it has begun, waits for decisions or results from outside. */
   #waitIfIdle(): void {
-    if (this.#ending !== undefined || this.#stopping || !this.#events.isEmpty || this.#clocks.isRunning) return;
+    if (this.#ending !== undefined || this.#stopping || this.#isTaking) return;
+    if (!this.#events.isEmpty || this.#clocks.isRunning) return;
     if (!this.#options.session.waitsOutside || this.#state.unreplayable !== undefined) return;
     const waiting = waitingOf(this.#state);
     if (waiting) this.#decide(waiting);
   }
 
-  /** Journals turns, then carries them out. */
+  /**
+   * Journals turns together with what the gate decides about their calls, in one append. The gate starts no handler and
+   * asks no approver before that append, and everything else that the turns want is done after it.
+   */
   async #take(ended: readonly GuestTurn[]): Promise<void> {
     const { log, session } = this.#options;
     const { lane } = session.share;
+    this.#isTaking = true;
     const applying = lane.work(log.applyTurns(ended.map((turn) => [this.#events.shift(), turn] as const)));
     const turns = applying instanceof Promise ? await applying : applying;
-    await log.appendTurns(turns);
+    log.deferTurns(turns);
     const counting = lane.work(bytesOfCommands(turns));
     const bytes = counting instanceof Promise ? await counting : counting;
+    // The outcome's append writes the turns.
     if (this.#ending !== undefined || !this.#holdCommands(bytes)) return;
+    // Before the calls, so that what a turn prints is shown before its handlers start.
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
-    if (settled?.kind === "settled") this.#pause();
-    await lane.work(this.#carryOutAll(ended));
+    const carriedOut = log.flush().then(() => {
+      if (settled?.kind === "settled") this.#pause();
+      return lane.work(this.#carryOutAll(ended));
+    });
+    const calling = lane.work(this.#callAll(ended));
+    await (calling instanceof Promise ? Promise.all([calling, carriedOut]) : carriedOut);
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
     if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
+    this.#isTaking = false;
     this.#waitIfIdle();
   }
 
@@ -217,23 +231,34 @@ class Driver {
     return !overdraft;
   }
 
-  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+  /** Passes the calls of turns to the gate. A program that has settled makes none. */
+  *#callAll(ended: readonly GuestTurn[]): SlicedWork<void> {
     for (const { commands, settled } of ended) {
+      if (settled) return;
+      for (const command of commands) {
+        if (this.#ending !== undefined || this.#stopping) return;
+        if (command.kind !== "call") continue;
+        this.#call(command);
+        yield;
+      }
+    }
+  }
+
+  /** Carries out all commands but calls. */
+  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+    for (const { commands } of ended) {
       const timers = this.#timers.batch();
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        this.#carryOut(command, settled, timers);
+        this.#carryOut(command, timers);
         yield;
       }
       timers.end();
     }
   }
 
-  #carryOut(command: GuestFrame, settled: boolean, timers: TimerBatch): void {
+  #carryOut(command: GuestFrame, timers: TimerBatch): void {
     switch (command.kind) {
-      case "call":
-        if (!this.#stopping && !settled) this.#call(command);
-        return;
       case "timer":
         if (!this.#stopping) timers.arm(command);
         return;

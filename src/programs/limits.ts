@@ -35,6 +35,12 @@ export const LIMIT_RULES = {
    * time out after two minutes.
    */
   wallMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 120_000 }),
+  /**
+   * Time that a call may wait for a decision or for a client's result, since it is held, also where no process waits with
+   * it. After that it is refused (`approval_expired`) or fails (`result_expired`). People take as long as they take, so
+   * there is no bound by default.
+   */
+  waitMs: wholeNumber({ min: 10, max: 31_536_000_000 }),
   /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */
   calls: wholeNumber({ min: 0, max: 1_000_000, default: 10_000 }),
   /**

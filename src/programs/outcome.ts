@@ -27,10 +27,10 @@ export interface Fault {
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 /**
- * The limit that stopped a program: one of its own `Limits`; `heldBytes`, which all executions of a runtime share; or
+ * The limit that stopped a program: one of its own `Limits`, but for `waitMs`, which only ends calls; `heldBytes`, which all executions of a runtime share; or
  * `queue`, the number of programs that may wait for an engine.
  */
-export type StoppedBy = keyof Limits | "heldBytes" | "queue";
+export type StoppedBy = Exclude<keyof Limits, "waitMs"> | "heldBytes" | "queue";
 
 /** How an execution ended. Every execution has exactly one. */
 export type Outcome =

@@ -2,7 +2,7 @@ import type { GuestFrame } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { JournalRecord, OutcomeRecord } from "../journal/record.ts";
+import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
@@ -76,12 +76,12 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
 export async function readOwn(
   { journal, tenant }: Pick<Scope, "journal" | "tenant">,
   execution: ExecutionId,
-): Promise<Past> {
+): Promise<Past & { readonly header: ProgramHeader }> {
   const past = await readPast(journal.read(execution));
   const { header } = past.state;
   if (!header || header.tenant !== tenant)
     throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
-  return past;
+  return { ...past, header };
 }

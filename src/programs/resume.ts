@@ -26,7 +26,7 @@ export interface ResumeWork extends Said {
 /**
  * Takes an execution up where its journal is, and drives it to its ending, or until it waits. One that has ended, or that
  * only waits, is reported without being driven. Rejects with `execution_unknown`, also for another tenant's execution,
- * `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, and as the journal does.
+ * `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, `approval_expired`, and as the journal does.
  */
 export async function resume(scope: Scope, execution: ExecutionId, work: ResumeWork): Promise<Execution> {
   return takeUp(scope, execution, await readOwn(scope, execution), work);
@@ -39,7 +39,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const own: Scope = { ...scope, limits, language: header.language as Language };
   if (past.outcome) return endedExecution(execution, past, own);
   refuseOfAnother(scope, execution, header);
-  const records = recordsOf(openCallsOf(past.state), execution, work);
+  const records = recordsOf(openCallsOf(past.state), header, work);
   const waiting = waitingOf(past.state);
   if (waiting && records.length === 0) return undriven(execution, past, waiting);
   const here = drivenHere<Execution>(scope.journal, execution);

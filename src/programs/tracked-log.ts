@@ -84,7 +84,7 @@ export class TrackedLog implements GateLog {
     this.#log.defer(record);
   }
 
-  /** Applies turns, each with the event that began it, to the state. Returns their records, which are still to be appended. */
+  /** Applies turns, each with the event that began it, to the state. Returns their records, for `deferTurns`. */
   *applyTurns(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<readonly TurnRecord[]> {
     const records: TurnRecord[] = [];
     for (const [{ head, text }, { commands, texts }] of turns) {
@@ -98,9 +98,14 @@ export class TrackedLog implements GateLog {
     return records;
   }
 
-  /** Appends the records of `applyTurns`. Resolves once they are in the journal. */
-  appendTurns(records: readonly TurnRecord[]): Promise<void> {
-    return this.#log.append(...records);
+  /** Writes the records of `applyTurns` together with the next append. */
+  deferTurns(records: readonly TurnRecord[]): void {
+    this.#log.defer(...records);
+  }
+
+  /** Resolves once all records so far are in the journal, with those that the gate decides on in the same turn of the event loop. */
+  flush(): Promise<void> {
+    return this.#log.append();
   }
 
   /** The turns of the journal, in order. They are not kept in memory: a program may have had gigabytes of results. */

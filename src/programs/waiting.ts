@@ -1,4 +1,5 @@
 import { PortcullisError } from "../errors.ts";
+import type { Header } from "../journal/record.ts";
 import type { CallFacts, ExecutionState, UnansweredCall } from "./execution-state.ts";
 
 /** A call that waits for a decision. */
@@ -39,12 +40,19 @@ export function isWaiting({ decided, decision, result }: CallFacts): boolean {
   return decided?.decision === "client" && result === undefined;
 }
 
-/** What an open execution waits for; undefined if it can go on by itself. Throws `journal_invalid` for an input that is not JSON. */
-export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: ExecutionState): Waiting | undefined {
+/** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
+export function isExpired(header: Pick<Header, "limits"> | undefined, call: CallFacts): boolean {
+  const waitMs = header?.limits.waitMs;
+  return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= Date.now();
+}
+
+/** What an open execution waits for; undefined if it can go on by itself, as where a call has waited too long. Throws `journal_invalid` for an input that is not JSON. */
+export function waitingOf(state: ExecutionState): Waiting | undefined {
+  const { header, turns, calls, timers, settled, stopped, outcome } = state;
   if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
     return undefined;
   const open = [...calls.values()];
-  return open.every(isWaiting) ? waitingFor(open) : undefined;
+  return open.every((call) => isWaiting(call) && !isExpired(header, call)) ? waitingFor(open) : undefined;
 }
 
 /** What calls wait for that wait. Throws `journal_invalid` for an input that is not JSON. */

@@ -77,6 +77,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
         await parts.append?.(record);
       },
       defer: (record) => records.push(record),
+      catchUp: async () => {},
     },
     onEvent: (event) => events.push(event),
   });

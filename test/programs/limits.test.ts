@@ -17,7 +17,14 @@ function refusal(changes: unknown, place = PLACE): unknown {
   }
 }
 
-test.each(NAMES)("%s has a default within its bounds", (name) => {
+const { waitMs, ...WITH_DEFAULT } = LIMIT_RULES;
+
+test("of all limits only waitMs has no default, and none applies where it is not given", () => {
+  expect(waitMs.default).toBeUndefined();
+  expect("waitMs" in DEFAULT_LIMITS).toBe(false);
+});
+
+test.each(Object.keys(WITH_DEFAULT) as (keyof typeof WITH_DEFAULT)[])("%s has a default within its bounds", (name) => {
   const { default: usual, min, max } = LIMIT_RULES[name];
   expect([min, usual, max].every(Number.isSafeInteger)).toBe(true);
   expect(min).toBeLessThanOrEqual(usual);
