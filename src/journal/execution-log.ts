@@ -30,6 +30,8 @@ export class ExecutionLog {
   #head: Head;
   #batch: JournalRecord[] = [];
   #isSafe = false;
+  #isWriting = false;
+  #isRenewing = false;
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -58,6 +60,11 @@ export class ExecutionLog {
     records: readonly JournalRecord[],
   ): Promise<ExecutionLog> {
     return new ExecutionLog(journal, execution, await journal.append(execution, head, records), driver);
+  }
+
+  /** Whether records are being written, which takes long where another process keeps the store locked. */
+  get isWriting(): boolean {
+    return this.#isWriting;
   }
 
   /** Resolves once these records and all earlier ones are in the journal. */
@@ -111,14 +118,19 @@ export class ExecutionLog {
   }
 
   async #write(records: readonly JournalRecord[], safe: boolean): Promise<void> {
-    for (;;) {
-      try {
-        this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
-        return;
-      } catch (error) {
-        if (!isHeadMoved(error)) throw error;
-        await this.#readForeign(error);
+    this.#isWriting = true;
+    try {
+      for (;;) {
+        try {
+          this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
+          return;
+        } catch (error) {
+          if (!isHeadMoved(error)) throw error;
+          await this.#readForeign(error);
+        }
       }
+    } finally {
+      this.#isWriting = false;
     }
   }
 
@@ -136,6 +148,9 @@ export class ExecutionLog {
   }
 
   async #renew(): Promise<void> {
+    // A store that is locked answers none of them: they would pile up.
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
     const { driver, leaseMs } = this.#driver;
     try {
       const head = await this.#journal.renew(this.execution, { driver, until: Date.now() + leaseMs });
@@ -143,6 +158,8 @@ export class ExecutionLog {
     } catch (error) {
       // Another failure of the store shows at the next append.
       if (isHeadMoved(error)) this.#fence(error);
+    } finally {
+      this.#isRenewing = false;
     }
   }
 

@@ -97,7 +97,11 @@ class Driver {
         if (limit === "replays") this.#guests.endReplays();
         else this.#stop({ type: "stopped", limit, allowed, seen });
       },
-      { processorMs: () => this.#guests.processorMs, waitsForApproval: () => session.waitsForApproval },
+      {
+        processorMs: () => this.#guests.processorMs,
+        waitsForApproval: () => session.waitsForApproval,
+        waitsForStore: () => log.isWriting,
+      },
     );
     session.onWaiting = () => this.#waitIfIdle();
     log.onForeign = (records) => {

@@ -61,6 +61,11 @@ export class TrackedLog implements GateLog {
     return this.#log.execution;
   }
 
+  /** Whether records are being written. */
+  get isWriting(): boolean {
+    return this.#log.isWriting;
+  }
+
   /** Called once if another driver has taken the execution over. */
   set onFenced(onFenced: (error: unknown) => void) {
     this.#log.onFenced = onFenced;
