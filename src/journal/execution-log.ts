@@ -1,9 +1,9 @@
 import { PortcullisError } from "../errors.ts";
 import type { Head, Journal } from "./journal.ts";
-import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
+import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
 
 /** A record that others than the driver may append to an execution that is driven. */
-export type ForeignRecord = DecisionRecord | ResultRecord;
+export type ForeignRecord = DecisionRecord | ResultRecord | AliveRecord;
 
 export interface DriverOptions {
   /** Id of the driver, unique to one driver of one execution. */
@@ -14,8 +14,8 @@ export interface DriverOptions {
 
 /**
  * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
- * given. Records given during an append are written together in the next one. Decisions and results that others have
- * appended are passed to `onForeign`. After an append has failed, every later one fails with the same error: this driver
+ * given. Records given during an append are written together in the next one. Records that others may append are passed
+ * to `onForeign`. After an append has failed, every later one fails with the same error: this driver
  * no longer owns the execution, or the store is unavailable.
  */
 export class ExecutionLog {
@@ -89,9 +89,12 @@ export class ExecutionLog {
   async end(hasOutcome: boolean): Promise<void> {
     clearInterval(this.#renewal);
     if (hasOutcome) return;
-    await this.append().catch(() => {});
-    // A driver that took the execution over holds its lease.
-    await this.#journal.renew(this.execution, { driver: this.#driver.driver, until: 0 }).catch(() => {});
+    try {
+      await this.append();
+      await this.#journal.renew(this.execution, { driver: this.#driver.driver, until: 0 });
+    } catch {
+      // The store fails, or another driver holds the lease. Otherwise it ends by itself.
+    }
   }
 
   /** Reads what others have appended. */
@@ -134,11 +137,11 @@ export class ExecutionLog {
     }
   }
 
-  /** Takes over decisions and results. Anything else was appended by another driver: then it rejects with `fence`, or with `head_moved`. */
+  /** Takes over records that others may append. Anything else was appended by another driver: then it rejects with `fence`, or with `head_moved`. */
   async #readForeign(fence: unknown): Promise<void> {
     const foreign: ForeignRecord[] = [];
     for await (const record of this.#journal.read(this.execution, { from: this.#head })) {
-      if (record.type !== "decision" && record.type !== "result") throw this.#fence(fence ?? takenOver(this.execution));
+      if (!isForeign(record)) throw this.#fence(fence ?? takenOver(this.execution));
       foreign.push(record);
     }
     // The head moved, and nothing is there: the store contradicts itself.
@@ -177,6 +180,10 @@ function takenOver(execution: string): PortcullisError {
     "head_moved",
     `Another driver has taken over execution ${JSON.stringify(execution)} and continues it. This driver has stopped.`,
   );
+}
+
+function isForeign(record: JournalRecord): record is ForeignRecord {
+  return record.type === "decision" || record.type === "result" || record.type === "alive";
 }
 
 function isHeadMoved(error: unknown): boolean {

@@ -105,7 +105,7 @@ class Driver {
     );
     session.onWaiting = () => this.#waitIfIdle();
     log.onForeign = (records) => {
-      for (const record of records) session.take(record);
+      for (const record of records) if (record.type !== "alive") session.take(record);
     };
     log.onFenced = (error) => {
       this.#decided.reject(error);
@@ -114,7 +114,8 @@ class Driver {
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
-    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding });
+    const onFailure = (error: unknown) => this.#decided.reject(error);
+    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding, onFailure });
     this.#events = new EventQueue((events) => this.#guests.send(events));
     this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
   }

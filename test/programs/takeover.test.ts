@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Effect, type Tool } from "../../src/index.ts";
+import { createRuntime, defineTool, type Effect, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
 const sandbox = createMemorySandbox();
@@ -169,17 +170,99 @@ describe("two drivers", () => {
   });
 
   test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {
-    const journal = createMemoryJournal();
-    {
-      await using runtime = await createRuntime({ tools: [], journal, sandbox });
-      await runtime.execute("return 1;", { execution: "one" });
-    }
-    const cut = await cutAfter(journal, "one", 1);
-    for (let death = 0; death < 3; death += 1)
-      await cut.append("one", 1 + death, [{ type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 }]);
+    const cut = await diedAfter(["program", "host", "program"], 3);
     await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
     expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
     expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  });
+
+  test.each([
+    ["twice only", ["program"], 2],
+    ["any number of times before they had an engine", [], 9],
+    ["any number of times while the program waited", ["program", "host"], 9],
+  ] as const)("one whose drivers died %s goes on", async (_, hands, deaths) => {
+    const cut = await diedAfter(hands, deaths);
+    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+
+  test("a driver that lost the execution while the program had the turn says that it is alive, and does not count", async () => {
+    const journal = await diedAfter(["program"], 2);
+    const begun = Promise.withResolvers<void>();
+    const held: Journal = {
+      ...journal,
+      append: async (execution, expected, records, options) => {
+        // As if this process had been stopped before it could journal the turn.
+        if (records.some(({ type }) => type === "turn")) {
+          begun.resolve();
+          await taken.promise;
+        }
+        return journal.append(execution, expected, records, options);
+      },
+    };
+    const taken = Promise.withResolvers<void>();
+    await using slow = await createRuntime({ tools: [], journal: held, sandbox });
+    const lost = expect(slow.resume("one")).rejects.toMatchObject({ code: "head_moved" });
+    await begun.promise;
+    const { records } = await journal.find("one");
+    await journal.append("one", records, [{ type: "claim", driver: "next", leaseMs: 0, at: 1 }]);
+    taken.resolve();
+    await lost;
+    expect((await Array.fromAsync(journal.read("one"))).at(-1)).toMatchObject({ type: "alive" });
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+});
+
+/** An execution without a turn that this many drivers took up, gave the turn to these one after the other, and died. */
+async function diedAfter(hands: readonly ("program" | "host")[], deaths: number): Promise<Journal> {
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await runtime.execute("return 1;", { execution: "one" });
+  }
+  const cut = await cutAfter(journal, "one", 1);
+  for (let death = 0; death < deaths; death += 1) {
+    const claim = { type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 } as const;
+    const { records } = await cut.find("one");
+    await cut.append("one", records, [claim, ...hands.map((to) => ({ type: "hand", to, at: 1 }) as const)]);
+  }
+  return cut;
+}
+
+describe("an execution that was taken up and gets no engine", () => {
+  const failing = (open: Sandbox["open"]): Sandbox => ({ ...sandbox, open });
+  test.each([
+    [
+      "the sandbox fails",
+      () => Promise.reject(new PortcullisError("sandbox_unavailable", "No daemon answers.")),
+      "sandbox_unavailable",
+    ],
+    ["too many programs wait", () => Promise.reject(new QueueFull(3)), "queue_full"],
+    [
+      "none is free in time",
+      (_: OpenOptions, signal: AbortSignal) =>
+        new Promise<never>((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("No longer needed.")));
+        }),
+      "queue_full",
+    ],
+  ] as const)("stays as it is where %s, before its first turn and after it", async (_, openGuest, code) => {
+    for (const records of [1, 2]) {
+      const journal = createMemoryJournal();
+      {
+        await using runtime = await createRuntime({ tools: [], journal, sandbox, limits: { queueMs: 10 } });
+        await runtime.execute("await new Promise((resolve) => setTimeout(resolve, 1)); return 1;", {
+          execution: "one",
+        });
+      }
+      const cut = await cutAfter(journal, "one", records);
+      await using busy = await createRuntime({ tools: [], journal: cut, sandbox: failing(openGuest) });
+      for (let attempt = 0; attempt < 4; attempt += 1) await expect(busy.resume("one")).rejects.toMatchObject({ code });
+      expect(await cut.find("one")).toMatchObject({ ended: false, lease: { until: 0 } });
+      await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+      expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+    }
   });
 });
 
