@@ -3,6 +3,8 @@ export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptio
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
+export type { Unrecovered } from "./programs/recover.ts";
+export type { RecoveredExecution, RecoverOptions } from "./programs/recover-options.ts";
 export type { ClientResult, Decision } from "./programs/decide.ts";
 export type { ResumeOptions } from "./programs/resume-options.ts";
 export type { Limits } from "./programs/limits.ts";

@@ -43,7 +43,8 @@ import { type ListedExecution, listExecutions } from "./programs/list-executions
 import { replay } from "./programs/replay.ts";
 import { type Decision, decide } from "./programs/decide.ts";
 import { executeOnce } from "./programs/execute-once.ts";
-import { recover } from "./programs/recover.ts";
+import { recover, type Unrecovered } from "./programs/recover.ts";
+import { RECOVER_RULES, type RecoverOptions } from "./programs/recover-options.ts";
 import { resume } from "./programs/resume.ts";
 import { RESUME_RULES, type ResumeOptions } from "./programs/resume-options.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
@@ -266,10 +267,23 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
   }
 
-  /** Takes up every program's execution that no driver holds and that does not only wait, and yields their reports. */
-  async *recover(): AsyncGenerator<Report> {
-    const scope = this.#scopeFor("recover", {});
-    for await (const { execution } of recover(scope)) yield reportOf(execution, scope.limits, scope.gate.tools);
+  /**
+   * Takes up every program's execution that no driver holds and that does not only wait, several at once. Yields a report
+   * when one has ended or waits, and `{ execution, tenant, error }` for one that could not be taken up; the others go on.
+   * Rejects only if an option is invalid, the runtime is closed or the journal cannot be listed.
+   */
+  async *recover(...given: ContextArguments<RecoverOptions<Context>, Context>): AsyncGenerator<Report | Unrecovered> {
+    const [options = {}] = given;
+    const { concurrency, context } = readOptions("recover", options, RECOVER_RULES);
+    const { limits, gate } = this.#scopeFor("recover", {});
+    const recovering = recover({
+      journal: this.journal,
+      signal: this.closing,
+      concurrency,
+      run: (one, work) =>
+        this.#run("recover", { tenant: one.tenant, context: context?.(one) }, undefined, (scope) => work(scope)),
+    });
+    for await (const one of recovering) yield "error" in one ? one : reportOf(one, limits, gate.tools);
   }
 
   /** Executions and conversations of the journal, the latest first. */

@@ -4,6 +4,7 @@ import { createRuntime, defineTool, type Effect, PortcullisError, type Tool } fr
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { recovered } from "./recovered.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;
@@ -57,7 +58,7 @@ describe("a call whose host died while its handler ran", () => {
     const made = makeTool(effect, { hangs: 1 });
     const journal = await dieInCall(made);
     await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    const [report] = await Array.fromAsync(runtime.recover());
+    const [report] = await recovered(runtime);
     expect(report?.outcome).toEqual({ type: "completed", value: "done" });
     expect(made.keys).toHaveLength(2);
     expect(new Set(made.keys).size).toBe(1);
@@ -80,7 +81,7 @@ describe("a call whose host died while its handler ran", () => {
       await first[Symbol.asyncDispose]();
       await running;
       await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
-      const [waits] = await Array.fromAsync(runtime.recover());
+      const [waits] = await recovered(runtime);
       expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
       expect(await Array.fromAsync(runtime.recover())).toEqual([]);
       const report = await runtime.resume("one", { decisions: { "1": decision } });
@@ -163,7 +164,7 @@ describe("two drivers", () => {
     const made = makeTool("read", { hangs: 1 });
     const journal = await dieInCall(made);
     const runtimes = await Promise.all([1, 2, 3].map(() => createRuntime({ tools: [made.tool], journal, sandbox })));
-    const reports = (await Promise.all(runtimes.map((runtime) => Array.fromAsync(runtime.recover())))).flat();
+    const reports = (await Promise.all(runtimes.map(recovered))).flat();
     expect(reports.map(({ outcome }) => outcome)).toEqual([{ type: "completed", value: "done" }]);
     expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "outcome")).toHaveLength(1);
     for (const runtime of runtimes) await runtime[Symbol.asyncDispose]();
