@@ -245,7 +245,11 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #endOpen(call: OpenCall): void {
-    if (!call.decided) call.dropped = this.#drop(call.identity);
+    if (!call.decided) {
+      call.dropped = this.#drop(call.identity);
+      // The call may have failed already, with the journal, and is then not awaited any more.
+      call.dropped.catch(() => {});
+    }
     this.#abort(call, "The execution has ended.");
   }
 

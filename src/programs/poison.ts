@@ -14,6 +14,11 @@ export function isPoison({ silent }: ExecutionState): boolean {
   return silent.size >= DEATHS;
 }
 
+/** Whether a driver that takes the execution up would add its own death to those of others. */
+export function isSuspect({ silent, isHanded }: ExecutionState): boolean {
+  return silent.size > 0 || isHanded;
+}
+
 /** Ends an execution that its driver has just claimed as `crashed`, without running it. */
 export async function endPoisoned(execution: ExecutionId, past: Past, log: TrackedLog): Promise<Execution> {
   const detail = `${DEATHS} hosts died in a row while the program ran`;

@@ -98,6 +98,43 @@ test("so many are taken up at once as the option says, and each is reported as s
   expect(rest).toHaveLength(4);
 });
 
+test("executions that hosts may have died of come last, one after the other", async () => {
+  const from = createMemoryJournal();
+  const journal = createMemoryJournal();
+  let [open, most] = [0, 0];
+  const order: string[] = [];
+  const work = defineTool({
+    ...common,
+    name: "work",
+    handler: async (_, { execution }) => {
+      order.push(execution);
+      most = Math.max(most, (open += 1));
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      open -= 1;
+      return 1;
+    },
+  });
+  {
+    await using runtime = await createRuntime({ tools: [work], journal: from, sandbox });
+    for (const execution of ["good", "suspect-1", "suspect-2"]) {
+      await runtime.execute("return await tools.work({ n: 1 });", { execution });
+      for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
+    }
+  }
+  const at = 1;
+  for (const execution of ["suspect-1", "suspect-2"])
+    await journal.append(execution, 1, [
+      { type: "claim", driver: "d", leaseMs: 0, at },
+      { type: "hand", to: "program", at },
+    ]);
+  [most, order.length] = [0, 0];
+  await using runtime = await createRuntime({ tools: [work], journal, sandbox });
+  await Array.fromAsync(runtime.recover());
+  expect([order[0], order.toSorted(), most]).toEqual(["good", ["good", "suspect-1", "suspect-2"], 1]);
+});
+
 test("each execution runs for its tenant, with the context that the host gives for it, and tells the runtime's listener", async () => {
   interface User {
     readonly name: string;
