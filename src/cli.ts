@@ -218,6 +218,7 @@ program
   .description("take up every execution whose host died, and print the reports")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
+  .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
   .addOption(approveOption())
   .option(...JOURNAL)
   .option("--json", "print each report as one JSON document a line")

@@ -10,7 +10,7 @@ export const ERROR_CODES = {
   tools_conflict: "The names of two tools in one set conflict.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:
-    "The queue of programs that wait for an engine is full. `execute` reports it as an ending; `replay` rejects with it.",
+    "Too many programs wait for an engine, or one has waited for too long. `execute` reports it as an ending; `replay` rejects with it, and so does `resume`, which leaves the execution as it is.",
   program_failed:
     "A program that another package's loop ran with `run_program` did not complete. The message is what the model is told, and `cause` the outcome.",
   program_not_run:

@@ -3,6 +3,8 @@ export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptio
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
+export type { Unrecovered } from "./executions/recover.ts";
+export type { RecoveredConversation, RecoveredExecution, RecoverOptions } from "./executions/recover-options.ts";
 export type { ClientResult, Decision } from "./programs/decide.ts";
 export type { ResumeOptions } from "./programs/resume-options.ts";
 export type { Limits } from "./programs/limits.ts";
@@ -13,6 +15,7 @@ export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlit
 export type { ExecutionId } from "./journal/execution-id.ts";
 
 export { agentAsTool } from "./agent/agent-as-tool.ts";
+export type { ResumeAgentOptions } from "./agent/resume-agent-options.ts";
 export type { AgentReport } from "./agent/agent-report.ts";
 export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";

@@ -2,7 +2,6 @@ import type { AgentReport } from "./agent/agent-report.ts";
 import { runAgent } from "./agent/agent.ts";
 import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
 import { AgentScope } from "./agent/agent-scope.ts";
-import { decideAny } from "./agent/decide-conversation.ts";
 import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
 import { resumeAgent } from "./agent/resume-agent.ts";
 import { RESUME_AGENT_RULES, type ResumeAgentOptions } from "./agent/resume-agent-options.ts";
@@ -43,11 +42,13 @@ import {
   type WithContext,
 } from "./programs/execute-options.ts";
 import { defaultLimitsFor, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
-import { type ListedExecution, listExecutions } from "./agent/list-executions.ts";
+import { type ListedExecution, listExecutions } from "./executions/list-executions.ts";
 import { replay } from "./programs/replay.ts";
 import type { Decision } from "./programs/decide.ts";
 import { executeOnce } from "./programs/execute-once.ts";
-import { recover } from "./programs/recover.ts";
+import { decide } from "./executions/decide.ts";
+import { recover, type Unrecovered } from "./executions/recover.ts";
+import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
 import { resume } from "./programs/resume.ts";
 import { RESUME_RULES, type ResumeOptions } from "./programs/resume-options.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
@@ -282,13 +283,35 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: { readonly tenant?: string } = {},
   ): Promise<void> {
     const { tenant } = readOptions("decide", options, { tenant: TENANT });
-    await decideAny({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
+    await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
   }
 
-  /** Takes up every program's execution that no driver holds and that does not only wait, and yields their reports. */
-  async *recover(): AsyncGenerator<Report> {
-    const scope = this.#scopeFor("recover", {});
-    for await (const { execution } of recover(scope)) yield reportOf(execution, scope.limits, scope.gate.tools);
+  /**
+   * Takes up every program's execution that no driver holds and that does not only wait, several at once; with `model`,
+   * which gives the model of a conversation, also conversations. Yields a report when one has ended or waits, and
+   * `{ execution, tenant, error }` for one that could not be taken up; the others go on. Rejects only if an option is
+   * invalid, the runtime is closed or the journal cannot be listed.
+   */
+  recover(
+    options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
+  ): AsyncGenerator<Report | AgentReport | Unrecovered>;
+  recover(...given: ContextArguments<RecoverOptions<Context>, Context>): AsyncGenerator<Report | Unrecovered>;
+  async *recover(
+    ...given: ContextArguments<RecoverOptions<Context>, Context>
+  ): AsyncGenerator<Report | AgentReport | Unrecovered> {
+    const [options = {}] = given;
+    const { concurrency, context, model } = readOptions("recover", options, RECOVER_RULES);
+    const { limits, gate } = this.#scopeFor("recover", {});
+    const recovering = recover({
+      journal: this.journal,
+      signal: this.closing,
+      concurrency,
+      model: (conversation) => model?.(conversation),
+      run: (one, work) =>
+        this.#run("recover", { tenant: one.tenant, context: context?.(one) }, undefined, (scope) => work(scope)),
+    });
+    for await (const one of recovering)
+      yield "error" in one || "transcript" in one ? one : reportOf(one, limits, gate.tools);
   }
 
   /** Executions and conversations of the journal, the latest first. */

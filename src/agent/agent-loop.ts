@@ -105,7 +105,7 @@ class AgentLoop {
     });
     this.#session.isOwnerIdle = () => !this.#isAsking;
     log.onForeign = (records) => {
-      for (const record of records) this.#session.take(record);
+      for (const record of records) if (record.type !== "alive") this.#session.take(record);
     };
     this.#answerer = new CallAnswerer({
       session: this.#session,

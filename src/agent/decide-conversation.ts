@@ -1,6 +1,7 @@
 import { PortcullisError } from "../errors.ts";
+import type { OutsideRecord } from "../gate/call-waits.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { type ForeignRecord, isHeadMoved } from "../journal/execution-log.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import { decide, openCallsOf, recordsOf, type Said } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven-here.ts";
@@ -11,12 +12,6 @@ import { type PastConversation, readOwnConversation } from "./past-conversation.
 export interface DecideScope {
   readonly journal: Journal;
   readonly tenant: string;
-}
-
-/** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
-export async function decideAny(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
-  const { kind } = await scope.journal.find(execution);
-  return kind === "conversation" ? decideConversation(scope, execution, said) : decide(scope, execution, said);
 }
 
 /** Notes what is said of a conversation's calls, and of those of its programs, whose ids begin with that of their call. */
@@ -40,7 +35,7 @@ export async function decideConversation(scope: DecideScope, execution: Executio
 export function recordsOfConversation(
   { header, open, outcome }: PastConversation,
   said: Said,
-): readonly ForeignRecord[] {
+): readonly OutsideRecord[] {
   const { own, programs } = parted(said);
   for (const [callId, below] of programs) {
     const program = outcome === undefined ? open.get(callId)?.program : undefined;

@@ -159,7 +159,7 @@ export function predicateFailed(tool: string, cause: unknown): PortcullisError {
 export function cannotWait(tool: string): PortcullisError {
   return new PortcullisError(
     "option_invalid",
-    `The call of ${tool} would wait for a later decision or a client's result. Only programs that \`runtime.execute\` runs can wait: conversations, programs inside them, and \`runtime.call\` cannot. Decide such calls at once.`,
+    `The call of ${tool} would wait for a later decision or a client's result. Agents that are tools, the programs that they start, and \`runtime.call\` cannot wait. Decide such calls at once.`,
   );
 }
 

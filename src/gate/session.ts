@@ -269,7 +269,7 @@ export class GateSession implements ParentSession, WorkBelow {
   #endOpen(call: OpenCall): void {
     if (!call.decided) {
       call.dropped = this.#drop(call.identity);
-      // `call` rejects with it, unless the journal had failed before.
+      // The call may have failed already, with the journal, and is then not awaited any more.
       call.dropped.catch(() => {});
     }
     this.#abort(call, "The execution has ended.");

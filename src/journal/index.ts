@@ -4,6 +4,7 @@ export type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions
 export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
+  AliveRecord,
   AnsweredRecord,
   CallHeader,
   CallRecord,
@@ -11,6 +12,7 @@ export type {
   ConversationHeader,
   DecisionRecord,
   EgressRecord,
+  HandRecord,
   Header,
   JournalRecord,
   MessageRecord,

@@ -50,6 +50,8 @@ export const RECORD_SCHEMAS = {
     input: text,
   }),
   claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, at }),
+  hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
+  alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
   turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
   message: z.strictObject({
     type: z.literal("message"),

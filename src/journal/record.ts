@@ -82,6 +82,26 @@ export interface ClaimRecord {
 }
 
 /**
+ * Who has the turn, the program or the host. Only a driver that has taken the execution up writes it, and only until the
+ * program has ended a turn: hosts that die again and again while the program has the turn may die of it.
+ */
+export interface HandRecord {
+  readonly type: "hand";
+  readonly to: "program" | "host";
+  readonly at: number;
+}
+
+/**
+ * A driver that lost the execution while the program had the turn, and is alive: it was slow, so the program is not what
+ * ended it. Others than the current driver append it.
+ */
+export interface AliveRecord {
+  readonly type: "alive";
+  readonly driver: string;
+  readonly at: number;
+}
+
+/**
  * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. It is
  * appended before any of the commands is carried out, together with what the gate decides about its calls at once.
  */
@@ -217,6 +237,8 @@ export interface OutcomeRecord {
 export type JournalRecord =
   | Header
   | ClaimRecord
+  | HandRecord
+  | AliveRecord
   | TurnRecord
   | MessageRecord
   | RetryRecord

@@ -1,8 +1,8 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
 import { wordsOf } from "../gate/approval.ts";
+import type { OutsideRecord } from "../gate/call-waits.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
 import type { ExecutionState, UnansweredCall } from "./execution-state.ts";
@@ -66,7 +66,7 @@ export function recordsOf(
   findCall: FindCall,
   header: Pick<Header, "execution" | "limits">,
   { decisions = {}, results = {} }: Said,
-): readonly ForeignRecord[] {
+): readonly OutsideRecord[] {
   const at = Date.now();
   const { execution, limits } = header;
   const find = (id: string): UnansweredCall => {

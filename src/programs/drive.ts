@@ -99,17 +99,22 @@ class Driver {
         if (limit === "replays") this.#guests.endReplays();
         else this.#stop({ type: "stopped", limit, allowed, seen });
       },
-      { processorMs: () => this.#guests.processorMs, waitsForApproval: () => session.waitsForApproval },
+      {
+        processorMs: () => this.#guests.processorMs,
+        waitsForApproval: () => session.waitsForApproval,
+        waitsForStore: () => log.isWriting,
+      },
     );
     session.onWaiting = () => this.#waitIfIdle();
     log.onForeign = (records) => {
-      for (const record of records) session.take(record);
+      for (const record of records) if (record.type !== "alive") session.take(record);
     };
     log.onFenced = (error) => this.#giveUp(error);
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
-    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding });
+    const onFailure = (error: unknown) => this.#decided.reject(error);
+    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding, onFailure });
     this.#events = new EventQueue((events) => this.#guests.send(events));
     this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
   }

@@ -138,11 +138,14 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
       await log.end(false);
       throw error;
     }
-    // Without an outcome the journal would show this execution as running.
-    const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
     await session.ended.catch(() => {});
-    await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
-    await log.end(true);
+    // What was taken up, and came no further here, may go on elsewhere. Without an outcome anything else would seem to run.
+    const { isTakenUp } = log.state;
+    if (!isTakenUp) {
+      const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
+      await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
+    }
+    await log.end(!isTakenUp);
     throw error;
   } finally {
     share.end();

@@ -80,8 +80,12 @@ export interface ExecutionState {
   unreplayable: UnreplayableCause | undefined;
   connections: ConnectionTotals;
   restarts: number;
-  /** Claims since the last turn. */
-  claims: number;
+  /** Whether a driver has taken the execution up since the last turn. */
+  isTakenUp: boolean;
+  /** Whether the driver that has taken it up since then has given the program the turn. */
+  isHanded: boolean;
+  /** Drivers that lost it since then while the program had the turn, and of which nothing was heard. */
+  readonly silent: Set<string>;
   /** The latest claim's driver. */
   driver: string | undefined;
   /** Whether the program was sent a `stop` event. */
@@ -104,7 +108,9 @@ export function initialState(): ExecutionState {
     unreplayable: undefined,
     connections: NO_CONNECTIONS,
     restarts: 0,
-    claims: 0,
+    isTakenUp: false,
+    isHanded: false,
+    silent: new Set(),
     driver: undefined,
     stopped: false,
     settled: undefined,
@@ -130,9 +136,17 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
       state.header = record;
       break;
     case "claim":
+      if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
       state.driver = record.driver;
-      state.claims += 1;
+      state.isTakenUp = true;
+      state.isHanded = false;
       state.turnsSinceStart = 0;
+      break;
+    case "hand":
+      state.isHanded = record.to === "program";
+      break;
+    case "alive":
+      state.silent.delete(record.driver);
       break;
     case "restart":
       state.restarts += 1;
@@ -174,7 +188,9 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
   state.records += 1;
   state.turns += 1;
   state.turnsSinceStart += 1;
-  state.claims = 0;
+  state.isTakenUp = false;
+  state.isHanded = false;
+  state.silent.clear();
   state.now = Math.max(state.now, event.now);
   if (event.kind === "answer") state.calls.delete(event.id);
   else if (event.kind === "fire") state.timers.delete(event.id);

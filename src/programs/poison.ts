@@ -6,12 +6,17 @@ import type { Past } from "./past-execution.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 import { undriven } from "./undriven.ts";
 
-/** Number of drivers in a row that may die while the program has the turn. */
+/** Number of drivers that may take an execution up and die while the program has the turn, without a new turn in between. */
 const DEATHS = 3;
 
-/** Whether the program itself may be what its drivers died of: they died while it ran, and it got no further. */
-export function isPoison({ claims, calls, timers }: ExecutionState): boolean {
-  return claims >= DEATHS && calls.size === 0 && timers.size === 0;
+/** Whether the program itself may be what its drivers died of: each died while it had the turn, and it got no further. */
+export function isPoison({ silent }: ExecutionState): boolean {
+  return silent.size >= DEATHS;
+}
+
+/** Whether a driver that takes the execution up would add its own death to those of others. */
+export function isSuspect({ silent, isHanded }: ExecutionState): boolean {
+  return silent.size > 0 || isHanded;
 }
 
 /** Ends an execution that its driver has just claimed as `crashed`, without running it. */

@@ -1,5 +1,5 @@
 import { optionError } from "../../errors.ts";
-import { decideAny } from "../../agent/decide-conversation.ts";
+import { decide as noteDecision } from "../../executions/decide.ts";
 import type { Decision } from "../../programs/decide.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
@@ -27,7 +27,7 @@ export async function decide(execution: string, call: string, options: DecideOpt
     ...(note === undefined ? {} : { note }),
   };
   using journal = existingJournal(options.journal);
-  await decideAny({ journal, tenant }, execution, { decisions: { [call]: decision } });
+  await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
   process.stderr.write(`Noted. Take it up with: portcullis resume ${execution} --tools FILE\n`);
   return EXIT.completed;
 }

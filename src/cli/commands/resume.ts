@@ -1,15 +1,20 @@
-import { optionError } from "../../errors.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
 import type { Report } from "../../output/report.ts";
 import type { ClientResult } from "../../programs/decide.ts";
+import type { Unrecovered } from "../../executions/recover.ts";
+import { RECOVER_RULES } from "../../executions/recover-options.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";
+import { reasonOf } from "../failure.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { parseJson } from "../input/parse-json.ts";
+import { parseWhole } from "../input/parse-whole.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { oneLine } from "../terminal/one-line.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printJson } from "../terminal/print.ts";
 import { printReport } from "../terminal/print-report.ts";
@@ -43,12 +48,35 @@ export async function resume(execution: string, options: ResumeOptions): Promise
   });
 }
 
-/** `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits. */
-export async function recover(options: Omit<ResumeOptions, "result">): Promise<number> {
+/**
+ * `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits, and with
+ * 1 if some could not be taken up.
+ */
+export async function recover(
+  options: Omit<ResumeOptions, "result"> & { readonly concurrency?: string },
+): Promise<number> {
+  const concurrency =
+    options.concurrency === undefined
+      ? {}
+      : { concurrency: parseWhole("--concurrency", options.concurrency, RECOVER_RULES.concurrency) };
   return withRuntime(options, async (runtime, _, print) => {
-    for await (const report of runtime.recover()) print(report);
-    return EXIT.completed;
+    let code: number = EXIT.completed;
+    for await (const recovered of runtime.recover(concurrency)) {
+      if (!("error" in recovered)) {
+        print(recovered);
+        continue;
+      }
+      code = EXIT.failed;
+      printUnrecovered(recovered, options.json === true);
+    }
+    return code;
   });
+}
+
+function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
+  const code = PortcullisError.is(error) ? { code: error.code } : {};
+  if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
+  else process.stderr.write(`Not taken up: ${oneLine(execution)}. ${reasonOf(error)}\n`);
 }
 
 async function withRuntime(

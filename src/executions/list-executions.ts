@@ -3,7 +3,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
 import { applyRecord, initialState } from "../programs/execution-state.ts";
-import { readPastConversation, waitingOfConversation } from "./past-conversation.ts";
+import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
 import { type Waiting, waitingOf } from "../programs/waiting.ts";
 
 /** An execution or a conversation in the journal. */
