@@ -92,7 +92,10 @@ program
   .command("ask")
   .description("give a task to a model that may call the tools")
   .argument("<task>", "the task, as text")
-  .requiredOption("--model <provider:name>", `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name`)
+  .requiredOption(
+    "--model <provider:name>",
+    `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`,
+  )
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
@@ -202,6 +205,11 @@ program
   .description("take up an execution that waits, or whose host died, and print its report")
   .argument("<execution>", "id of the execution")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(
+    "--model <provider:name>",
+    "the model of a conversation, or a module that exports it by default (default: the one it began with)",
+  )
+  .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .addOption(approveOption())
   .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
@@ -217,6 +225,11 @@ program
   .command("recover")
   .description("take up every execution whose host died, and print the reports")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(
+    "--model <provider:name>",
+    "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
+  )
+  .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
   .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
   .addOption(approveOption())

@@ -60,7 +60,7 @@ export type AgentOptions<Context = unknown> = Omit<WithContext<OptionsOf<typeof 
   readonly tools?: readonly (Tool<Context> | string)[];
 };
 
-function isModel(value: unknown): value is Model {
+export function isModel(value: unknown): value is Model {
   if (typeof value !== "object" || value === null) return false;
   const { name, converse } = value as Partial<Model>;
   return typeof name === "string" && typeof converse === "function";
