@@ -191,6 +191,7 @@ program
   .option("--done <json>", "the call was done, with this result: for a call whose outcome is unknown")
   .option("--by <name>", "who decides, for the journal")
   .option("--note <text>", "why, for the journal; the program reads the note of a denial")
+  .option("--remember", "decide later calls of the execution with the same tool and input alike")
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)
   .action(async (execution: string, call: string, options) => {

@@ -71,6 +71,8 @@ export const RECORD_SCHEMAS = {
     allow: z.boolean(),
     by: text.exactOptional(),
     note: text.exactOptional(),
+    remember: z.literal("execution").exactOptional(),
+    remembered: text.exactOptional(),
     done: text.exactOptional(),
     at,
   }),

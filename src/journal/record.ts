@@ -130,6 +130,10 @@ export interface DecisionRecord {
   /** Name of the approver. */
   readonly by?: string;
   readonly note?: string;
+  /** Also decides later calls of the execution with the same tool and input, alike. */
+  readonly remember?: "execution";
+  /** Id of the call whose remembered decision this one repeats. No one was asked. */
+  readonly remembered?: string;
   /** JSON text of the result, if the call had already been done. */
   readonly done?: string;
   readonly at: number;

@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import type { GuestFrame } from "../../bridge/frames.ts";
 import type { FailureCode, RefusalCode } from "../gate/answer.ts";
 import type { CallLine, CallOutcome } from "../gate/call-line.ts";
-import type { AnsweredRecord, CallRecord, JournalRecord, OutcomeRecord } from "../journal/record.ts";
+import type { RememberedDecision } from "../gate/remembered.ts";
+import type { AnsweredRecord, CallRecord, DecisionRecord, JournalRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
@@ -21,6 +23,8 @@ export interface Past {
   readonly calls: number;
   /** Those of them that are open. */
   readonly openCalls: number;
+  /** Decisions that also hold for later calls. */
+  readonly remembered: readonly RememberedDecision[];
   readonly outcome: OutcomeRecord | undefined;
 }
 
@@ -43,6 +47,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   const begun = new Map<string, BegunCall>();
   let logs: LogCollector | undefined;
   let [resultBytes, inputBytes, calls] = [0, 0, 0];
+  const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
 
   const end = (call: string, facts: Pick<CallLine, "bytes" | "outcome" | "ms">) => {
@@ -80,7 +85,10 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "call") note(record);
-    else if (record.type === "answered") {
+    else if (record.type === "decision") {
+      const decision = rememberedDecision(state, record);
+      if (decision) remembered.push(decision);
+    } else if (record.type === "answered") {
       resultBytes += record.bytes;
       end(record.call, { bytes: record.bytes, ms: record.ms, outcome: outcomeOf(record) });
     } else if (record.type === "outcome") outcome = record;
@@ -94,8 +102,20 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     inputBytes,
     calls,
     openCalls: state.calls.size,
+    remembered,
     outcome,
   };
+}
+
+/** A decision that also holds for later calls; undefined for any other, and for one that does not count. The state has it already. */
+export function rememberedDecision(
+  { calls }: ExecutionState,
+  decision: DecisionRecord,
+): RememberedDecision | undefined {
+  const call = calls.get(Number(decision.call));
+  if (!decision.remember || call?.decision !== decision || call.decided?.decision !== "held") return undefined;
+  if (call.decided.code === "outcome_unknown") return undefined;
+  return { tool: call.tool, inputDigest: hash("sha256", call.inputText), decision };
 }
 
 function outcomeOf({ ok, code, shape }: AnsweredRecord): CallOutcome {

@@ -6,14 +6,15 @@ import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { DecisionRecord, Header, ProgramHeader, ResultRecord } from "../journal/record.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
-import { wordsOf } from "../gate/approval.ts";
+import { detailsOf } from "../gate/approval.ts";
+import type { RememberedDecision } from "../gate/remembered.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, execute, type Execution, startFrame } from "./execute.ts";
 import type { ExecutionState, OpenCall } from "./execution-state.ts";
 import { limitsOf } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
-import { type Past, readPast } from "./past-execution.ts";
+import { type Past, readPast, rememberedDecision } from "./past-execution.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { readReturned } from "./settlement.ts";
@@ -30,6 +31,8 @@ export interface Decision {
   readonly by?: string;
   /** For the journal; the program reads the note of a denial. */
   readonly note?: string;
+  /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
+  readonly remember?: "execution";
 }
 
 /** The result of a call that a client answers. */
@@ -64,7 +67,8 @@ async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: Re
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
-  if (!work.allowChangedTools) refuseChangedTools(scope, header);
+  const { gone, changed } = changedTools(scope, header);
+  if (!work.allowChangedTools) refuseChangedTools(gone, changed);
   await refuseDriven(scope.journal, execution);
 
   const { language, tenant, signal, leaseMs, journal } = own;
@@ -80,7 +84,12 @@ async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: Re
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
   const tools = own.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
-  return driveExecution(own, log, { map, start: (now) => startFrame(now, own, header.program, tools), past });
+  // What was decided about a tool does not hold for another one of that name.
+  const remembered = [...past.remembered, ...records.flatMap((record) => rememberedIn(past.state, record))].filter(
+    ({ tool }) => !changed.includes(tool),
+  );
+  const start = (now: number) => startFrame(now, own, header.program, tools);
+  return driveExecution(own, log, { map, start, past: { ...past, remembered } });
 }
 
 /**
@@ -205,7 +214,7 @@ function recordsOf(
 }
 
 function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRecord {
-  const { allow, done } = given;
+  const { allow, done, remember } = given;
   const { id, tool, decided, decision } = call;
   if (decision)
     throw new PortcullisError(
@@ -219,16 +228,16 @@ function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRe
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
     );
-  if (done === undefined && typeof allow !== "boolean")
-    throw optionError(`decisions[${JSON.stringify(String(id))}].allow`, "true or false", allow);
+  const place = `decisions[${JSON.stringify(String(id))}]`;
+  if (remember !== undefined && (remember !== "execution" || decided.code === "outcome_unknown"))
+    throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
+  if (done === undefined && typeof allow !== "boolean") throw optionError(`${place}.allow`, "true or false", allow);
   return {
     type: "decision",
     call: String(id),
     allow: done !== undefined || allow === true,
-    ...wordsOf(given),
-    ...(done === undefined
-      ? {}
-      : { done: requiredText(done.value, `decisions[${JSON.stringify(String(id))}].done.value`) }),
+    ...detailsOf(given),
+    ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
     at,
   };
 }
@@ -251,12 +260,26 @@ function requiredText(value: unknown, option: string): string {
   return text;
 }
 
-function refuseChangedTools({ gate }: Scope, { tools }: ProgramHeader): void {
+function rememberedIn(state: ExecutionState, record: ForeignRecord): readonly RememberedDecision[] {
+  const remembered = record.type === "decision" ? rememberedDecision(state, record) : undefined;
+  return remembered ? [remembered] : [];
+}
+
+interface ChangedTools {
+  readonly gone: readonly string[];
+  readonly changed: readonly string[];
+}
+
+function changedTools({ gate }: Scope, { tools }: ProgramHeader): ChangedTools {
   const known = new Map(gate.tools.visibleTo(["programmatic"]).map((tool) => [tool.name, toolDigest(tool)]));
   const gone = tools.filter(({ name }) => !known.has(name)).map(({ name }) => name);
   const changed = tools
     .filter(({ name, digest }) => known.has(name) && known.get(name) !== digest)
     .map(({ name }) => name);
+  return { gone, changed };
+}
+
+function refuseChangedTools(gone: readonly string[], changed: readonly string[]): void {
   if (gone.length + changed.length === 0) return;
   const parts = [
     ...(gone.length === 0 ? [] : [`gone: ${gone.join(", ")}`]),
