@@ -168,7 +168,13 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request);
     if (refusal) return this.#refuse(request, refusal);
 
-    const call = new OpenCall(found, request);
+    return this.callOf(found, request, past);
+  }
+
+  /** Takes a call that is admitted already, of a tool that need not be among the session's, from its approval on. */
+  async callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
+    if (this.#closed) return this.#drop(request);
+    const call = new OpenCall(tool, request);
     this.#open.set(request.callId, call);
     try {
       const answer = await call.orOver(() => this.#goOn(call, past));

@@ -31,6 +31,7 @@ export const RECORD_SCHEMAS = {
     sandbox: text,
     program: text,
     source: text,
+    needsApproval: z.literal(true).exactOptional(),
   }),
   "header (conversation)": z.strictObject({
     ...headerBase,

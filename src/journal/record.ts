@@ -45,6 +45,8 @@ export interface ProgramHeader extends HeaderBase {
   readonly program: string;
   /** Original source. */
   readonly source: string;
+  /** The program itself needs a decision before it starts. */
+  readonly needsApproval?: true;
 }
 
 /** The first record of a model's conversation. The gate decides its calls in the same way as a program's. */

@@ -9,6 +9,11 @@ import type {
 } from "../journal/record.ts";
 import { readTurn } from "./history.ts";
 
+/** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
+export const PROGRAM_CALL = "program";
+/** Name of the tool of that call, with the input `{ source, language }`. */
+export const RUN_PROGRAM = "run_program";
+
 /** A call whose answer has not been delivered to the program. */
 export interface OpenCall {
   readonly id: number;
@@ -66,6 +71,8 @@ export interface ExecutionState {
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now: number;
   readonly calls: Map<number, OpenCall>;
+  /** The approval of the program itself, where it needs one before it starts. */
+  program: Omit<OpenCall, "id"> | undefined;
   readonly timers: Map<number, OpenTimer>;
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: UnreplayableCause | undefined;
@@ -91,6 +98,7 @@ export function initialState(): ExecutionState {
     turnsSinceStart: 0,
     now: 0,
     calls: new Map(),
+    program: undefined,
     timers: new Map(),
     unreplayable: undefined,
     connections: NO_CONNECTIONS,
@@ -119,6 +127,10 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     }
     case "header":
       state.header = record;
+      if (record.kind === "program" && record.needsApproval) {
+        const { source, language } = record;
+        state.program = { tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
+      }
       break;
     case "claim":
       state.driver = record.driver;
@@ -133,7 +145,11 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "decision":
     case "result":
     case "answered":
-      applyToCall(state.calls.get(Number(record.call)), record);
+      if (record.call === PROGRAM_CALL) {
+        // Drivers that died before had not started the program.
+        if (record.type === "decision") state.claims = 0;
+        applyToCall(state.program, record);
+      } else applyToCall(state.calls.get(Number(record.call)), record);
       break;
     case "egress":
       state.unreplayable ??= "network";
@@ -201,7 +217,7 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
 
 /** Does nothing without an open call: the call was already delivered, or it belongs to a conversation. */
 function applyToCall(
-  call: OpenCall | undefined,
+  call: Omit<OpenCall, "id"> | undefined,
   record: CallRecord | DecisionRecord | ResultRecord | AnsweredRecord,
 ): void {
   if (!call) return;

@@ -5,7 +5,7 @@ import type { CallLine, CallOutcome } from "../gate/call-line.ts";
 import type { RememberedDecision } from "../gate/remembered.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, JournalRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Caller } from "../tools/tool.ts";
-import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
+import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
 
@@ -54,6 +54,8 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     const known = begun.get(call);
     if (!known) return;
     begun.delete(call);
+    // The program's own approval is none of its calls.
+    if (call === PROGRAM_CALL) return;
     const { tool, caller, started } = known;
     lines.push({ callId: call, tool, caller, started, ...facts });
   };

@@ -11,7 +11,7 @@ import type { RememberedDecision } from "../gate/remembered.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, execute, type Execution, startFrame } from "./execute.ts";
-import type { ExecutionState, OpenCall } from "./execution-state.ts";
+import { type ExecutionState, type OpenCall, PROGRAM_CALL } from "./execution-state.ts";
 import { limitsOf } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { type Past, readPast, rememberedDecision } from "./past-execution.ts";
@@ -138,8 +138,9 @@ export async function* recover(
 const DEATHS = 3;
 
 /** Whether the program itself may be what its drivers died of: they died while it ran, and it got no further. */
-function isPoison({ claims, calls, timers }: ExecutionState): boolean {
-  return claims >= DEATHS && calls.size === 0 && timers.size === 0;
+function isPoison({ claims, calls, timers, program }: ExecutionState): boolean {
+  const isHeld = program !== undefined && program.decision === undefined;
+  return claims >= DEATHS && calls.size === 0 && timers.size === 0 && !isHeld;
 }
 
 async function endPoisoned(execution: ExecutionId, past: Past, log: TrackedLog): Promise<Execution> {
@@ -187,6 +188,8 @@ async function readOwn({ journal, tenant }: Pick<Scope, "journal" | "tenant">, e
   return past;
 }
 
+type HeldCall = Omit<OpenCall, "id"> & { readonly id: string };
+
 function recordsOf(
   state: ExecutionState,
   execution: ExecutionId,
@@ -194,14 +197,15 @@ function recordsOf(
 ): readonly ForeignRecord[] {
   const { header, calls, outcome } = state;
   const at = Date.now();
-  const find = (id: string): OpenCall => {
-    const call = calls.get(Number(id));
-    if (!call || String(call.id) !== id || outcome !== undefined)
+  const find = (id: string): HeldCall => {
+    const call = id === PROGRAM_CALL ? state.program : calls.get(Number(id));
+    const isOpen = outcome === undefined && (id === PROGRAM_CALL ? state.turns === 0 : id === String(Number(id)));
+    if (!call || !isOpen)
       throw new PortcullisError(
         "call_unknown",
         `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
       );
-    if (!isExpired(state, call)) return call;
+    if (!isExpired(state, call)) return { ...call, id };
     throw new PortcullisError(
       "approval_expired",
       `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${header?.limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
@@ -213,7 +217,7 @@ function recordsOf(
   ];
 }
 
-function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRecord {
+function decisionRecord(call: HeldCall, given: Decision, at: number): DecisionRecord {
   const { allow, done, remember } = given;
   const { id, tool, decided, decision } = call;
   if (decision)
@@ -228,13 +232,13 @@ function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRe
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
     );
-  const place = `decisions[${JSON.stringify(String(id))}]`;
+  const place = `decisions[${JSON.stringify(id)}]`;
   if (remember !== undefined && (remember !== "execution" || decided.code === "outcome_unknown"))
     throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
   if (done === undefined && typeof allow !== "boolean") throw optionError(`${place}.allow`, "true or false", allow);
   return {
     type: "decision",
-    call: String(id),
+    call: id,
     allow: done !== undefined || allow === true,
     ...detailsOf(given),
     ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
@@ -242,16 +246,16 @@ function decisionRecord(call: OpenCall, given: Decision, at: number): DecisionRe
   };
 }
 
-function resultRecord(call: OpenCall, given: ClientResult, at: number): ResultRecord {
+function resultRecord(call: HeldCall, given: ClientResult, at: number): ResultRecord {
   const { id, tool, decided, result } = call;
   if (decided?.decision !== "client")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
   if (result)
     throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
-  const base = { type: "result", call: String(id), at } as const;
+  const base = { type: "result", call: id, at } as const;
   return "error" in given
     ? { ...base, error: given.error }
-    : { ...base, value: requiredText(given.value, `results[${JSON.stringify(String(id))}].value`) };
+    : { ...base, value: requiredText(given.value, `results[${JSON.stringify(id)}].value`) };
 }
 
 function requiredText(value: unknown, option: string): string {

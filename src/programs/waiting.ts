@@ -1,9 +1,11 @@
 import { PortcullisError } from "../errors.ts";
-import type { ExecutionState, OpenCall } from "./execution-state.ts";
+import { type ExecutionState, type OpenCall, PROGRAM_CALL } from "./execution-state.ts";
 
 /** A call that waits for a decision. */
 export interface WaitingApproval {
+  /** `"program"` for the program itself. */
   readonly callId: string;
+  /** `"run_program"` for the program itself; its input is `{ source, language }`. */
   readonly tool: string;
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
@@ -34,23 +36,22 @@ export interface Waiting {
 }
 
 /** Whether a call waits for a person or a client. */
-export function isWaiting({ decided, decision, result }: OpenCall): boolean {
+export function isWaiting({ decided, decision, result }: Omit<OpenCall, "id">): boolean {
   if (decided?.decision === "held") return decision === undefined;
   return decided?.decision === "client" && result === undefined;
 }
 
 /** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
-export function isExpired({ header }: ExecutionState, call: OpenCall): boolean {
+export function isExpired({ header }: ExecutionState, call: Omit<OpenCall, "id">): boolean {
   const waitMs = header?.limits.waitMs;
   return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= Date.now();
 }
 
 /** What an open execution waits for; undefined if it can go on by itself, as where a call has waited too long. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingOf(state: ExecutionState): Waiting | undefined {
-  const { turns, calls, timers, settled, stopped, outcome } = state;
-  if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
-    return undefined;
-  const open = [...calls.values()];
+  const { timers, settled, stopped, outcome } = state;
+  const open = openCalls(state);
+  if (open.length === 0 || timers.size > 0 || settled || stopped || outcome !== undefined) return undefined;
   if (!open.every((call) => isWaiting(call) && !isExpired(state, call))) return undefined;
   return {
     type: "waiting",
@@ -72,6 +73,12 @@ export function waitingOf(state: ExecutionState): Waiting | undefined {
       decided?.decision === "client" ? [{ callId: String(id), tool, input: parse(inputText), since: decided.at }] : [],
     ),
   };
+}
+
+/** The calls of the program, or that by which the program itself is approved before it starts. */
+function openCalls({ turns, calls, program }: ExecutionState) {
+  if (turns > 0) return [...calls.values()];
+  return program ? [{ ...program, id: PROGRAM_CALL }] : [];
 }
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */
