@@ -56,6 +56,12 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 const approveOption = () =>
   new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
 
+/** `--approve-program` of the commands that run programs of others. */
+const APPROVE_PROGRAM = [
+  "--approve-program",
+  "hold each program itself for a decision before it starts, as --approve says",
+] as const;
+
 const program = new Command("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
@@ -80,6 +86,7 @@ program
   )
   .addOption(limitOption())
   .addOption(approveOption())
+  .option(...APPROVE_PROGRAM)
   .option("--tenant <name>", "tenant that the program runs for")
   .option("--execution <id>", "id of the execution: the same id again gives the same execution")
   .option(...JOURNAL)
@@ -103,6 +110,7 @@ program
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
   .option(...JOURNAL)
   .addOption(approveOption())
+  .option(...APPROVE_PROGRAM)
   .option("--no-stream", "request each turn as one reply, not as a stream")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
@@ -194,6 +202,7 @@ program
   .option("--done <json>", "the call was done, with this result: for a call whose outcome is unknown")
   .option("--by <name>", "who decides, for the journal")
   .option("--note <text>", "why, for the journal; the program reads the note of a denial")
+  .option("--remember", "decide later calls of the execution with the same tool and input alike")
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)
   .action(async (execution: string, call: string, options) => {

@@ -19,6 +19,7 @@ import type { ProgramHost } from "./loops/program-tool.ts";
 import {
   abortSignal,
   callback,
+  flag,
   oneOf,
   option,
   optionsIn,
@@ -27,6 +28,7 @@ import {
   required,
   type Resolved,
   wholeNumber,
+  withDefault,
   words,
 } from "./options/options.ts";
 import { CONSOLE_LOGGER } from "./output/console-logger.ts";
@@ -73,6 +75,11 @@ const RUNTIME_RULES = {
   limits: LIMITS_OPTION,
   /** Decides calls that need approval. */
   approve: APPROVE,
+  /**
+   * Holds the source of each program for a decision of `approve` before it starts: a request for the tool `run_program` with
+   * the input `{ source, language }`. False by default. Programs that run at a provider are not held.
+   */
+  approvePrograms: withDefault(flag(), false),
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
   /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
@@ -144,7 +151,16 @@ export type CallOptions<Context = unknown> = WithContext<OptionsOf<typeof CALL_R
  */
 export async function createRuntime<Context = unknown>(options: RuntimeOptions<Context>): Promise<Runtime<Context>> {
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
-  const { approve, heldBytes, journal = createMemoryJournal(), leaseMs, onEvent, logger, tenant = "default" } = read;
+  const {
+    approve,
+    approvePrograms,
+    heldBytes,
+    journal = createMemoryJournal(),
+    leaseMs,
+    onEvent,
+    logger,
+    tenant = "default",
+  } = read;
   const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), new HeldBytes(heldBytes));
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = sandboxOf(read.sandbox ?? "isolate");
@@ -157,6 +173,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     limits,
     tenant,
     approve,
+    approvePrograms,
     onEvent,
     logger,
     parent: undefined,
@@ -174,6 +191,7 @@ interface RuntimeParts {
   readonly limits: Limits;
   readonly tenant: string;
   readonly approve: Approve | undefined;
+  readonly approvePrograms: boolean;
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
   readonly logger: Logger | undefined;
   /** The runtime that this one is derived from. */
@@ -203,7 +221,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: RuntimeParts) {
-    const { sandbox, gate, journal, leaseMs, limits, tenant, approve, parent } = parts;
+    const { sandbox, gate, journal, leaseMs, limits, tenant, approve, approvePrograms, parent } = parts;
     this.limits = limits;
     this.sandbox = sandbox;
     this.journal = journal;
@@ -218,6 +236,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       tenant,
       context: undefined,
       approve,
+      approvePrograms,
       language: EXECUTE_RULES.language.default,
       signal: this.closing,
       onEvent: () => {},
@@ -431,7 +450,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     }
   }
 
-  #scopeFor(subject: string, { language, tenant, signal, limits, tools, context, approve }: ScopeOptions): AgentScope {
+  #scopeFor(subject: string, options: ScopeOptions): AgentScope {
+    const { language, tenant, signal, limits, tools, context, approve, approvePrograms } = options;
     if (language !== undefined && !this.sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
@@ -450,6 +470,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       tenant: tenant ?? this.#scope.tenant,
       context,
       approve: approve ?? this.#scope.approve,
+      approvePrograms: approvePrograms ?? this.#scope.approvePrograms,
       signal: signal ? AbortSignal.any([signal, this.closing]) : this.closing,
     });
   }
@@ -466,7 +487,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 }
 
 type ScopeOptions = Partial<
-  Pick<Resolved<typeof AGENT_RULES>, "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve">
+  Pick<
+    Resolved<typeof AGENT_RULES>,
+    "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
+  >
 >;
 
 /**

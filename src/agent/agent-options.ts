@@ -3,6 +3,7 @@ import {
   abortSignal,
   array,
   callback,
+  flag,
   oneOf,
   option,
   type OptionsOf,
@@ -45,6 +46,8 @@ export const AGENT_RULES = {
   limits: LIMITS_OPTION,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,
+  /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
+  approvePrograms: flag(),
   /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent: callback<(event: AgentEvent) => void>(),
   /** Tenant of the conversation; the runtime's by default. */

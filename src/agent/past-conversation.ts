@@ -1,10 +1,12 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
+import type { RememberedDecision } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
+import { rememberedIn } from "../programs/changed-tools.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { PastCalls } from "../programs/past-calls.ts";
 import { type Past, readPast } from "../programs/past-execution.ts";
@@ -62,6 +64,7 @@ export async function readPastConversation(journal: Journal, execution: Executio
   const turns: RecordedTurn[] = [];
   const calls = new PastCalls();
   let header: ConversationHeader | undefined;
+  const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
   let open = new Map<string, UnansweredCall & { readonly id: string }>();
   let records = 0;
@@ -91,6 +94,9 @@ export async function readPastConversation(journal: Journal, execution: Executio
         applyToCall(open.get(record.call), record);
         break;
       case "decision":
+        applyToCall(open.get(record.call), record);
+        remembered.push(...rememberedIn([record], (id) => open.get(id)));
+        break;
       case "result":
         applyToCall(open.get(record.call), record);
         break;
@@ -108,7 +114,7 @@ export async function readPastConversation(journal: Journal, execution: Executio
     records,
     turns,
     open: new Map([...open].map(([id, call]) => [id, { ...call, program: programs.get(id) }])),
-    use: useOf(turns, calls, programs, open),
+    use: { ...useOf(turns, calls, programs, open), remembered },
     usage: sumOfUsage(turns.map(({ turn }) => turn.usage)),
     outcome,
   };

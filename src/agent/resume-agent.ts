@@ -8,7 +8,8 @@ import type { Said } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven-here.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { refuseChangedTools, refuseDriven } from "../programs/resume.ts";
+import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "../programs/changed-tools.ts";
+import { refuseDriven } from "../programs/resume.ts";
 import { runAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import { driveConversation } from "./agent-loop.ts";
@@ -63,7 +64,8 @@ export async function takeUpConversation(
   if (model.name !== header.model)
     throw optionError("resumeAgent({ model })", `${header.model}, with which the conversation began`, model.name);
   const { gate } = scope;
-  if (!allowChangedTools) refuseChangedTools(gate.tools.all, header);
+  const differing = changedTools(gate.tools.all, header);
+  if (!allowChangedTools) refuseChangedTools(differing);
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
   const known = header.tools.map(({ name }) => name).filter((name) => gate.tools.get(name) !== undefined);
@@ -84,7 +86,9 @@ export async function takeUpConversation(
   const { task, maxTurns, maxTokens } = header;
   const request = { model, task, programs, maxTurns, maxTokens };
   for (const record of records) applyToCall(past.open.get(record.call), record);
-  return driveConversation(own, log, { request, conversation, past, allowChangedTools });
+  const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
+  const use = { ...past.use, remembered: stillMeant(remembered, differing) };
+  return driveConversation(own, log, { request, conversation, past: { ...past, use }, allowChangedTools });
 }
 
 /** Runs a conversation that belongs to a call, or goes on with it where another driver of its caller has begun it. */

@@ -1,8 +1,9 @@
 import type { ProgramDeclaration } from "../models/model.ts";
+import { RUN_PROGRAM } from "../programs/execution-state.ts";
 import { declareTools, type ProgramLanguage } from "../tools/declarations.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
-export const RUN_PROGRAM = "run_program";
+export { RUN_PROGRAM };
 
 /** The answer to a call of `run_program` without a source. */
 export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text, and got none.`;

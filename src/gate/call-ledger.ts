@@ -70,15 +70,21 @@ export class CallLedger {
     return effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
-  /** Resolves once the journal holds the approver's decision. */
-  approved({ callId }: CallIdentity, { type, ...details }: DecidedApproval): Promise<void> {
-    return this.#parts.log.append({
+  /** The returned record is in the journal once `done` resolves. */
+  approved(
+    { callId }: CallIdentity,
+    { type, ...details }: DecidedApproval,
+    remembered?: string,
+  ): { readonly record: DecisionRecord; readonly done: Promise<void> } {
+    const record: DecisionRecord = {
       type: "decision",
       call: callId,
       allow: type === "approved",
       ...details,
+      ...(remembered === undefined ? {} : { remembered }),
       at: Date.now(),
-    });
+    };
+    return { record, done: this.#parts.log.append(record) };
   }
 
   catchUp(): Promise<void> {

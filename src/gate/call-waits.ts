@@ -24,6 +24,8 @@ export class CallWaits {
   readonly #held = new Map<string, number>();
   /** Calls whose decision or result may come from outside this process. */
   readonly #outside = new Map<string, PromiseWithResolvers<Arrival>>();
+  /** The first record that came for each of them. */
+  readonly #arrived = new Map<string, OutsideRecord>();
   /** Those of them that wait for nothing else. */
   readonly #waiting = new Set<string>();
   /** Work that calls have started, by the id of the call. A conversation's programs are no calls of tools, and not open here. */
@@ -102,12 +104,21 @@ export class CallWaits {
   remove(callId: string): void {
     this.#held.delete(callId);
     this.#outside.delete(callId);
+    this.#arrived.delete(callId);
     this.#waiting.delete(callId);
   }
 
   /** Passes a record to its call. Without such a call it does nothing. */
   take(record: OutsideRecord): void {
-    this.#outside.get(record.call)?.resolve(record);
+    const arriving = this.#outside.get(record.call);
+    if (!arriving || this.#arrived.has(record.call)) return;
+    this.#arrived.set(record.call, record);
+    arriving.resolve(record);
+  }
+
+  /** The record from outside that has come for a call, if one has. */
+  arrived(callId: string): OutsideRecord | undefined {
+    return this.#arrived.get(callId);
   }
 
   /** What ends the waiting of a held call. */

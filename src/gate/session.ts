@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { DecisionRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
@@ -6,7 +7,7 @@ import { isLarge } from "../values/result-text.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
-import { askApproval, wordsOf } from "./approval.ts";
+import { askApproval, detailsOf } from "./approval.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -23,6 +24,7 @@ import {
   type WorkBelow,
   type WorkScope,
 } from "./open-call.ts";
+import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
 import { type Handled, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
@@ -75,6 +77,7 @@ export interface PastUse {
   readonly inputBytes: number;
   readonly resultBytes: number;
   readonly lines: readonly CallLine[];
+  readonly remembered?: readonly RememberedDecision[];
 }
 
 /**
@@ -92,6 +95,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
   readonly #waits: CallWaits;
+  readonly #remembered: RememberedDecisions;
   readonly #givenUp = new Set<string>();
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
@@ -121,6 +125,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (options.past) this.#admission.budget.restore(options.past);
     this.#queues = new CallQueues(limits.callsAtOnce);
     this.#waits = new CallWaits(this.#open, limits.waitMs, () => void this.#expireCalls());
+    this.#remembered = new RememberedDecisions(options.past?.remembered);
     this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
 
@@ -177,7 +182,13 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request);
     if (refusal) return this.#refuse(request, refusal);
 
-    const call = new OpenCall(found, request);
+    return this.callOf(found, request, past);
+  }
+
+  /** Takes a call that is admitted already, of a tool that need not be among the session's, from its approval on. */
+  async callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
+    if (this.#closed) return this.#drop(request);
+    const call = new OpenCall(tool, request);
     this.#open.set(request.callId, call);
     try {
       const answer = await call.orOver(() => this.#goOn(call, past));
@@ -282,17 +293,17 @@ export class GateSession implements ParentSession, WorkBelow {
       case "held":
         call.approval = { type: "held" };
         this.#waits.hold(identity.callId, decided.at);
-        if (decision) return this.#follow(call, decision, decided.code);
-        if (decided.code === OUTCOME_UNKNOWN || !this.scope.approve) return this.#waitOutside(call, decided.code);
-        return this.#askAndRun(call);
+        if (decision) return this.#obey(call, decision, decided.code);
+        if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
+        return this.#decideAlike(call) ?? (this.scope.approve ? this.#askAndRun(call) : this.#waitOutside(call));
       case "client":
         this.#waits.hold(identity.callId, decided.at);
-        return result ? this.#follow(call, result) : this.#waitOutside(call);
+        return result ? this.#obey(call, result) : this.#waitOutside(call);
       case "allowed":
         return this.#repeat(call);
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.
-        if (decision?.allow === false) return this.#follow(call, decision);
+        if (decision?.allow === false) return this.#obey(call, decision);
         if (decided.code === "approval_expired") call.approval = { type: "held" };
         return call.approval ? this.#expired(call) : this.#begin(call);
       default:
@@ -340,31 +351,64 @@ export class GateSession implements ParentSession, WorkBelow {
   async #expired(call: OpenCall, code?: string): Promise<Answer | undefined> {
     const { tool, identity, approval } = call;
     const { waitMs = 0 } = this.#options.limits;
+    this.#waits.release(identity.callId);
     call.endHandler(`No answer came within ${waitMs} ms.`);
     if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
     if (approval?.type === "held") return this.#refuse(call, sentences.approvalExpired(tool.name, waitMs));
     return this.#remove(identity.callId) ? this.#fail(call, sentences.resultExpired(tool, waitMs)) : undefined;
   }
 
-  /** Does what a decision or a result from outside says. */
+  /** Goes on with a call that has waited, as what has come for it says. */
   async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
+    if (arrival.type === "expired") return this.#expired(call, code);
+    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#remember(call, arrival);
+    return this.#obey(call, arrival, code);
+  }
+
+  #remember({ identity, inputDigest }: OpenCall, decision: DecisionRecord): void {
+    this.#remembered.note({ tool: identity.tool, inputDigest, decision });
+  }
+
+  /** Does what a decision or a result from outside says. */
+  async #obey(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
     const { tool, identity } = call;
     this.#waits.release(identity.callId);
-    if (arrival.type === "expired") return this.#expired(call, code);
-    const record = arrival;
     if (record.type === "result") {
       if (record.value !== undefined) return this.#deliver(call, record.value);
       return this.#remove(identity.callId)
         ? this.#fail(call, sentences.clientFailed(tool.name, record.error ?? ""))
         : undefined;
     }
-    const { allow, note, done } = record;
-    if (done !== undefined) return this.#deliver(call, done);
-    call.approval = { type: allow ? "approved" : "denied", ...wordsOf(record) };
-    if (allow) return this.#runAtItsTurn(call);
-    return code === OUTCOME_UNKNOWN
-      ? this.#failUnknown(call)
-      : this.#refuse(call, sentences.approvalDenied(tool.name, note));
+    if (record.done !== undefined) return this.#deliver(call, record.done);
+    if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
+    return record.allow ? this.#runAtItsTurn(call) : this.#failUnknown(call);
+  }
+
+  /** Does what was decided about a call that needs approval. The journal holds the decision, or will before it holds anything else. */
+  #carryOut(
+    call: OpenCall,
+    decision: DecisionRecord,
+    { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: Error | undefined } = {},
+  ): Promise<Answer | undefined> {
+    const { tool } = call;
+    const { allow, note } = decision;
+    call.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
+    return allow
+      ? this.#runAtItsTurn(call, read)
+      : this.#refuse(call, sentences.approvalDenied(tool.name, note), error);
+  }
+
+  /** Decides a held call as a remembered decision says; undefined without one. */
+  #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
+    const { identity, inputDigest } = call;
+    const known = this.#remembered.of(identity.tool, inputDigest);
+    if (!known) return undefined;
+    this.#waits.release(identity.callId);
+    const { by, note } = detailsOf(known);
+    const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
+    const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
+    // It is written with what follows from it, which is awaited.
+    return this.#carryOut(call, this.#ledger.approved(identity, approval, known.call).record);
   }
 
   /** Answers a call with a value from outside this process. */
@@ -388,13 +432,15 @@ export class GateSession implements ParentSession, WorkBelow {
 
     if (this.#isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
-    if (!this.scope.approve)
+    const isKnown = this.#remembered.of(identity.tool, inputDigest) !== undefined;
+    if (!isKnown && !this.scope.approve)
       return this.#refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.approval = { type: "held" };
     this.#waits.hold(identity.callId);
-    await this.#ledger.decided(identity, { decision: "held", inputDigest });
+    const held = this.#ledger.decided(identity, { decision: "held", inputDigest });
+    if (!isKnown) await held;
     if (this.#isGone(call)) return undefined;
-    return this.#askAndRun(call);
+    return this.#decideAlike(call) ?? this.#askAndRun(call);
   }
 
   /** A call whose decision comes later leaves the queue of approvals. */
@@ -415,6 +461,9 @@ export class GateSession implements ParentSession, WorkBelow {
 
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
     if (this.#isGone(call)) return undefined;
+    // While the call waited to be asked about, an equal one may have been decided.
+    const alike = this.#decideAlike(call);
+    if (alike) return alike;
     const { identity, inputText, inputDigest, signal } = call;
     const { execution, scope } = this.#options;
     const { tenant, context, approve } = scope;
@@ -429,12 +478,14 @@ export class GateSession implements ParentSession, WorkBelow {
       if (this.#options.canWait) return LATER;
       return this.#refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
     }
-    call.approval = approval;
     this.#waits.release(identity.callId);
-    await this.#ledger.approved(identity, approval);
-    return approval.type === "approved"
-      ? this.#runAtItsTurn(call, { input })
-      : this.#refuse(call, sentences.approvalDenied(call.tool.name, approval.note), error);
+    const { record, done } = this.#ledger.approved(identity, approval);
+    await done;
+    // A record from outside that came by now is in the journal before this decision, and the first one holds.
+    const first = this.#waits.arrived(identity.callId);
+    if (first) return this.#follow(call, first);
+    this.#remember(call, record);
+    return this.#carryOut(call, record, { read: { input }, error });
   }
 
   /**

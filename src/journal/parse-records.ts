@@ -31,6 +31,7 @@ export const RECORD_SCHEMAS = {
     sandbox: text,
     program: text,
     source: text,
+    needsApproval: z.literal(true).exactOptional(),
   }),
   "header (conversation)": z.strictObject({
     ...headerBase,
@@ -77,6 +78,8 @@ export const RECORD_SCHEMAS = {
     allow: z.boolean(),
     by: text.exactOptional(),
     note: text.exactOptional(),
+    remember: z.literal("execution").exactOptional(),
+    remembered: text.exactOptional(),
     done: text.exactOptional(),
     at,
   }),

@@ -45,6 +45,8 @@ export interface ProgramHeader extends HeaderBase {
   readonly program: string;
   /** Original source. */
   readonly source: string;
+  /** The program itself needs a decision before it starts. */
+  readonly needsApproval?: true;
 }
 
 /** The first record of a model's conversation. The gate decides its calls in the same way as a program's. */
@@ -156,6 +158,10 @@ export interface DecisionRecord {
   /** Name of the approver. */
   readonly by?: string;
   readonly note?: string;
+  /** Also decides later calls of the execution with the same tool and input, alike. */
+  readonly remember?: "execution";
+  /** Id of the call whose remembered decision this one repeats. No one was asked. */
+  readonly remembered?: string;
   /** JSON text of the result, if the call had already been done. */
   readonly done?: string;
   readonly at: number;

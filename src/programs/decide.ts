@@ -1,11 +1,11 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
-import { wordsOf } from "../gate/approval.ts";
+import { detailsOf } from "../gate/approval.ts";
 import type { OutsideRecord } from "../gate/call-waits.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
-import type { ExecutionState, UnansweredCall } from "./execution-state.ts";
+import { type ExecutionState, PROGRAM_CALL, type UnansweredCall } from "./execution-state.ts";
 import { readOwn } from "./past-execution.ts";
 import type { Scope } from "./scope.ts";
 import { isExpired } from "./waiting.ts";
@@ -20,6 +20,8 @@ export interface Decision {
   readonly by?: string;
   /** For the journal; the program reads the note of a denial. */
   readonly note?: string;
+  /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
+  readonly remember?: "execution";
 }
 
 /** The result of a call that a client answers. */
@@ -54,9 +56,11 @@ export async function decide(
 /** The open call of an id as the outside writes it. */
 export type FindCall = (id: string) => UnansweredCall | undefined;
 
-export function openCallsOf({ calls, outcome }: ExecutionState): FindCall {
+export function openCallsOf({ calls, outcome, program, turns }: ExecutionState): FindCall {
   return (id) => {
-    const call = outcome === undefined ? calls.get(Number(id)) : undefined;
+    if (outcome !== undefined) return undefined;
+    if (id === PROGRAM_CALL) return program && turns === 0 ? { ...program, id } : undefined;
+    const call = calls.get(Number(id));
     return call && String(call.id) === id ? call : undefined;
   };
 }
@@ -89,7 +93,7 @@ export function recordsOf(
 }
 
 function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
-  const { allow, done } = given;
+  const { allow, done, remember } = given;
   const { id, tool, decided, decision } = call;
   if (decision)
     throw new PortcullisError(
@@ -103,16 +107,16 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
     );
-  if (done === undefined && typeof allow !== "boolean")
-    throw optionError(`decisions[${JSON.stringify(String(id))}].allow`, "true or false", allow);
+  const place = `decisions[${JSON.stringify(String(id))}]`;
+  if (remember !== undefined && (remember !== "execution" || decided.code === "outcome_unknown"))
+    throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
+  if (done === undefined && typeof allow !== "boolean") throw optionError(`${place}.allow`, "true or false", allow);
   return {
     type: "decision",
     call: String(id),
     allow: done !== undefined || allow === true,
-    ...wordsOf(given),
-    ...(done === undefined
-      ? {}
-      : { done: requiredText(done.value, `decisions[${JSON.stringify(String(id))}].done.value`) }),
+    ...detailsOf(given),
+    ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
     at,
   };
 }

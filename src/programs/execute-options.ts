@@ -1,6 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Approve } from "../gate/approval.ts";
-import { abortSignal, callback, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import { abortSignal, callback, flag, option, type OptionsOf, text, withDefault } from "../options/options.ts";
 import type { ExecutionEvent } from "./execute.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 
@@ -48,6 +48,8 @@ export const EXECUTE_RULES = {
   context: CONTEXT,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,
+  /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
+  approvePrograms: flag(),
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
   onEvent: callback<(event: ExecutionEvent) => void>(),
   /** Cancels the execution. */

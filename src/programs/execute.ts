@@ -7,10 +7,12 @@ import { UnreadAnswers } from "../gate/unread-answers.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
+import { PortcullisError } from "../errors.ts";
+import { approveProgram } from "./approve-program.ts";
 import { drive, type Driven } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
 import { heldAllowance } from "./limits.ts";
-import { NO_CONNECTIONS } from "./execution-state.ts";
+import { NO_CONNECTIONS, PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
@@ -57,7 +59,12 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
  * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`.
  */
 export async function execute(scope: Scope, source: string, execution: ExecutionId = randomUUID()): Promise<Execution> {
-  const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent } = scope;
+  const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent, approvePrograms = false } = scope;
+  if (approvePrograms && gate.tools.get(RUN_PROGRAM))
+    throw new PortcullisError(
+      "tools_conflict",
+      `A tool is called "${RUN_PROGRAM}", a name that is reserved for the approval of programs: rename it, or leave out approvePrograms.`,
+    );
 
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
@@ -78,6 +85,7 @@ export async function execute(scope: Scope, source: string, execution: Execution
       sandbox: sandbox.name,
       program,
       source,
+      ...(approvePrograms ? { needsApproval: true } : {}),
     },
     { driver: randomUUID(), leaseMs },
   );
@@ -119,19 +127,22 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   });
   let driven: Driven;
   try {
-    driven = await drive({
-      sandbox,
-      open: { language, limits, tenant, turnBytes: share.allowed },
-      limits,
-      log,
-      session,
-      tools: gate.tools,
-      start,
-      map,
-      past,
-      signal,
-      onOutput: (text) => onEvent({ type: "output", execution, text }),
-    });
+    const ending = await approveProgram(scope, log, session);
+    driven = ending
+      ? { ...NOT_DRIVEN, ending }
+      : await drive({
+          sandbox,
+          open: { language, limits, tenant, turnBytes: share.allowed },
+          limits,
+          log,
+          session,
+          tools: gate.tools,
+          start,
+          map,
+          past,
+          signal,
+          onOutput: (text) => onEvent({ type: "output", execution, text }),
+        });
   } catch (error) {
     // Its new driver, or that of the conversation it belongs to, goes on with it.
     if (isHeadMoved(error)) {
@@ -156,7 +167,9 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   else await log.append(outcomeRecord(driven));
   await log.end(ending.type !== "waiting");
   if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
-  return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
+  // The program's own approval is none of its calls.
+  const calls = session.lines.filter(({ callId }) => callId !== PROGRAM_CALL);
+  return { execution, calls, resultBytes: session.usage.resultBytes, ...driven };
 }
 
 /** Text of the frame that starts a program with these tools. */

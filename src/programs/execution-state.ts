@@ -9,6 +9,11 @@ import type {
 } from "../journal/record.ts";
 import { readTurn } from "./history.ts";
 
+/** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
+export const PROGRAM_CALL = "program";
+/** Name of the tool of that call, with the input `{ source, language }`. */
+export const RUN_PROGRAM = "run_program";
+
 /** What records say of a call. */
 export interface CallFacts {
   /** The gate's latest decision, if it has decided. */
@@ -75,6 +80,8 @@ export interface ExecutionState {
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now: number;
   readonly calls: Map<number, OpenCall>;
+  /** The approval of the program itself, where it needs one before it starts. */
+  program: Omit<OpenCall, "id"> | undefined;
   readonly timers: Map<number, OpenTimer>;
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: UnreplayableCause | undefined;
@@ -104,6 +111,7 @@ export function initialState(): ExecutionState {
     turnsSinceStart: 0,
     now: 0,
     calls: new Map(),
+    program: undefined,
     timers: new Map(),
     unreplayable: undefined,
     connections: NO_CONNECTIONS,
@@ -134,6 +142,10 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     }
     case "header":
       state.header = record;
+      if (record.kind === "program" && record.needsApproval) {
+        const { source, language } = record;
+        state.program = { tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
+      }
       break;
     case "claim":
       if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
@@ -156,7 +168,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "decision":
     case "result":
     case "answered":
-      applyToCall(state.calls.get(Number(record.call)), record);
+      applyToCall(record.call === PROGRAM_CALL ? state.program : state.calls.get(Number(record.call)), record);
       break;
     case "egress":
       state.unreplayable ??= "network";

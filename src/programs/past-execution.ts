@@ -1,9 +1,10 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
+import { rememberedDecision, type RememberedDecision } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
-import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
+import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
 import { readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
 import { PastCalls } from "./past-calls.ts";
@@ -23,6 +24,8 @@ export interface Past {
   readonly calls: number;
   /** Those of them that are open. */
   readonly openCalls: number;
+  /** Decisions that also hold for later calls. */
+  readonly remembered: readonly RememberedDecision[];
   readonly outcome: OutcomeRecord | undefined;
 }
 
@@ -34,6 +37,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   const state = initialState();
   const past = new PastCalls();
   let logs: LogCollector | undefined;
+  const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
 
   const noteCommand = (command: GuestFrame, at: number) => {
@@ -53,7 +57,10 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "call") past.decided(record);
-    else if (record.type === "answered") past.answered(record);
+    else if (record.type === "decision") {
+      const decision = rememberedDecision(state.calls.get(Number(record.call)), record);
+      if (decision) remembered.push(decision);
+    } else if (record.type === "answered") past.answered(record);
     else if (record.type === "outcome") outcome = record;
   }
   if (outcome) past.abortOpen();
@@ -63,11 +70,13 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   return {
     state,
     logs: logs ?? new LogCollector(0),
-    lines: past.lines.filter(({ callId }) => !isOpen(callId)),
+    // The program's own approval is none of its calls.
+    lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL && !isOpen(callId)),
     resultBytes,
     inputBytes,
     calls,
     openCalls: state.calls.size,
+    remembered,
     outcome,
   };
 }

@@ -3,9 +3,8 @@ import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Header, ProgramHeader } from "../journal/record.ts";
-import type { Tool } from "../tools/tool.ts";
-import { toolDigest } from "../tools/tool-digest.ts";
+import type { ProgramHeader } from "../journal/record.ts";
+import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "./changed-tools.ts";
 import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
@@ -48,7 +47,8 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     return here.ended;
   }
   const tools = own.gate.tools.visibleTo(["programmatic"]);
-  if (!work.allowChangedTools) refuseChangedTools(tools, header);
+  const differing = changedTools(tools, header);
+  if (!work.allowChangedTools) refuseChangedTools(differing);
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
@@ -65,7 +65,9 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
   const known = tools.filter(({ name }) => visible.has(name));
-  return driveExecution(own, log, { map, start: (now) => startFrame(now, own, header.program, known), past });
+  const start = (now: number) => startFrame(now, own, header.program, known);
+  const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
+  return driveExecution(own, log, { map, start, past: { ...past, remembered: stillMeant(remembered, differing) } });
 }
 
 /** A program in a conversation is taken up with it: its result belongs there. */
@@ -74,24 +76,6 @@ function refuseOfAnother({ above }: Scope, execution: ExecutionId, { parent }: P
   throw new PortcullisError(
     "option_invalid",
     `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
-  );
-}
-
-/** Throws `tools_changed` where a tool of the header is gone or defined otherwise. */
-export function refuseChangedTools(now: readonly Tool[], { tools }: Pick<Header, "tools">): void {
-  const known = new Map(now.map((tool) => [tool.name, toolDigest(tool)]));
-  const gone = tools.filter(({ name }) => !known.has(name)).map(({ name }) => name);
-  const changed = tools
-    .filter(({ name, digest }) => known.has(name) && known.get(name) !== digest)
-    .map(({ name }) => name);
-  if (gone.length + changed.length === 0) return;
-  const parts = [
-    ...(gone.length === 0 ? [] : [`gone: ${gone.join(", ")}`]),
-    ...(changed.length === 0 ? [] : [`changed: ${changed.join(", ")}`]),
-  ];
-  throw new PortcullisError(
-    "tools_changed",
-    `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with, or resume it with allowChangedTools.`,
   );
 }
 

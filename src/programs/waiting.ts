@@ -1,10 +1,12 @@
 import { PortcullisError } from "../errors.ts";
 import type { Header } from "../journal/record.ts";
-import type { CallFacts, ExecutionState, UnansweredCall } from "./execution-state.ts";
+import { type CallFacts, type ExecutionState, PROGRAM_CALL, type UnansweredCall } from "./execution-state.ts";
 
 /** A call that waits for a decision. */
 export interface WaitingApproval {
+  /** `"program"` for the program itself. */
   readonly callId: string;
+  /** `"run_program"` for the program itself; its input is `{ source, language }`. */
   readonly tool: string;
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
@@ -48,10 +50,9 @@ export function isExpired(header: Pick<Header, "limits"> | undefined, call: Call
 
 /** What an open execution waits for; undefined if it can go on by itself, as where a call has waited too long. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingOf(state: ExecutionState): Waiting | undefined {
-  const { header, turns, calls, timers, settled, stopped, outcome } = state;
-  if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
-    return undefined;
-  const open = [...calls.values()];
+  const { header, timers, settled, stopped, outcome } = state;
+  const open = openCalls(state);
+  if (open.length === 0 || timers.size > 0 || settled || stopped || outcome !== undefined) return undefined;
   return open.every((call) => isWaiting(call) && !isExpired(header, call)) ? waitingFor(open) : undefined;
 }
 
@@ -77,6 +78,12 @@ export function waitingFor(open: readonly UnansweredCall[]): Waiting {
       decided?.decision === "client" ? [{ callId: String(id), tool, input: parse(inputText), since: decided.at }] : [],
     ),
   };
+}
+
+/** The calls of the program, or that by which the program itself is approved before it starts. */
+function openCalls({ turns, calls, program }: ExecutionState): readonly UnansweredCall[] {
+  if (turns > 0) return [...calls.values()];
+  return program ? [{ ...program, id: PROGRAM_CALL }] : [];
 }
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */

@@ -47,6 +47,24 @@ test("a program waits, is decided and is taken up by three commands, each a proc
   expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
 });
 
+test("a program itself waits for its approval with --approve-program, and a remembered decision holds for its equal calls", async () => {
+  const journal = ["--journal", join(folder, "two.db")];
+  const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 3 })];";
+  const held = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "two", "--approve-program"], program);
+  expect(held.code).toBe(6);
+  expect(held.stdout).toContain("The program waits for the approval of run_program (call program).");
+  expect(held.stderr).toContain("portcullis decide two program --allow");
+  expect((await portcullis(["decide", "two", "program", "--allow", ...journal])).code).toBe(0);
+  expect((await portcullis(["resume", "two", ...TOOLS, ...journal])).code).toBe(6);
+  const decide = ["decide", "two", "1", "--allow", "--by", "ann", "--remember", ...journal];
+  expect((await portcullis(decide)).code).toBe(0);
+  const ended = await portcullis(["resume", "two", ...TOOLS, ...journal]);
+  expect(ended).toMatchObject({ code: 0, stdout: "[3,3]\n" });
+  const shown = await portcullis(["show", "two", ...journal]);
+  expect(shown.stdout).toMatch(/^1 +allowed, remembered +ann/m);
+  expect(shown.stdout).toMatch(/^2 +allowed, as call 1 +ann/m);
+});
+
 test.each([
   [["run", "-", ...TOOLS, "--approve", "later"], "--approve later needs a program that"],
   [["decide", "none", "1", "--allow", "--journal", join(folder, "one.db")], 'holds no execution "none"'],

@@ -32,6 +32,7 @@ export interface AskOptions {
   readonly journal?: string;
   readonly stream: boolean;
   readonly approve: string;
+  readonly approveProgram?: boolean;
   readonly json?: boolean;
 }
 
@@ -56,6 +57,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   await using runtime = await createRuntime({
     tools,
     approve: approver.approve,
+    approvePrograms: options.approveProgram ?? false,
     sandbox: parseSandbox(options.sandbox),
     logger: operator,
     ...(journal ? { journal } : {}),

@@ -83,9 +83,11 @@ function callsText({ lines }: Past): string {
 
 function decisionsText(decisions: readonly DecisionRecord[]): string {
   if (decisions.length === 0) return "";
-  const rows = decisions.map(({ call, allow, done, by, note, at }) => [
+  const rows = decisions.map(({ call, allow, done, by, note, remember, remembered, at }) => [
     call,
-    done === undefined ? (allow ? "allowed" : "denied") : "said to be done",
+    (done === undefined ? (allow ? "allowed" : "denied") : "said to be done") +
+      (remember ? ", remembered" : "") +
+      (remembered === undefined ? "" : `, as call ${remembered}`),
     by ?? "",
     note ?? "",
     new Date(at).toISOString(),
