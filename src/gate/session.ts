@@ -268,6 +268,10 @@ export class GateSession implements ParentSession, WorkBelow {
         return result ? this.#follow(call, result) : this.#waitOutside(call);
       case "allowed":
         return this.#repeat(call);
+      case "refused":
+        // The first decision holds, also where its refusal did not reach the program.
+        if (decision && !decision.allow) return this.#follow(call, decision);
+        return this.#goOn(call, {});
       default:
         return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
     }

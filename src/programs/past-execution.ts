@@ -42,7 +42,7 @@ interface BegunCall {
  */
 export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>): Promise<Past> {
   const state = initialState();
-  const lines: CallLine[] = [];
+  const lines = new Map<string, CallLine>();
   const begun = new Map<string, BegunCall>();
   let logs: LogCollector | undefined;
   let [resultBytes, inputBytes, calls] = [0, 0, 0];
@@ -53,7 +53,10 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     if (!known) return;
     begun.delete(call);
     const { tool, caller, started } = known;
-    lines.push({ callId: call, tool, caller, started, ...facts });
+    // A call whose answer did not reach the program was made again by the next driver.
+    resultBytes += facts.bytes - (lines.get(call)?.bytes ?? 0);
+    lines.delete(call);
+    lines.set(call, { callId: call, tool, caller, started, ...facts });
   };
   const note = (record: CallRecord) => {
     const known = begun.get(record.call);
@@ -84,7 +87,6 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "call") note(record);
     else if (record.type === "answered") {
-      resultBytes += record.bytes;
       end(record.call, { bytes: record.bytes, ms: record.ms, outcome: outcomeOf(record) });
     } else if (record.type === "outcome") outcome = record;
   }
@@ -92,7 +94,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   return {
     state,
     logs: logs ?? new LogCollector(0),
-    lines,
+    lines: [...lines.values()],
     resultBytes,
     inputBytes,
     calls,
@@ -113,6 +115,13 @@ export async function readOwn(
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
   return past;
+}
+
+/** The past of an execution for its next driver, which makes the open calls again, also those that had ended. */
+export function withoutOpenCalls(past: Past): Past {
+  const isOpen = ({ callId }: CallLine) => past.state.calls.has(Number(callId));
+  const again = past.lines.filter(isOpen).reduce((bytes, line) => bytes + line.bytes, 0);
+  return { ...past, lines: past.lines.filter((line) => !isOpen(line)), resultBytes: past.resultBytes - again };
 }
 
 function outcomeOf({ ok, code, shape }: AnsweredRecord): CallOutcome {

@@ -9,7 +9,7 @@ import { decide, recordsOf, type Said } from "./decide.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
-import { type Past, readOwn } from "./past-execution.ts";
+import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
 import { endPoisoned, isPoison } from "./poison.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
@@ -61,7 +61,11 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
   const tools = own.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
-  return driveExecution(own, log, { map, start: (now) => startFrame(now, own, header.program, tools), past });
+  return driveExecution(own, log, {
+    map,
+    start: (now) => startFrame(now, own, header.program, tools),
+    past: withoutOpenCalls(past),
+  });
 }
 
 function refuseChangedTools({ gate }: Scope, { tools }: ProgramHeader): void {
