@@ -112,9 +112,10 @@ export class ExecutionLog {
       this.#batch = [];
       this.#isSafe = false;
       this.#next = undefined;
-      this.#current = this.#write(batch, safe);
-      return this.#current;
+      return this.#write(batch, safe);
     });
+    // At once: what others have appended must not be read while this is written, which would seem to be another driver's.
+    this.#current = next;
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
     next.catch(() => {});
     return next;
