@@ -7,7 +7,7 @@ import type {
   JournalRecord,
   ResultRecord,
 } from "../journal/record.ts";
-import { readTurn } from "./history.ts";
+import { readingRecord, readTurn } from "./history.ts";
 
 /** A call whose answer has not been delivered to the program. */
 export interface OpenCall {
@@ -112,7 +112,7 @@ export function initialState(): ExecutionState {
 /** The state after all these records. Throws `journal_invalid` for a turn that cannot be read. */
 export function foldExecution(records: readonly JournalRecord[]): ExecutionState {
   const state = initialState();
-  for (const record of records) applyRecord(state, record);
+  for (const record of records) readingRecord(state.header?.execution, state.records, () => applyRecord(state, record));
   return state;
 }
 

@@ -6,7 +6,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { AnsweredRecord, CallRecord, JournalRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState } from "./execution-state.ts";
-import { readTurn } from "./history.ts";
+import { readingRecord, readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
 import type { Scope } from "./scope.ts";
 
@@ -76,12 +76,12 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     begun.set(String(command.id), { tool: command.tool, caller: "programmatic", at, started: false });
   };
 
-  for await (const record of records) {
+  const take = (record: JournalRecord) => {
     if (record.type === "turn") {
       const turn = readTurn(record);
       applyTurn(state, turn.event, turn.commands);
       for (const command of turn.commands) noteCommand(command, state.now);
-      continue;
+      return;
     }
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
@@ -89,7 +89,8 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     else if (record.type === "answered") {
       end(record.call, { bytes: record.bytes, ms: record.ms, outcome: outcomeOf(record) });
     } else if (record.type === "outcome") outcome = record;
-  }
+  };
+  for await (const record of records) readingRecord(state.header?.execution, state.records, () => take(record));
   if (outcome) for (const call of begun.keys()) end(call, { bytes: 0, ms: 0, outcome: { type: "aborted" } });
   return {
     state,

@@ -46,6 +46,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     return here.ended;
   }
   if (!work.allowChangedTools) refuseChangedTools(scope, header);
+  refuseLanguage(own, execution);
   await refuseDriven(scope.journal, execution);
 
   const { language, tenant, signal, leaseMs, journal } = own;
@@ -82,6 +83,14 @@ function refuseChangedTools({ gate }: Scope, { tools }: ProgramHeader): void {
   throw new PortcullisError(
     "tools_changed",
     `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with, or resume it with allowChangedTools.`,
+  );
+}
+
+function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): void {
+  if (sandbox.languages.includes(language)) return;
+  throw new PortcullisError(
+    "sandbox_unavailable",
+    `Execution ${JSON.stringify(execution)} is in ${JSON.stringify(language)}, and the ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}. Take it up with a sandbox that runs its language.`,
   );
 }
 

@@ -40,38 +40,47 @@ export function isWaiting({ decided, decision, result }: OpenCall): boolean {
 }
 
 /** What an open execution waits for; undefined if it can go on by itself. Throws `journal_invalid` for an input that is not JSON. */
-export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: ExecutionState): Waiting | undefined {
+export function waitingOf(state: ExecutionState): Waiting | undefined {
+  const { header, turns, calls, timers, settled, stopped, outcome } = state;
+  const inputOf = ({ id, inputText }: OpenCall) => parse(inputText, header?.execution ?? "", id);
   if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
     return undefined;
   const open = [...calls.values()];
   if (!open.every(isWaiting)) return undefined;
   return {
     type: "waiting",
-    approvals: open.flatMap(({ id, tool, inputText, decided }) =>
-      decided?.decision === "held"
+    approvals: open.flatMap((call) => {
+      const { id, tool, decided } = call;
+      return decided?.decision === "held"
         ? [
             {
               callId: String(id),
               tool,
-              input: parse(inputText),
+              input: inputOf(call),
               inputDigest: decided.inputDigest ?? "",
               since: decided.at,
               why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
             },
           ]
-        : [],
-    ),
-    calls: open.flatMap(({ id, tool, inputText, decided }) =>
-      decided?.decision === "client" ? [{ callId: String(id), tool, input: parse(inputText), since: decided.at }] : [],
-    ),
+        : [];
+    }),
+    calls: open.flatMap((call) => {
+      const { id, tool, decided } = call;
+      return decided?.decision === "client"
+        ? [{ callId: String(id), tool, input: inputOf(call), since: decided.at }]
+        : [];
+    }),
   };
 }
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */
-function parse(text: string): unknown {
+function parse(text: string, execution: string, id: number): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new PortcullisError("journal_invalid", "The journal holds a call that waits, and its input is not JSON.");
+    throw new PortcullisError(
+      "journal_invalid",
+      `Execution ${JSON.stringify(execution)}: the input of call ${id}, which waits, is not JSON. Restore the journal from a backup, or import it again.`,
+    );
   }
 }
