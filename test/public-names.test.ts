@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/journal": {
     values: `
-      createMemoryJournal exportLines importLines`,
+      createMemoryJournal exportLines importLines readLines`,
     types: `
       AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
       RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,

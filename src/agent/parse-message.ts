@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { PortcullisError } from "../errors.ts";
 import type { MessageRecord } from "../journal/record.ts";
+import type { AgentEnding } from "./ending.ts";
 import type { CallResult, ModelTurn } from "../models/model.ts";
 
 const text = z.string();
@@ -47,6 +48,33 @@ const RESULTS = z.array(
   }),
 );
 
+const ENDING = z.union([
+  z.object({ type: z.literal("answered"), answer: text }),
+  z.object({ type: z.literal("turns_spent"), allowed: count }),
+  z.object({ type: z.literal("tokens_spent"), allowed: count, seen: count }),
+  z.object({ type: z.enum(["refused", "cut_off"]), reason: text }),
+  z.object({
+    type: z.literal("provider_failed"),
+    failure: z.object({ code: text, message: text, status: z.number().exactOptional() }),
+  }),
+  z.object({ type: z.literal("cancelled") }),
+]);
+
+const BROKEN_OFF = z.object({ type: z.literal("crashed"), detail: text });
+
+/** The ending of a conversation as the journal holds it. Throws `journal_invalid` for any other, and for one that was broken off. */
+export function parseEnding(execution: string, outcome: string): AgentEnding {
+  const value = parsedJson(outcome);
+  const { success, data } = ENDING.safeParse(value);
+  // Codes of failures are the provider's adapters' own, and only shown.
+  if (success) return data as AgentEnding;
+  const brokenOff = BROKEN_OFF.safeParse(value);
+  const why = brokenOff.success
+    ? `was broken off and cannot go on: ${brokenOff.data.detail}`
+    : "has an unknown outcome.";
+  throw new PortcullisError("journal_invalid", `Conversation ${JSON.stringify(execution)} ${why}`);
+}
+
 /** A turn of a model as the journal holds it. Throws `journal_invalid`. */
 export function parseTurn(record: MessageRecord): ModelTurn {
   const { calls, hosted, ...turn } = parsed(record, TURN);
@@ -64,13 +92,15 @@ export function parseResults(record: MessageRecord): readonly CallResult[] {
 }
 
 function parsed<Schema extends z.ZodType>({ from, message }: MessageRecord, schema: Schema): z.output<Schema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(message);
-  } catch {
-    value = undefined;
-  }
-  const { success, data } = schema.safeParse(value);
+  const { success, data } = schema.safeParse(parsedJson(message));
   if (success) return data;
   throw new PortcullisError("journal_invalid", `The journal holds a message of the ${from} that cannot be read.`);
+}
+
+function parsedJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
 }

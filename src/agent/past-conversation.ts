@@ -12,7 +12,6 @@ import { PastCalls } from "../programs/past-calls.ts";
 import { type Past, readPast } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
-import { parseResults, parseTurn } from "./parse-message.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 
 /** A turn of the model, with the results that are there. */
@@ -68,6 +67,8 @@ export async function readPastConversation(journal: Journal, execution: Executio
   let outcome: OutcomeRecord | undefined;
   let open = new Map<string, UnansweredCall & { readonly id: string }>();
   let records = 0;
+  // Loaded on demand: loading the schema library takes as long as running a program.
+  const { parseTurn, parseResults } = await import("./parse-message.ts");
   for await (const record of journal.read(execution)) {
     records += 1;
     switch (record.type) {
@@ -230,7 +231,9 @@ export function waitingOfConversation({ header, open, outcome }: PastConversatio
   const calls: Waiting["calls"][number][] = [];
   for (const call of open.values()) {
     const isOwnWaiting = isWaiting(call) && !isExpired(header, call);
-    const waiting = call.program ? waitingBelow(call.id, call.program) : isOwnWaiting && waitingFor([call]);
+    const waiting = call.program
+      ? waitingBelow(call.id, call.program)
+      : isOwnWaiting && waitingFor([call], header.execution);
     if (!waiting) return undefined;
     approvals.push(...waiting.approvals);
     calls.push(...waiting.calls);

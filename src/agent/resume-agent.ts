@@ -15,7 +15,7 @@ import { type AgentReport, agentReport, type AgentRequest } from "./agent-report
 import { driveConversation } from "./agent-loop.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { decideConversation, noteInPrograms, recordsOfConversation } from "./decide-conversation.ts";
-import { AGENT_ENDINGS, type AgentEnding } from "./ending.ts";
+import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./opening.ts";
 import { type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
 import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
@@ -49,7 +49,10 @@ export async function takeUpConversation(
   work: ResumeAgentWork,
 ): Promise<AgentReport> {
   const { header } = past;
-  if (past.outcome) return undrivenReport(execution, past, endingOf(execution, past.outcome.outcome));
+  if (past.outcome) {
+    const { parseEnding } = await import("./parse-message.ts");
+    return undrivenReport(execution, past, parseEnding(execution, past.outcome.outcome));
+  }
   refuseOfAnother(scope, execution, past);
   const records = recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
@@ -134,18 +137,6 @@ function programsOf(text: string): ProgramsOption {
   const programs = PROGRAMS_OPTIONS.find((option) => option === text);
   if (programs) return programs;
   throw new PortcullisError("journal_invalid", `The journal says that programs run at ${JSON.stringify(text)}.`);
-}
-
-/** The ending that the journal holds. */
-function endingOf(execution: ExecutionId, text: string): AgentEnding {
-  const ending = JSON.parse(text) as AgentEnding | { readonly type: "crashed"; readonly detail: string };
-  if (ending.type === "crashed")
-    throw new PortcullisError(
-      "journal_invalid",
-      `Conversation ${JSON.stringify(execution)} was broken off and cannot go on: ${ending.detail}`,
-    );
-  if (AGENT_ENDINGS.has(ending.type)) return ending;
-  throw new PortcullisError("journal_invalid", `The outcome of conversation ${JSON.stringify(execution)} is unknown.`);
 }
 
 /** The report of a conversation that is not driven, from its journal alone. */

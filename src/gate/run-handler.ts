@@ -66,8 +66,8 @@ export async function runHandler(call: OpenCall, input: unknown, context: CallCo
 export async function readResult(call: OpenCall, text: string, resultBytes: number, share: Share): Promise<Handled> {
   const bytes = Buffer.byteLength(text);
   if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
-  const value = await share.lane.run(() => JSON.parse(text) as unknown);
-  return toText(call, value, resultBytes, share);
+  const read = await share.lane.run(() => parseOutside(text, call));
+  return toText(call, read, resultBytes, share);
 }
 
 /**
@@ -125,4 +125,16 @@ function handledText({ tool, identity }: OpenCall, value: unknown, encoded: Resu
 
 function failed(answer: Failure, error?: unknown): Failed {
   return error === undefined ? { answer } : { answer, error };
+}
+
+/** A value from outside was JSON when it was journalled, but a journal may come from elsewhere. */
+function parseOutside(text: string, { identity }: OpenCall): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new PortcullisError(
+      "journal_invalid",
+      `The journal holds a result of call ${identity.callId} of ${identity.tool} that is not JSON.`,
+    );
+  }
 }

@@ -113,9 +113,10 @@ export class ExecutionLog {
       this.#isSafe = false;
       this.#next = undefined;
       // Records that were only deferred may be in the journal already.
-      if (batch.length > 0) this.#current = this.#write(batch, safe);
-      return this.#current;
+      return batch.length > 0 ? this.#write(batch, safe) : undefined;
     });
+    // At once: what others have appended must not be read while this is written, which would seem to be another driver's.
+    this.#current = next;
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
     next.catch(() => {});
     return next;

@@ -137,6 +137,8 @@ export function parseRecords(values: unknown): readonly [Header, ...JournalRecor
   if (header?.type !== "header") throw invalid(`record 0: expected a header, got a ${String(header?.type)}`);
   const second = others.findIndex(({ type }) => type === "header");
   if (second >= 0) throw invalid(`record ${second + 1}: an execution has one header`);
+  const outcomes = others.flatMap(({ type }, index) => (type === "outcome" ? [index] : []));
+  if (outcomes[1] !== undefined) throw invalid(`record ${outcomes[1] + 1}: an execution has one outcome`);
   return [header, ...others];
 }
 

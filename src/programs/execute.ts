@@ -164,8 +164,12 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   await session.ended;
   const { ending } = driven;
   if (ending.type === "waiting") onEvent({ type: "execution_waiting", execution, waiting: ending });
-  else await log.append(outcomeRecord(driven));
-  await log.end(ending.type !== "waiting");
+  try {
+    if (ending.type !== "waiting") await log.append(outcomeRecord(driven));
+  } finally {
+    // Also where the outcome could not be written: another driver writes it once the lease has ended.
+    await log.end(ending.type !== "waiting");
+  }
   if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
   // The program's own approval is none of its calls.
   const calls = session.lines.filter(({ callId }) => callId !== PROGRAM_CALL);

@@ -7,7 +7,7 @@ import type {
   JournalRecord,
   ResultRecord,
 } from "../journal/record.ts";
-import { readTurn } from "./history.ts";
+import { readingRecord, readTurn } from "./history.ts";
 
 /** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
 export const PROGRAM_CALL = "program";
@@ -129,7 +129,7 @@ export function initialState(): ExecutionState {
 /** The state after all these records. Throws `journal_invalid` for a turn that cannot be read. */
 export function foldExecution(records: readonly JournalRecord[]): ExecutionState {
   const state = initialState();
-  for (const record of records) applyRecord(state, record);
+  for (const record of records) readingRecord(state.header?.execution, state.records, () => applyRecord(state, record));
   return state;
 }
 

@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
 import {
@@ -99,9 +100,17 @@ export const LIMITS_OPTION = object<LimitChanges>();
 /** How errors name the limits of a journalled execution. */
 const LIMITS_OF_HEADER = fieldsOf("header.limits");
 
-/** The limits that an execution began with. Throws `option_invalid` for a limit that is unknown or out of range. */
-export function limitsOf({ limits }: Pick<Header, "limits">): Limits {
-  return resolveLimits(DEFAULT_LIMITS, limits, LIMITS_OF_HEADER);
+/** The limits that an execution began with. Throws `journal_invalid` for a limit that is unknown or out of range. */
+export function limitsOf({ execution, limits }: Pick<Header, "execution" | "limits">): Limits {
+  try {
+    return resolveLimits(DEFAULT_LIMITS, limits, LIMITS_OF_HEADER);
+  } catch (error) {
+    throw new PortcullisError(
+      "journal_invalid",
+      `Execution ${JSON.stringify(execution)}, record 0: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
+  }
 }
 
 /**

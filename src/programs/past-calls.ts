@@ -63,7 +63,6 @@ export class PastCalls {
   }
 
   answered({ call, ok, code, ms, bytes, shape }: AnsweredRecord): void {
-    this.#resultBytes += bytes;
     const begun = this.#begun.get(call);
     if (begun) begun.started = true;
     this.#end(call, {
@@ -83,6 +82,8 @@ export class PastCalls {
     if (!known) return;
     this.#begun.delete(callId);
     const { tool, caller, started } = known;
+    // A call whose answer did not reach its caller was made again by the next driver.
+    this.#resultBytes += facts.bytes - (this.#lines.get(callId)?.bytes ?? 0);
     this.#lines.delete(callId);
     this.#lines.set(callId, { callId, tool, caller, started, ...facts });
   }

@@ -5,7 +5,7 @@ import { rememberedDecision, type RememberedDecision } from "../gate/remembered.
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
-import { readTurn } from "./history.ts";
+import { readingRecord, readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
 import { PastCalls } from "./past-calls.ts";
 import type { Scope } from "./scope.ts";
@@ -47,12 +47,12 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     past.begin(String(id), { tool, caller: "programmatic", inputText, at });
   };
 
-  for await (const record of records) {
+  const take = (record: JournalRecord) => {
     if (record.type === "turn") {
       const turn = readTurn(record);
       applyTurn(state, turn.event, turn.commands);
       for (const command of turn.commands) noteCommand(command, state.now);
-      continue;
+      return;
     }
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
@@ -62,16 +62,15 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
       if (decision) remembered.push(decision);
     } else if (record.type === "answered") past.answered(record);
     else if (record.type === "outcome") outcome = record;
-  }
+  };
+  for await (const record of records) readingRecord(state.header?.execution, state.records, () => take(record));
   if (outcome) past.abortOpen();
   const { calls, inputBytes, resultBytes } = past;
-  // A call whose answer was not delivered is made again, and ends then.
-  const isOpen = (callId: string) => outcome === undefined && state.calls.has(Number(callId));
   return {
     state,
     logs: logs ?? new LogCollector(0),
     // The program's own approval is none of its calls.
-    lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL && !isOpen(callId)),
+    lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
     resultBytes,
     inputBytes,
     calls,
@@ -93,4 +92,11 @@ export async function readOwn(
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
   return { ...past, header };
+}
+
+/** The past of an execution for its next driver, which makes the open calls again, also those that had ended. */
+export function withoutOpenCalls(past: Past): Past {
+  const isOpen = ({ callId }: CallLine) => past.state.calls.has(Number(callId));
+  const again = past.lines.filter(isOpen).reduce((bytes, line) => bytes + line.bytes, 0);
+  return { ...past, lines: past.lines.filter((line) => !isOpen(line)), resultBytes: past.resultBytes - again };
 }

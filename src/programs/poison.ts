@@ -23,7 +23,10 @@ export function isSuspect({ silent, isHanded }: ExecutionState): boolean {
 export async function endPoisoned(execution: ExecutionId, past: Past, log: TrackedLog): Promise<Execution> {
   const detail = `${DEATHS} hosts died in a row while the program ran`;
   const ending: Ending = { type: "crashed", code: "engine_died", detail };
-  await log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
-  await log.end(true);
+  try {
+    await log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+  } finally {
+    await log.end(true);
+  }
   return undriven(execution, past, ending);
 }

@@ -9,7 +9,7 @@ import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
 import { drivenHere } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
-import { type Past, readOwn } from "./past-execution.ts";
+import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
 import { endPoisoned, isPoison } from "./poison.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
@@ -49,6 +49,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const tools = own.gate.tools.visibleTo(["programmatic"]);
   const differing = changedTools(tools, header);
   if (!work.allowChangedTools) refuseChangedTools(differing);
+  refuseLanguage(own, execution);
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
@@ -67,7 +68,11 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const known = tools.filter(({ name }) => visible.has(name));
   const start = (now: number) => startFrame(now, own, header.program, known);
   const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
-  return driveExecution(own, log, { map, start, past: { ...past, remembered: stillMeant(remembered, differing) } });
+  return driveExecution(own, log, {
+    map,
+    start,
+    past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing) }),
+  });
 }
 
 /** A program in a conversation is taken up with it: its result belongs there. */
@@ -76,6 +81,14 @@ function refuseOfAnother({ above }: Scope, execution: ExecutionId, { parent }: P
   throw new PortcullisError(
     "option_invalid",
     `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
+  );
+}
+
+function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): void {
+  if (sandbox.languages.includes(language)) return;
+  throw new PortcullisError(
+    "sandbox_unavailable",
+    `Execution ${JSON.stringify(execution)} is in ${JSON.stringify(language)}, and the ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}. Take it up with a sandbox that runs its language.`,
   );
 }
 

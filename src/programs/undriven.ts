@@ -1,6 +1,6 @@
-import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Execution } from "./execute.ts";
+import { invalidAt } from "./history.ts";
 import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import type { Scope } from "./scope.ts";
@@ -35,14 +35,19 @@ export async function endedExecution(
   past: Past,
   { gate, limits, tenant }: Scope,
 ): Promise<Execution> {
-  const ending = JSON.parse(past.outcome?.outcome ?? "null") as Ending;
+  // Loaded on demand: loading the schema library takes as long as running a program.
+  const { parseEnding } = await import("./parse-ending.ts");
+  const ending = parseEnding(past.outcome?.outcome ?? "");
+  const { settled } = past.state;
+  if (!ending || (ending.type === "completed" && settled?.ok === false))
+    throw invalidAt(execution, past.state.records - 1, "its outcome is not that of a program");
   if (ending.type !== "completed") return undriven(execution, past, ending);
-  const body = past.state.settled?.body;
+  const body = settled?.body;
   const share = gate.held.share(tenant, limits.totalBytes);
   try {
     const returned =
       body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, share.lane);
-    if (!returned) throw new PortcullisError("journal_invalid", `The value of execution ${execution} cannot be read.`);
+    if (!returned) throw invalidAt(execution, past.state.records - 1, "the value of the program is not JSON");
     return undriven(execution, past, { type: "completed", ...returned, text: body });
   } finally {
     share.end();

@@ -53,30 +53,37 @@ export function waitingOf(state: ExecutionState): Waiting | undefined {
   const { header, timers, settled, stopped, outcome } = state;
   const open = openCalls(state);
   if (open.length === 0 || timers.size > 0 || settled || stopped || outcome !== undefined) return undefined;
-  return open.every((call) => isWaiting(call) && !isExpired(header, call)) ? waitingFor(open) : undefined;
+  return open.every((call) => isWaiting(call) && !isExpired(header, call))
+    ? waitingFor(open, header?.execution)
+    : undefined;
 }
 
 /** What calls wait for that wait. Throws `journal_invalid` for an input that is not JSON. */
-export function waitingFor(open: readonly UnansweredCall[]): Waiting {
+export function waitingFor(open: readonly UnansweredCall[], execution = ""): Waiting {
+  const inputOf = ({ id, inputText }: UnansweredCall) => parse(inputText, execution, id);
   return {
     type: "waiting",
-    approvals: open.flatMap(({ id, tool, inputText, decided }) =>
-      decided?.decision === "held"
+    approvals: open.flatMap((call) => {
+      const { id, tool, decided } = call;
+      return decided?.decision === "held"
         ? [
             {
               callId: String(id),
               tool,
-              input: parse(inputText),
+              input: inputOf(call),
               inputDigest: decided.inputDigest ?? "",
               since: decided.at,
               why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
             },
           ]
-        : [],
-    ),
-    calls: open.flatMap(({ id, tool, inputText, decided }) =>
-      decided?.decision === "client" ? [{ callId: String(id), tool, input: parse(inputText), since: decided.at }] : [],
-    ),
+        : [];
+    }),
+    calls: open.flatMap((call) => {
+      const { id, tool, decided } = call;
+      return decided?.decision === "client"
+        ? [{ callId: String(id), tool, input: inputOf(call), since: decided.at }]
+        : [];
+    }),
   };
 }
 
@@ -87,10 +94,13 @@ function openCalls({ turns, calls, program }: ExecutionState): readonly Unanswer
 }
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */
-function parse(text: string): unknown {
+function parse(text: string, execution: string, id: number | string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new PortcullisError("journal_invalid", "The journal holds a call that waits, and its input is not JSON.");
+    throw new PortcullisError(
+      "journal_invalid",
+      `Execution ${JSON.stringify(execution)}: the input of call ${id}, which waits, is not JSON. Restore the journal from a backup, or import it again.`,
+    );
   }
 }

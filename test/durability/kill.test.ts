@@ -19,7 +19,7 @@ const EXECUTIONS = 200;
 /** Several leases. */
 const STOPPED_MS = 1000;
 const STOPS = 3;
-const LOCKS = 8;
+const LOCKS = 5;
 /** How long a driver waits for a lock, and the longest lock: some are longer than any driver waits, and than its lease. */
 const LOCK_TIMEOUT_MS = 400;
 const LOCK_MS = 1000;

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
-import type { JournalRecord } from "../../src/journal/index.ts";
+import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
 const sandbox = createMemorySandbox();
@@ -71,6 +71,30 @@ test("while another process locks the journal no handler starts, and the program
   other.exec("ROLLBACK");
   expect((await running).outcome).toEqual({ type: "completed", value: 3 });
   expect(paid).toHaveLength(1);
+});
+
+test("an execution whose outcome could not be written is held no longer than its lease, and ends later with its value", async () => {
+  const { journal, other } = open(20);
+  const locking: Journal = {
+    ...journal,
+    append: (execution, expected, records, options) => {
+      if (records.some(({ type }) => type === "outcome") && !isLocked) other.exec("BEGIN IMMEDIATE");
+      isLocked ||= records.some(({ type }) => type === "outcome");
+      return journal.append(execution, expected, records, options);
+    },
+    create: (...given) => journal.create(...given),
+    read: (...given) => journal.read(...given),
+    find: (...given) => journal.find(...given),
+    list: (...given) => journal.list(...given),
+    renew: (...given) => journal.renew(...given),
+  };
+  let isLocked = false;
+  await using runtime = await createRuntime({ tools: [], journal: locking, sandbox, leaseMs: 100 });
+  await expect(runtime.execute("return 1;", { execution: "one" })).rejects.toMatchObject({ code: "journal_locked" });
+  other.exec("ROLLBACK");
+  await expect.poll(async () => ((await journal.find("one")).lease?.until ?? 0) < Date.now() - 200).toBe(true);
+  const [report] = await Array.fromAsync(runtime.recover());
+  expect(report).toMatchObject({ outcome: { type: "completed", value: 1 } });
 });
 
 test("a driver gives up when the journal stays locked, leaves no outcome, and another one goes on", async () => {

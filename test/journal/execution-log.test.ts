@@ -125,6 +125,21 @@ test("a lease is not renewed again while the store has not answered", async () =
   expect(renew).toHaveBeenCalledTimes(2);
 });
 
+test("what others have appended is not read while records are written, which would seem to be another driver's", async () => {
+  const { log, store, nextAppend } = await heldLog();
+  const appended = log.append(a);
+  const read = log.catchUp();
+  const underWay = await nextAppend();
+  await store.append("one", 1, [b]);
+  // Long enough for a read that does not wait.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  underWay.fail(new Error("the store is gone"));
+  await expect(read).rejects.toThrow("the store is gone");
+  await expect(appended).rejects.toThrow("the store is gone");
+});
+
 test("each append of a driver that has lost its execution rejects with head_moved", async () => {
   const store = createMemoryJournal();
   const log = await ExecutionLog.create(store, header("one"), DRIVER);

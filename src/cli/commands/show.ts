@@ -1,4 +1,5 @@
 import { outcomeText } from "../../gate/call-line.ts";
+import type { Journal } from "../../journal/journal.ts";
 import type { ConversationHeader, DecisionRecord, Header, JournalRecord, ProgramHeader } from "../../journal/record.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
@@ -22,13 +23,17 @@ export async function show(
     for await (const record of journal.read(id)) printJson(record);
     return EXIT.completed;
   }
+  writeStdout(`${await shownText(journal, id)}\n`);
+  return EXIT.completed;
+}
+
+/** What `show` prints of an execution. Rejects with `journal_invalid` and as the journal does. */
+export async function shownText(journal: Journal, id: string): Promise<string> {
   const decisions: DecisionRecord[] = [];
   const past = await readPast(noting(journal.read(id), decisions));
   const { header } = past.state;
-  if (!header) return EXIT.failed;
-  const parts = [headText(header), callsText(past), decisionsText(decisions), endText(past)];
-  writeStdout(`${cleanText(parts.filter((part) => part !== "").join("\n\n"))}\n`);
-  return EXIT.completed;
+  const parts = header ? [headText(header), callsText(past), decisionsText(decisions), endText(past)] : [];
+  return cleanText(parts.filter((part) => part !== "").join("\n\n"));
 }
 
 async function* noting(

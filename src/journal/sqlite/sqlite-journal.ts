@@ -140,7 +140,7 @@ class FileJournal implements SqliteJournal {
       const page = await this.#transactions.locked(() => this.#readPage(number, position, head));
       for (const row of page) {
         if (row.position !== position) break;
-        yield parseRecord(this.#unpack(row.record), position);
+        yield this.#parse(execution, row.record, position, parseRecord);
         position += 1;
       }
       if (page.length === 0 || page.at(-1)?.position !== position - 1)
@@ -253,6 +253,23 @@ class FileJournal implements SqliteJournal {
       if (length > PAGE_LENGTH) break;
     }
     return page;
+  }
+
+  /** Names the execution in the errors about its records. */
+  #parse(
+    execution: string,
+    record: unknown,
+    position: number,
+    parse: (value: unknown, index: number) => JournalRecord,
+  ): JournalRecord {
+    try {
+      return parse(this.#unpack(record), position);
+    } catch (error) {
+      if (!PortcullisError.is(error)) throw error;
+      throw new PortcullisError(error.code, `Execution ${JSON.stringify(execution)}: ${error.message}`, {
+        cause: error,
+      });
+    }
   }
 
   #unpack(record: unknown): unknown {
