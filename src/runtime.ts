@@ -38,7 +38,7 @@ import {
   TENANT,
   type WithContext,
 } from "./programs/execute-options.ts";
-import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
+import { defaultLimitsFor, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
 import { type ListedExecution, listExecutions } from "./programs/list-executions.ts";
 import { replay } from "./programs/replay.ts";
 import { type Decision, decide, executeOnce, recover, resume } from "./programs/resume.ts";
@@ -138,7 +138,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
   const { approve, heldBytes, journal = createMemoryJournal(), leaseMs, onEvent, logger, tenant = "default" } = read;
   const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), new HeldBytes(heldBytes));
-  const limits = resolveLimits(DEFAULT_LIMITS, read.limits, optionsIn("createRuntime", "limits"));
+  const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = sandboxOf(read.sandbox ?? "isolate");
   const runtime = new Runtime<Context>({
     sandbox,

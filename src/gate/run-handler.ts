@@ -25,14 +25,17 @@ export interface Failed {
 /** The outcome of a handler. */
 export type Handled = Succeeded | Failed;
 
-/** Runs a call's handler, validates its result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. */
-export async function runHandler(
-  call: OpenCall,
-  input: unknown,
-  context: CallContext,
-  resultBytes: number,
-  share: Share,
-): Promise<Handled> {
+/** What a handler returned, which is not checked yet. */
+export class Returned {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** Runs a call's handler. Never rejects. */
+export async function runHandler(call: OpenCall, input: unknown, context: CallContext): Promise<Returned | Failed> {
   const { tool, identity } = call;
   const { handler } = tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
@@ -56,7 +59,7 @@ export async function runHandler(
     clearTimeout(timer);
   }
   if (value === OVER) return failed(sentences.handlerTimedOut(tool));
-  return toText(call, value, resultBytes, share);
+  return new Returned(value);
 }
 
 /** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
@@ -67,8 +70,16 @@ export async function readResult(call: OpenCall, text: string, resultBytes: numb
   return toText(call, value, resultBytes, share);
 }
 
-/** Returns a promise only where it must wait, because it runs for every call. */
-function toText(call: OpenCall, returned: unknown, resultBytes: number, share: Share): Handled | Promise<Handled> {
+/**
+ * Validates a result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. Returns a
+ * promise only where it must wait, because it runs for every call.
+ */
+export function toText(
+  call: OpenCall,
+  returned: unknown,
+  resultBytes: number,
+  share: Share,
+): Handled | Promise<Handled> {
   if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes, share);
   const encoded = resultText(returned, resultBytes, share);
   return encoded instanceof Promise
@@ -112,6 +123,6 @@ function handledText({ tool, identity }: OpenCall, value: unknown, encoded: Resu
   }
 }
 
-function failed(answer: Failure, error?: unknown): Handled {
+function failed(answer: Failure, error?: unknown): Failed {
   return error === undefined ? { answer } : { answer, error };
 }

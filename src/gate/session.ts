@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { HeldBytes, Share } from "../values/held-bytes.ts";
+import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
+import { isLarge } from "../values/result-text.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
@@ -24,8 +25,9 @@ import {
   type WorkScope,
 } from "./open-call.ts";
 import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
-import { type Handled, readResult, runHandler } from "./run-handler.ts";
+import { type Handled, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");
@@ -58,6 +60,8 @@ export interface SessionOptions {
   readonly above?: ParentCall | undefined;
   /** Whether the execution may end its driving to wait for decisions or results from outside; false by default. */
   readonly canWait?: boolean;
+  /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
+  readonly unread?: UnreadAnswers | undefined;
   /** What an execution that is taken up again has used already. */
   readonly past?: PastUse | undefined;
   /** Tokens that models may use; unlimited by default. */
@@ -142,6 +146,11 @@ export class GateSession implements ParentSession, WorkBelow {
     return { calls, open: this.#open.size, resultBytes };
   }
 
+  /** Memory of the answers that the owner has not read. */
+  get unreadBytes(): number {
+    return this.#options.unread?.bytes ?? 0;
+  }
+
   /** The limit that a call of this session exceeded last. */
   get overdraft(): Overdraft | undefined {
     return this.#admission.overdraft;
@@ -193,6 +202,11 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#waits.take(record);
   }
 
+  /** The owner has read the answer of a call. Returns the memory that the answer takes. */
+  noteRead(callId: string): number {
+    return this.#options.unread?.remove(callId) ?? 0;
+  }
+
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
   async giveUp(callId: string, reason: string): Promise<void> {
     this.#givenUp.add(callId);
@@ -232,6 +246,7 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#open.clear();
     this.#queues.close();
     this.#waits.close();
+    this.#options.unread?.close();
     this.#endBelow?.();
     return open;
   }
@@ -462,11 +477,20 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#carryOut(call, record, { read: { input }, error });
   }
 
-  /** Runs a call when the concurrency of its execution and its tool allows it. Reads its input then, unless it was read before. */
+  /**
+   * Runs a call when the concurrency of its execution and its tool allows it, and the program has read enough of its
+   * answers. Reads its input then, unless it was read before. The result becomes text after the tool is free again: a
+   * program that reads nothing does not keep others from it.
+   */
   #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     if (call.tool.handler === "client") return this.#withInput(call, () => this.#askClient(call));
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
-    return this.#queues.run((closing) => this.#gate.whenFree(call.tool, run, closing));
+    return this.#queues.run(async (closing) => {
+      const room = this.#options.unread?.whenRoom();
+      if (room) await room;
+      const ran = await this.#gate.whenFree(call.tool, run, closing);
+      return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
+    });
   }
 
   /** Reads a call's input and passes it to `goOn`, or refuses the call. */
@@ -481,17 +505,28 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
-  async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
+  async #run(call: OpenCall, input: unknown): Promise<Answer | Returned | undefined> {
     if (this.#isGone(call)) return undefined;
     const { identity } = call;
     call.decided = true;
     await this.#ledger.allowed(call);
     if (this.#isGone(call)) return undefined;
     this.#ledger.started(identity);
-    const { execution, limits, scope } = this.#options;
+    const { execution, scope } = this.#options;
     const context = call.contextIn(execution, scope, this);
-    const handled = await this.#inContext(() => runHandler(call, input, context, limits.resultBytes, this.share));
-    return this.#finish(call, handled);
+    const handled = await this.#inContext(() => runHandler(call, input, context));
+    return handled instanceof Returned ? handled : this.#finish(call, handled);
+  }
+
+  /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
+  #answerWith(call: OpenCall, returned: unknown): Answer | undefined | Promise<Answer | undefined> {
+    const { unread, limits } = this.#options;
+    const make = () => {
+      if (this.#isGone(call)) return undefined;
+      const made = this.#inContext(() => toText(call, returned, limits.resultBytes, this.share));
+      return made instanceof Promise ? made.then((handled) => this.#finish(call, handled)) : this.#finish(call, made);
+    };
+    return unread && isLarge(returned) ? unread.makeLarge(make) : make();
   }
 
   /** Asks a client for a call's result. The client answers from outside this process. */
@@ -520,12 +555,14 @@ export class GateSession implements ParentSession, WorkBelow {
     const { answer, shape } = handled;
     const failure = this.#admission.takeResult(tool, answer);
     if (failure) return this.#fail(call, failure);
+    this.#options.unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
     this.#ledger.succeeded(call, answer, shape);
     return answer;
   }
 
   #fail(call: OpenCall, answer: Failure, error?: unknown): Answer {
     this.#admission.takeFailure(answer);
+    this.#options.unread?.add(call.identity.callId, memoryOf(answer.message));
     this.#ledger.failed(call, answer, error);
     return answer;
   }
@@ -538,6 +575,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (call) call.decided = true;
     this.#remove(identity.callId);
     this.#admission.takeFailure(answer);
+    this.#options.unread?.add(identity.callId, memoryOf(answer.message));
     await this.#ledger.decided(identity, { decision: "refused", code: answer.code });
     this.#ledger.refused(call ?? { identity, since: performance.now() }, answer, error);
     return answer;

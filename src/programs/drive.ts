@@ -2,10 +2,8 @@ import type { GuestFrame } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
-import type { TurnRecord } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { memoryOf } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
 import { DIED_STOPPING, NEVER_SETTLES } from "./endings.ts";
@@ -14,6 +12,7 @@ import { type ConnectionTotals, type ExecutionState, isAnswered, type OpenCall }
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
 import { GuestSupervisor } from "./guest-supervisor.ts";
+import { HeldTurns } from "./held-turns.ts";
 import type { Limits } from "./limits.ts";
 import { LogCollector, type Logs } from "./log-collector.ts";
 import type { Ending } from "./outcome.ts";
@@ -22,12 +21,10 @@ import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
 import { type TimerBatch, Timers } from "./timers.ts";
 import { waitingOf } from "./waiting.ts";
-import { COMMANDS_PER_SLICE, type TrackedLog } from "./tracked-log.ts";
+import type { TrackedLog } from "./tracked-log.ts";
 
 /** Time for final output when a program is stopped while it waits, in milliseconds. */
 const FINAL_OUTPUT_MS = 100;
-/** Memory of a command beyond its text, in bytes. */
-const COMMAND_BYTES = 256;
 
 export interface DriveOptions {
   readonly sandbox: Sandbox;
@@ -79,6 +76,7 @@ class Driver {
   readonly #events: EventQueue;
   readonly #timers: Timers;
   readonly #logs: LogCollector;
+  readonly #held: HeldTurns;
   readonly #notes: string[] = [];
   readonly #remarks: string[] = [];
   readonly #decided = Promise.withResolvers<Ending>();
@@ -92,6 +90,7 @@ class Driver {
     const { sandbox, open, limits, log, session } = options;
     this.#options = options;
     this.#state = log.state;
+    this.#held = new HeldTurns(session.share, log.isDurable);
     this.#logs = options.past?.logs ?? new LogCollector(limits.logBytes);
     this.#clocks = new Clocks(
       limits,
@@ -196,17 +195,19 @@ class Driver {
     const { log, session } = this.#options;
     const { lane } = session.share;
     this.#isTaking = true;
-    const applying = lane.work(log.applyTurns(ended.map((turn) => [this.#events.shift(), turn] as const)));
-    const turns = applying instanceof Promise ? await applying : applying;
-    log.deferTurns(turns);
-    const counting = lane.work(bytesOfCommands(turns));
-    const bytes = counting instanceof Promise ? await counting : counting;
+    const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
+    const applying = lane.work(log.applyTurns(begun));
+    log.deferTurns(applying instanceof Promise ? await applying : applying);
+    const holding = lane.work(this.#held.take(begun));
+    const overdraft = holding instanceof Promise ? await holding : holding;
+    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
     // The outcome's append writes the turns.
-    if (this.#ending !== undefined || !this.#holdCommands(bytes)) return;
+    if (this.#ending !== undefined) return;
     // Before the calls, so that what a turn prints is shown before its handlers start.
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
     const carriedOut = log.flush().then(() => {
+      this.#noteStored(begun);
       if (settled?.kind === "settled") this.#pause();
       return lane.work(this.#carryOutAll(ended));
     });
@@ -219,17 +220,21 @@ class Driver {
     this.#waitIfIdle();
   }
 
+  /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
+  #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
+    const { log, session } = this.#options;
+    this.#held.noteStored();
+    for (const [{ head }] of begun) {
+      if (head.kind !== "answer") continue;
+      const bytes = session.noteRead(String(head.id));
+      if (log.isDurable) session.share.giveBack(bytes);
+    }
+  }
+
   /** The program has settled. While its value is read in slices, no event is sent and its time does not count. */
   #pause(): void {
     this.#events.close();
     this.#clocks.wait();
-  }
-
-  /** Counts commands, which are kept in memory until the end. Events are counted at the gate, with the results they carry. */
-  #holdCommands(bytes: number): boolean {
-    const overdraft = this.#options.session.share.hold(bytes);
-    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
-    return !overdraft;
   }
 
   /** Passes the calls of turns to the gate. A program that has settled makes none. */
@@ -381,16 +386,4 @@ class Driver {
   #now(): number {
     return Math.max(this.#state.now, this.#events.now, Date.now());
   }
-}
-
-/** Memory that the commands of turns take. */
-function* bytesOfCommands(turns: readonly TurnRecord[]): SlicedWork<number> {
-  let bytes = 0;
-  for (const { commands } of turns) {
-    for (const [index, text] of commands.entries()) {
-      bytes += memoryOf(text) + COMMAND_BYTES;
-      if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
-    }
-  }
-  return bytes;
 }

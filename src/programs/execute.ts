@@ -3,10 +3,12 @@ import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
 import { headerBase } from "../gate/header-base.ts";
+import { UnreadAnswers } from "../gate/unread-answers.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
 import { drive, type Driven } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
+import { heldAllowance } from "./limits.ts";
 import { NO_CONNECTIONS } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
@@ -100,7 +102,7 @@ export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promi
 async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: Work): Promise<Execution> {
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
   const { execution } = log;
-  const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
+  const share = gate.held.share(tenant, heldAllowance(limits, log.isDurable));
   const session = gate.open({
     execution,
     scope,
@@ -109,6 +111,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
     limits,
     above,
     canWait: above === undefined,
+    unread: new UnreadAnswers(),
     past,
     log,
     onEvent,
@@ -117,7 +120,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   try {
     driven = await drive({
       sandbox,
-      open: { language, limits, tenant },
+      open: { language, limits, tenant, turnBytes: share.allowed },
       limits,
       log,
       session,

@@ -61,6 +61,11 @@ export class TrackedLog implements GateLog {
     return this.#log.execution;
   }
 
+  /** Whether the journal keeps its records outside of this process's memory. */
+  get isDurable(): boolean {
+    return this.#journal.isDurable === true;
+  }
+
   /** Called once if another driver has taken the execution over. */
   set onFenced(onFenced: (error: unknown) => void) {
     this.#log.onFenced = onFenced;

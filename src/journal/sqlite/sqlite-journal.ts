@@ -79,6 +79,7 @@ export function createSqliteJournal(options: SqliteJournalOptions): SqliteJourna
 }
 
 class FileJournal implements SqliteJournal {
+  readonly isDurable: boolean;
   readonly #database: DatabaseSync;
   readonly #transactions: Transactions;
   readonly #statements: Statements;
@@ -87,6 +88,8 @@ class FileJournal implements SqliteJournal {
     this.#database = database;
     this.#transactions = transactions;
     this.#statements = prepareStatements(database);
+    // A database without a file has no location.
+    this.isDurable = database.location() !== null;
   }
 
   async create(header: Header, lease?: Lease): Promise<Head> {
