@@ -88,6 +88,6 @@ async function* taken<Item>(items: AsyncGenerator<Item, void, undefined>, count:
   for (let index = 0; index < count; index += 1) {
     const { done, value } = await items.next();
     if (done) return;
-    yield value as Item;
+    yield value;
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
 
 const MIB = 1024 * 1024;
 const RESULTS = 150;
@@ -15,7 +16,8 @@ const page = defineTool({
 });
 
 test("the results that a program has dropped do not count as its memory, and it has no function that collects them", async () => {
-  await using runtime = await createRuntime({ tools: [page], limits: { totalBytes: 512 * MIB } });
+  const journal = createMemoryJournal({ keepLength: Number.POSITIVE_INFINITY });
+  await using runtime = await createRuntime({ tools: [page], journal, limits: { totalBytes: 512 * MIB } });
   const { outcome, usage, execution } = await runtime.execute(`
     let length = 0;
     for (let n = 0; n < ${RESULTS}; n += 1) length += (await tools.page({})).length;
