@@ -61,7 +61,9 @@ async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: Re
   if (past.outcome) return endedExecution(execution, past, own);
   const records = recordsOf(past.state, execution, work);
   const waiting = waitingOf(past.state);
-  if (waiting && records.length === 0) return undriven(execution, past, waiting);
+  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
+  const isKept = past.state.unreplayable === undefined || (await isDriven(scope.journal, execution));
+  if (waiting && records.length === 0 && isKept) return undriven(execution, past, waiting);
   const here = drivenHere(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
@@ -124,7 +126,7 @@ export async function* recover(
     const isDriven = (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
     if (kind !== "program" || isDriven) continue;
     const past = await readPast(journal.read(execution));
-    if (waitingOf(past.state)) continue;
+    if (waitingOf(past.state) && past.state.unreplayable === undefined) continue;
     try {
       yield { execution: await takeUp({ ...scope, tenant }, execution, past, {}), tenant };
     } catch (error) {
@@ -289,6 +291,11 @@ function refuseChangedTools(gone: readonly string[], changed: readonly string[])
     "tools_changed",
     `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with, or resume it with allowChangedTools.`,
   );
+}
+
+async function isDriven(journal: Journal, execution: ExecutionId): Promise<boolean> {
+  const { lease } = await journal.find(execution);
+  return drivenHere(journal, execution) !== undefined || (lease !== undefined && lease.until > Date.now());
 }
 
 async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
