@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-durable bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -66,6 +66,10 @@ types: $(PACKAGES)
 bench: export PORTCULLIS_TESTS := all
 bench: build
 	@node test/bench/bench.ts
+
+# The rows of durable executions alone.
+bench-durable: build
+	@node test/bench/bench-durable.ts
 
 bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false

@@ -414,7 +414,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return {
       id,
       records: () => Array.fromAsync(journal.read(id)),
-      replay: async () => replay(await Array.fromAsync(journal.read(id)), sandbox, closing),
+      replay: async () => replay(() => journal.read(id), sandbox, closing),
     };
   }
 

@@ -29,9 +29,10 @@ export interface ListedExecution {
 /** Lists executions, the latest first. Reads the records of open ones. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
   for await (const summary of journal.list(options)) {
-    const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary);
+    const driven = !summary.ended && summary.lease !== undefined && summary.lease.until > Date.now();
+    const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary, driven);
     const openState = waitsFor === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
-    const { execution, kind, tenant, startedAt, records, ended, lease } = summary;
+    const { execution, kind, tenant, startedAt, records, ended } = summary;
     yield {
       id: execution,
       kind,
@@ -39,7 +40,7 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
       tenant,
       startedAt,
       records,
-      driven: !ended && lease !== undefined && lease.until > Date.now(),
+      driven,
       waitsFor: waitsFor ?? [],
     };
   }
@@ -49,12 +50,13 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
 async function toolsWaitedFor(
   journal: Journal,
   { execution, kind }: ExecutionSummary,
+  driven: boolean,
 ): Promise<readonly string[] | undefined> {
   try {
     const waiting =
       kind === "conversation"
         ? waitingOfConversation(await readPastConversation(journal, execution))
-        : await waitingOfProgram(journal, execution);
+        : await waitingOfProgram(journal, execution, driven);
     return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
@@ -62,10 +64,15 @@ async function toolsWaitedFor(
   }
 }
 
-async function waitingOfProgram(journal: Journal, execution: ExecutionId): Promise<Waiting | undefined> {
+async function waitingOfProgram(
+  journal: Journal,
+  execution: ExecutionId,
+  driven: boolean,
+): Promise<Waiting | undefined> {
   const state = initialState();
   for await (const record of journal.read(execution)) applyRecord(state, record);
-  return waitingOf(state);
+  // One that cannot be replayed waits where it is driven. Without its driver it does not go on.
+  return state.unreplayable === undefined || driven ? waitingOf(state) : undefined;
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

@@ -103,7 +103,8 @@ async function recoverProgram(
 ): Promise<Recovered | typeof SUSPECT | undefined> {
   const { execution } = one;
   const past = await readPast(journal.read(execution));
-  if (past.outcome || waitingOf(past.state)) return undefined;
+  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
+  if (past.outcome || (waitingOf(past.state) && past.state.unreplayable === undefined)) return undefined;
   const { header } = past.state;
   // A program in a conversation is taken up with it.
   if (header?.parent && (await isOpen(journal, header.parent.execution))) return undefined;

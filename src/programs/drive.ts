@@ -1,4 +1,4 @@
-import type { GuestFrame } from "../../bridge/frames.ts";
+import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
@@ -7,7 +7,7 @@ import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
-import { DIED_STOPPING, NEVER_SETTLES } from "./endings.ts";
+import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type ConnectionTotals, type ExecutionState, isAnswered, type OpenCall } from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
@@ -21,7 +21,7 @@ import type { Past } from "./past-execution.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
 import { type TimerBatch, Timers } from "./timers.ts";
-import { waitingOf } from "./waiting.ts";
+import { type Waiting, waitingOf } from "./waiting.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 
 /** Time for final output when a program is stopped while it waits, in milliseconds. */
@@ -41,6 +41,8 @@ export interface DriveOptions {
   readonly past?: Past | undefined;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
+  /** Called when a program that cannot be replayed begins to wait in its sandbox for decisions or results from outside. */
+  readonly onKept: (waiting: Waiting, cause: UnreplayableCause) => void;
 }
 
 export interface Driven {
@@ -83,6 +85,8 @@ class Driver {
   readonly #decided = Promise.withResolvers<Ending>();
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
+  /** Ids of the calls that a program was kept for that cannot be replayed. */
+  #keptFor: string | undefined;
   /** The ending that takes effect after the program's final output. */
   #stopping: Ending | undefined;
   #ending: Ending | undefined;
@@ -150,6 +154,8 @@ class Driver {
     let isTakenUp = this.#options.past === undefined || this.#state.turns === 0;
     if (!isTakenUp && this.#state.settled) return this.#settle(this.#state.settled, []);
     if (!isTakenUp && this.#state.stopped) return this.#decide(DIED_STOPPING);
+    const { unreplayable } = this.#state;
+    if (this.#options.past && unreplayable !== undefined) return this.#decide(endingUnreplayable(unreplayable));
     while (await this.#guests.open()) {
       if (this.#state.turns === 0 && this.#events.isEmpty) this.#start();
       this.#events.open();
@@ -186,9 +192,21 @@ class Driver {
   #waitIfIdle(): void {
     if (this.#ending !== undefined || this.#stopping || this.#isTaking) return;
     if (!this.#events.isEmpty || this.#clocks.isRunning) return;
-    if (!this.#options.session.waitsOutside || this.#state.unreplayable !== undefined) return;
+    if (!this.#options.session.waitsOutside) return;
     const waiting = waitingOf(this.#state);
-    if (waiting) this.#decide(waiting);
+    if (!waiting) return;
+    const { unreplayable } = this.#state;
+    if (unreplayable === undefined) this.#decide(waiting);
+    else this.#keepWaiting(waiting, unreplayable);
+  }
+
+  /** A program that cannot be replayed waits in its sandbox. Tells so once for the same calls. */
+  #keepWaiting(waiting: Waiting, cause: UnreplayableCause): void {
+    const calls = [...waiting.approvals, ...waiting.calls].map(({ callId }) => callId).join(" ");
+    if (calls === this.#keptFor) return;
+    if (this.#keptFor === undefined) this.#notes.push(keptNote(cause));
+    this.#keptFor = calls;
+    this.#options.onKept(waiting, cause);
   }
 
   /**
@@ -211,7 +229,7 @@ class Driver {
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
     const carriedOut = log.flush().then(() => {
-      this.#noteRead(begun);
+      this.#noteStored(begun);
       if (settled?.kind === "settled") this.#pause();
       return lane.work(this.#carryOutAll(ended));
     });
@@ -224,9 +242,10 @@ class Driver {
     this.#waitIfIdle();
   }
 
-  /** The program has read the answers of these turns. A durable journal holds them now, the host no more. */
-  #noteRead(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
+  /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
+  #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
     const { log, session } = this.#options;
+    this.#held.noteStored();
     for (const [{ head }] of begun) {
       if (head.kind !== "answer") continue;
       const bytes = session.noteRead(String(head.id));

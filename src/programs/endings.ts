@@ -62,6 +62,18 @@ export const DIED_STOPPING: Ending = {
   detail: "the host died while it stopped the program",
 };
 
+/** The host died, and the program cannot be replayed. */
+export function endingUnreplayable(cause: UnreplayableCause): Ending {
+  return engineDied(
+    `the host died; the program was not taken up, because it had used state that a replay cannot reproduce (${cause})`,
+  );
+}
+
+/** Says that a program was kept where it ran while it waited for decisions or results from outside. */
+export function keptNote(cause: UnreplayableCause): string {
+  return `The program kept its process while it waited for a decision or a client's result: it could not be put down, because it had used state that a replay cannot reproduce (${cause}).`;
+}
+
 /** The reason of a guest's end, for the operator. */
 export function detailOf(end: LinkEnd): string {
   if ("detail" in end) return end.detail;

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
+import { frameText, PROTOCOL_VERSION, type StartBody, type UnreplayableCause } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
 import { headerBase } from "../gate/header-base.ts";
@@ -27,7 +27,16 @@ import type { Waiting } from "./waiting.ts";
 export type ExecutionEvent =
   | { readonly type: "execution_started"; readonly execution: ExecutionId }
   | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
-  | { readonly type: "execution_waiting"; readonly execution: ExecutionId; readonly waiting: Waiting }
+  | {
+      readonly type: "execution_waiting";
+      readonly execution: ExecutionId;
+      readonly waiting: Waiting;
+      /**
+       * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
+       * Missing for a program that was put down.
+       */
+      readonly held?: UnreplayableCause;
+    }
   | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
@@ -142,6 +151,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
           past,
           signal,
           onOutput: (text) => onEvent({ type: "output", execution, text }),
+          onKept: (waiting, held) => onEvent({ type: "execution_waiting", execution, waiting, held }),
         });
   } catch (error) {
     // Its new driver, or that of the conversation it belongs to, goes on with it.

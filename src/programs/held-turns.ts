@@ -16,32 +16,37 @@ export class HeldTurns {
   readonly #isDurable: boolean;
   /** Bytes of the command that opened a call or a timer, by its id; empty without a durable journal. */
   readonly #open = new Map<number, number>();
+  /** Held bytes that the host need not hold once the journal has the turns. */
+  #storedBytes = 0;
 
   constructor(share: Share, isDurable: boolean) {
     this.#share = share;
     this.#isDurable = isDurable;
   }
 
-  /** Counts turns that the journal holds, each with the event that began it. Returns the exceeded limit if there is no room. */
+  /** Counts turns, each with the event that began it. Returns the exceeded limit if there is no room. */
   *take(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<HeldOverdraft | undefined> {
     let heldBytes = 0;
-    let storedBytes = 0;
     for (const [{ head }, { commands, texts }] of turns) {
-      if (this.#isDurable && "id" in head) storedBytes += this.#close(head.id);
+      if (this.#isDurable && "id" in head) this.#storedBytes += this.#close(head.id);
       for (const [index, command] of commands.entries()) {
         const bytes = memoryOf(texts[index] ?? "") + COMMAND_BYTES;
         heldBytes += bytes;
         if (this.#isDurable) {
           if (command.kind === "call" || command.kind === "timer") this.#open.set(command.id, bytes);
-          else if (command.kind !== "settled") storedBytes += bytes;
-          if (command.kind === "clear") storedBytes += this.#close(command.id);
+          else if (command.kind !== "settled") this.#storedBytes += bytes;
+          if (command.kind === "clear") this.#storedBytes += this.#close(command.id);
         }
         if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
       }
     }
-    const overdraft = this.#share.hold(heldBytes);
-    if (!overdraft) this.#share.giveBack(storedBytes);
-    return overdraft;
+    return this.#share.hold(heldBytes);
+  }
+
+  /** The journal holds the turns that were counted. */
+  noteStored(): void {
+    this.#share.giveBack(this.#storedBytes);
+    this.#storedBytes = 0;
   }
 
   #close(id: number): number {

@@ -40,7 +40,9 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   refuseOfAnother(scope, execution, header);
   const records = recordsOf(openCallsOf(past.state), header, work);
   const waiting = waitingOf(past.state);
-  if (waiting && records.length === 0) return undriven(execution, past, waiting);
+  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
+  const isKept = past.state.unreplayable === undefined || (await isDriven(scope.journal, execution));
+  if (waiting && records.length === 0 && isKept) return undriven(execution, past, waiting);
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
@@ -90,6 +92,11 @@ function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): v
     "sandbox_unavailable",
     `Execution ${JSON.stringify(execution)} is in ${JSON.stringify(language)}, and the ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}. Take it up with a sandbox that runs its language.`,
   );
+}
+
+async function isDriven(journal: Journal, execution: ExecutionId): Promise<boolean> {
+  const { lease } = await journal.find(execution);
+  return drivenHere(journal, execution) !== undefined || (lease !== undefined && lease.until > Date.now());
 }
 
 /** Rejects with `execution_driven` while a driver holds the lease. */
