@@ -3,7 +3,7 @@ import { runAgent } from "./agent/agent.ts";
 import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
 import { AgentScope } from "./agent/agent-scope.ts";
 import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
-import { resumeAgent } from "./agent/resume-agent.ts";
+import { resumeAgent, runAgentOnce } from "./agent/resume-agent.ts";
 import { RESUME_AGENT_RULES, type ResumeAgentOptions } from "./agent/resume-agent-options.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
@@ -349,7 +349,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     return this.#run("agent", read, listener, (scope) => {
       const programs = programsFor(read.programs, scope.gate.tools);
-      return runAgent(scope, { model, task, programs, maxTurns, maxTokens });
+      const request = { model, task, programs, maxTurns, maxTokens };
+      const { execution } = read;
+      return execution === undefined ? runAgent(scope, request) : runAgentOnce(scope, request, execution);
     });
   }
 

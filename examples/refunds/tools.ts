@@ -33,8 +33,8 @@ const refund = defineTool({
   allowedCallers: ["programmatic"],
   effect: "write",
   approval: ({ euros }) => euros > LIMIT_EUROS,
-  // A real handler passes the key of the call on to its payment service, which then pays once however often it is asked.
-  handler: ({ order, euros }, { idempotencyKey: _ }) => ({ order, refunded: euros }),
+  // A real one passes the `idempotencyKey` of its second argument on to the payment service, which then pays only once.
+  handler: ({ order, euros }) => ({ order, refunded: euros }),
 });
 
 export default [listOrders, refund];

@@ -12,7 +12,7 @@ import {
   withDefault,
   words,
 } from "../options/options.ts";
-import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
+import { APPROVE, CONTEXT, EXECUTION, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -29,6 +29,11 @@ export const AGENT_RULES = {
   model: MODEL,
   /** What the model is asked to do. */
   task: required(words()),
+  /**
+   * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
+   * one, takes up one whose host died, or gives its report, and never begins a second one.
+   */
+  execution: EXECUTION,
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */

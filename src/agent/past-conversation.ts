@@ -9,7 +9,7 @@ import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/mod
 import { rememberedIn } from "../programs/changed-tools.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { PastCalls } from "../programs/past-calls.ts";
-import { type Past, readPast } from "../programs/past-execution.ts";
+import { type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
@@ -136,7 +136,8 @@ async function readPrograms(
   const programs = new Map<string, Past>();
   for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
     try {
-      programs.set(id, await readPast(journal.read(childExecution(execution, id))));
+      const past = await readPast(journal.read(childExecution(execution, id)));
+      programs.set(id, past.outcome ? past : withoutOpenCalls(past));
     } catch (error) {
       if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
     }

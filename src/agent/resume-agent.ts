@@ -6,6 +6,7 @@ import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Conversation, Model } from "../models/model.ts";
 import type { Said } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven-here.ts";
+import { headerOf } from "../programs/execute-once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "../programs/changed-tools.ts";
@@ -94,7 +95,11 @@ export async function takeUpConversation(
   return driveConversation(own, log, { request, conversation, past: { ...past, use }, allowChangedTools });
 }
 
-/** Runs a conversation that belongs to a call, or goes on with it where another driver of its caller has begun it. */
+/**
+ * Runs a conversation under an id of the caller's choice. The same id again joins the running conversation, goes on with
+ * one whose host died, or gives the report of one that has ended or waits. Rejects with `execution_exists` for another
+ * task, model, caller or tenant under the id.
+ */
 export async function runAgentOnce(
   scope: AgentScope,
   request: AgentRequest,
@@ -105,7 +110,17 @@ export async function runAgentOnce(
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
   }
-  return resumeAgent(scope, execution, { model: request.model });
+  const header = await headerOf(scope.journal, execution);
+  const { model, task } = request;
+  const { above, tenant } = scope;
+  const isSame =
+    header?.kind === "conversation" && header.tenant === tenant && header.task === task && header.model === model.name;
+  if (!isSame || header.parent?.execution !== above?.execution || header.parent?.call !== above?.callId)
+    throw new PortcullisError(
+      "execution_exists",
+      `There is another execution ${JSON.stringify(execution)} already: its task, model or tenant differs. Choose another id.`,
+    );
+  return drivenHere<AgentReport>(scope.journal, execution)?.ended ?? resumeAgent(scope, execution, { model });
 }
 
 /** A conversation that a call has started is taken up with its caller: its answer belongs there. */

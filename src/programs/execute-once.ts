@@ -35,7 +35,7 @@ export async function executeOnce(
 }
 
 /** The first record of an execution. */
-async function headerOf(journal: Journal, execution: ExecutionId): Promise<Header | undefined> {
+export async function headerOf(journal: Journal, execution: ExecutionId): Promise<Header | undefined> {
   for await (const record of journal.read(execution)) return record.type === "header" ? record : undefined;
   return undefined;
 }

@@ -30,12 +30,14 @@ export type WithContext<Options, Context> = Omit<Options, "context" | "approve">
 /** Arguments of which the options may be left out where `context` may. */
 export type ContextArguments<Options, Context> = undefined extends Context ? [options?: Options] : [options: Options];
 
+export const EXECUTION = text({ maxLength: 256, expected: "an id of 1 to 256 characters" });
+
 export const EXECUTE_RULES = {
   /**
    * Id of the execution, chosen by the caller. The same id again gives the same execution: it joins the running one, or
    * gives its report, and never runs a second one.
    */
-  execution: text({ maxLength: 256, expected: "an id of 1 to 256 characters" }),
+  execution: EXECUTION,
   /** Language of the program, JavaScript by default. Which ones there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
   /** Changes to the limits of the runtime. */

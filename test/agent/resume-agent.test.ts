@@ -277,6 +277,64 @@ describe("bad input", () => {
   });
 });
 
+test("the same id again joins a conversation, gives its report, and begins no second one", async () => {
+  const journal = createMemoryJournal();
+  let asked = 0;
+  const script: readonly ScriptedStep[] = [
+    () => {
+      asked += 1;
+      return { calls: [{ id: "look-1", tool: "look" }] };
+    },
+    { text: "Done." },
+  ];
+  const model = scriptedModel(script);
+  await using runtime = await createRuntime({ tools: [look], journal, sandbox });
+  const ask = (task = "Do it.") => runtime.agent({ model, task, execution: "order-1" });
+  const [first, second] = await Promise.all([ask(), ask()]);
+  expect(first.answer).toBe("Done.");
+  expect(second).toEqual(first);
+  expect(await ask()).toMatchObject({ execution: "order-1", answer: "Done.", calls: [{ callId: "look-1" }] });
+  expect(asked).toBe(1);
+  await expect(ask("Do something else.")).rejects.toMatchObject({ code: "execution_exists" });
+  const other = scriptedModel(script, { name: "other:m" });
+  const conflict = runtime.agent({ model: other, task: "Do it.", execution: "order-1" });
+  await expect(conflict).rejects.toMatchObject({ code: "execution_exists" });
+});
+
+test("recover takes conversations up with the models that it is given, and leaves the others open", async () => {
+  const { journal, appended } = recorded(createMemoryJournal());
+  const script: readonly ScriptedStep[] = [
+    { programs: ["return (await tools.look({})).length"] },
+    ({ results }) => ({ text: results[0]?.text ?? "" }),
+  ];
+  const { execution } = await begin(journal, [look], script);
+  const copy = await cutAfter(appended, appended.findIndex(([id]) => id !== execution) + 2);
+  await using runtime = await createRuntime({ tools: [look], journal: copy, sandbox, leaseMs: LEASE_MS });
+  expect(await Array.fromAsync(runtime.recover())).toEqual([]);
+  expect(await Array.fromAsync(copy.list({ open: true }))).toHaveLength(2);
+  const recovered = await Array.fromAsync(
+    runtime.recover({
+      model: ({ model, task, tenant }) => {
+        expect({ model, task, tenant }).toEqual({ model: "scripted:script", task: "Do it.", tenant: "default" });
+        return scriptedModel(script);
+      },
+    }),
+  );
+  expect(recovered).toMatchObject([{ execution, answer: "3" }]);
+  expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
+});
+
+test("a program whose conversation has ended without it is ended by recover, and not run", async () => {
+  const { journal, appended } = recorded(createMemoryJournal());
+  const { execution } = await begin(journal, [look], [{ programs: ["return (await tools.look({})).length"] }]);
+  const ofProgram = appended.filter(([id, record]) => id !== execution && record.type !== "outcome").slice(0, 2);
+  const ofConversation = appended.filter(([id]) => id === execution);
+  const copy = await cutAfter([...ofConversation, ...ofProgram], ofConversation.length + 2);
+  await using runtime = await createRuntime({ tools: [look], journal: copy, sandbox });
+  expect(await Array.fromAsync(runtime.recover())).toMatchObject([{ outcome: { type: "cancelled" }, calls: [] }]);
+  expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
+});
+
 /** The journal of a conversation and its programs as it was after `count` records in all. */
 async function cutAfter(appended: readonly (readonly [string, JournalRecord])[], count: number): Promise<Journal> {
   const copy = createMemoryJournal();
