@@ -51,7 +51,8 @@ describe.skipIf(!ALL_TESTS)("a program with a journal in a file", () => {
       // The engine's garbage is collected before it counts as the program's memory.
       expect(moved.guestBytes / MIB).toBeLessThan(128);
       expect(moved.grownBytes / MIB).toBeLessThanOrEqual(150);
-      expect(moved.grownInReplayBytes / MIB).toBeLessThanOrEqual(150);
+      // A replay reads the results from the file as fast as it can, and leaves more garbage.
+      expect(moved.grownInReplayBytes / MIB).toBeLessThanOrEqual(200);
     },
   );
 

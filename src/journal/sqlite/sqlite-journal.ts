@@ -15,7 +15,7 @@ import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
 import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
-import { type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
+import { executionRow, type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
 const SQLITE_JOURNAL_RULES = {
@@ -161,7 +161,7 @@ class FileJournal implements SqliteJournal {
           before: before ?? null,
         }),
       );
-      for (const row of rows) yield summaryOf(row as unknown as ExecutionRow);
+      for (const row of rows) yield summaryOf(executionRow(row));
       const last = rows.at(-1);
       if (!last) return;
       below = Number(last.number);
@@ -202,9 +202,15 @@ class FileJournal implements SqliteJournal {
   async *check(): AsyncGenerator<JournalProblem> {
     const found = await this.#transactions.locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
     for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
+    try {
     for await (const summary of this.list()) {
       const problem = await this.#problemOf(summary);
       if (problem !== undefined) yield { execution: summary.execution, problem };
+    }
+    } catch (error) {
+      // An entry of the list cannot be read. Those after it are not looked at.
+      if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
+      yield { problem: error.message };
     }
   }
 
@@ -294,7 +300,8 @@ class FileJournal implements SqliteJournal {
   }
 
   #find(execution: string): ExecutionRow | undefined {
-    return this.#statements.findExecution.get(execution) as unknown as ExecutionRow | undefined;
+    const row = this.#statements.findExecution.get(execution);
+    return row && executionRow(row);
   }
 
   #get(execution: string): ExecutionRow {
