@@ -18,6 +18,8 @@ export interface Past {
   readonly lines: readonly CallLine[];
   /** UTF-8 bytes of all results that were returned. */
   readonly resultBytes: number;
+  /** UTF-8 bytes of the results that the program was given. */
+  readonly seenBytes: number;
   /** UTF-8 bytes of the inputs of all calls. */
   readonly inputBytes: number;
   /** Calls made, whatever became of them. */
@@ -45,7 +47,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   const lines = new Map<string, CallLine>();
   const begun = new Map<string, BegunCall>();
   let logs: LogCollector | undefined;
-  let [resultBytes, inputBytes, calls] = [0, 0, 0];
+  let [resultBytes, seenBytes, inputBytes, calls] = [0, 0, 0, 0];
   let outcome: OutcomeRecord | undefined;
 
   const end = (call: string, facts: Pick<CallLine, "bytes" | "outcome" | "ms">) => {
@@ -80,6 +82,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     if (record.type === "turn") {
       const turn = readTurn(record);
       applyTurn(state, turn.event, turn.commands);
+      if (turn.event.kind === "answer" && turn.event.ok) seenBytes += Buffer.byteLength(turn.event.body);
       for (const command of turn.commands) noteCommand(command, state.now);
       return;
     }
@@ -97,6 +100,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     logs: logs ?? new LogCollector(0),
     lines: [...lines.values()],
     resultBytes,
+    seenBytes,
     inputBytes,
     calls,
     openCalls: state.calls.size,

@@ -11,6 +11,7 @@ import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
 import { endPoisoned, isPoison } from "./poison.ts";
+import { refuseWrongResults } from "./refuse-results.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
@@ -40,6 +41,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const records = recordsOf(past.state, execution, work);
   const waiting = waitingOf(past.state);
   if (waiting && records.length === 0) return undriven(execution, past, waiting);
+  await refuseWrongResults(records, past.state, scope.gate.tools);
   const here = drivenHere(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
