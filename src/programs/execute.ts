@@ -16,6 +16,7 @@ import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
 import { TrackedLog } from "./tracked-log.ts";
+import { programVersions } from "./versions.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** An event of an execution. */
@@ -65,11 +66,10 @@ export async function execute(scope: Scope, source: string, execution: Execution
   }
   const { program, map } = prepared;
 
-  const versions = { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
   const log = await TrackedLog.create(
     journal,
     {
-      ...headerBase(execution, scope, visible, versions),
+      ...headerBase(execution, scope, visible, programVersions()),
       kind: "program",
       language,
       sandbox: sandbox.name,
@@ -90,6 +90,8 @@ export interface Work {
   readonly start: (now: number) => string;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
+  /** Sentences for the reader of the report. */
+  readonly notes?: readonly string[];
 }
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
@@ -97,7 +99,7 @@ export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promi
   return whileDriven(scope.journal, log, untilEnded(scope, log, work));
 }
 
-async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: Work): Promise<Execution> {
+async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, notes = [] }: Work): Promise<Execution> {
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
   const { execution } = log;
   const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
@@ -115,7 +117,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   });
   let driven: Driven;
   try {
-    driven = await drive({
+    const own = await drive({
       sandbox,
       open: { language, limits, tenant },
       limits,
@@ -128,6 +130,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
       signal,
       onOutput: (text) => onEvent({ type: "output", execution, text }),
     });
+    driven = own.ending.type === "waiting" ? own : { ...own, notes: [...own.notes, ...notes] };
   } catch (error) {
     await session.ended.catch(() => {});
     // What was taken up, and came no further here, may go on elsewhere. Without an outcome anything else would seem to run.

@@ -16,6 +16,7 @@ import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
 import { endedExecution, undriven } from "./undriven.ts";
+import { changedVersions } from "./versions.ts";
 import { waitingOf } from "./waiting.ts";
 
 export interface ResumeWork extends Said {
@@ -64,7 +65,10 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
   const tools = own.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
+  const note = changedVersions(header);
+  const notes = note === undefined ? [] : [note];
   return driveExecution(own, log, {
+    notes,
     map,
     start: (now) => startFrame(now, own, header.program, tools),
     past: withoutOpenCalls(past),
