@@ -65,7 +65,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
   const tools = own.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
-  const note = changedVersions(header);
+  const note = past.state.turns > 0 ? changedVersions(header) : undefined;
   const notes = note === undefined ? [] : [note];
   return driveExecution(own, log, {
     notes,

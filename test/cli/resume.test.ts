@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { createSqliteJournal } from "../../src/index.ts";
+import { header } from "../journal/records.ts";
 import { fixtures, portcullis } from "./command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
@@ -91,6 +93,26 @@ test(
     const records = (await portcullis(["show", "order-3", "--json", ...journal])).stdout;
     expect(await portcullis(["resume", "order-3", ...TOOLS, ...journal])).toMatchObject({ code: 0, stdout: "4\n" });
     expect((await portcullis(["show", "order-3", "--json", ...journal])).stdout).toBe(records);
+  },
+);
+
+test(
+  "recover takes up what dead hosts have left, tells what it could not take up, and ends with exit code 1 then",
+  { timeout: 120_000 },
+  async () => {
+    const path = join(folder, "left.db");
+    {
+      using journal = createSqliteJournal({ path });
+      await journal.create(header("left", { tools: [] }));
+      await journal.create(header("changed"));
+    }
+    const recover = ["recover", ...TOOLS, "--journal", path];
+    const told = await portcullis([...recover, "--concurrency", "2"]);
+    expect(told).toMatchObject({ code: 1, stdout: "1\n" });
+    expect(told.stderr).toMatch(/^Not taken up: changed\. .*tools are not those that the execution began with/m);
+    const json = await portcullis([...recover, "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ execution: "changed", error: { code: "tools_changed" } });
+    expect((await portcullis([...recover, "--concurrency", "0"])).code).toBe(2);
   },
 );
 
