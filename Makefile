@@ -42,7 +42,8 @@ test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
 	@vitest run
 
-# Kills drivers of executions at random, KILLS times in all (100 in make test-all).
+# Kills drivers of executions at random and at every named point, KILLS times in all (100 in make test-all), stops them and
+# locks them out.
 kill-test: export PORTCULLIS_TESTS := all
 kill-test: $(PACKAGES)
 	@KILLS=$(or $(KILLS),1000) vitest run test/durability

@@ -3,8 +3,10 @@ import type { OutsideRecord } from "../gate/call-waits.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import { decide, openCallsOf, recordsOf, type Said } from "../programs/decide.ts";
+import { decide, type FindCall, openCallsOf, recordsOf, type Said } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven-here.ts";
+import { refuseWrongResults } from "../programs/refuse-results.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
 import { childExecution } from "./child-execution.ts";
 import { type PastConversation, readOwnConversation } from "./past-conversation.ts";
 
@@ -32,18 +34,39 @@ export async function decideConversation(scope: DecideScope, execution: Executio
 }
 
 /** Records of what is said of the conversation's own calls. Throws `call_unknown` or `decision_exists`, also for calls of its programs. */
-export function recordsOfConversation(
+export function recordsOfConversation(past: PastConversation, said: Said): readonly OutsideRecord[] {
+  const [own] = recordsOfAll(past, said);
+  return own.records;
+}
+
+/** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */
+export async function refuseWrongResultsOf(past: PastConversation, said: Said, tools: ToolSet): Promise<void> {
+  const [own, ...programs] = recordsOfAll(past, said);
+  await refuseWrongResults(own.records, own.find, tools.all);
+  for (const { records, find } of programs) await refuseWrongResults(records, find, tools.visibleTo(["programmatic"]));
+}
+
+interface SaidRecords {
+  readonly find: FindCall;
+  readonly records: readonly OutsideRecord[];
+}
+
+/** Records of what is said: of the conversation itself first, then of each program. */
+function recordsOfAll(
   { header, open, outcome }: PastConversation,
   said: Said,
-): readonly OutsideRecord[] {
+): readonly [own: SaidRecords, ...programs: SaidRecords[]] {
   const { own, programs } = parted(said);
-  for (const [callId, below] of programs) {
-    const program = outcome === undefined ? open.get(callId)?.program : undefined;
-    const { limits, execution } = header;
+  const { limits, execution } = header;
+  const isOpen = outcome === undefined;
+  const below = [...programs].map(([callId, ofProgram]) => {
+    const program = isOpen ? open.get(callId)?.program : undefined;
+    const find: FindCall = program ? openCallsOf(program.state) : () => undefined;
     const about = { execution: program ? childExecution(execution, callId) : execution, limits };
-    recordsOf(program ? openCallsOf(program.state) : () => undefined, about, below);
-  }
-  return recordsOf((id) => (outcome === undefined ? open.get(id) : undefined), header, own);
+    return { find, records: recordsOf(find, about, ofProgram) };
+  });
+  const find: FindCall = (id) => (isOpen ? open.get(id) : undefined);
+  return [{ find, records: recordsOf(find, header, own) }, ...below];
 }
 
 /** Notes what is said of the calls of its programs. */

@@ -15,7 +15,12 @@ import { runAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import { driveConversation } from "./agent-loop.ts";
 import type { AgentScope } from "./agent-scope.ts";
-import { decideConversation, noteInPrograms, recordsOfConversation } from "./decide-conversation.ts";
+import {
+  decideConversation,
+  noteInPrograms,
+  recordsOfConversation,
+  refuseWrongResultsOf,
+} from "./decide-conversation.ts";
 import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./opening.ts";
 import { type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
@@ -59,6 +64,7 @@ export async function takeUpConversation(
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const waiting = waitingOfConversation(past);
   if (waiting && !isSaid) return undrivenReport(execution, past, waiting);
+  await refuseWrongResultsOf(past, work, scope.gate.tools);
   const here = drivenHere<AgentReport>(scope.journal, execution);
   if (here) {
     if (isSaid) await decideConversation(scope, execution, work);

@@ -41,7 +41,7 @@ export function endingDiverged({ turn, recorded, replayed }: Divergence): Ending
   return {
     type: "crashed",
     code: "replay_diverged",
-    detail: `The engine died, and the replay differs from the journal at turn ${turn}: the program did ${replayed.slice(0, 200)}, the journal has ${recorded.slice(0, 200)}.`,
+    detail: `The replay differs from the journal at turn ${turn}: the program did ${replayed.slice(0, 200)}, the journal has ${recorded.slice(0, 200)}.`,
   };
 }
 

@@ -21,6 +21,7 @@ import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
 import { TrackedLog } from "./tracked-log.ts";
+import { programVersions } from "./versions.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** An event of an execution. */
@@ -84,11 +85,10 @@ export async function execute(scope: Scope, source: string, execution: Execution
   }
   const { program, map } = prepared;
 
-  const versions = { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
   const log = await TrackedLog.create(
     journal,
     {
-      ...headerBase(execution, scope, visible, versions),
+      ...headerBase(execution, scope, visible, programVersions()),
       kind: "program",
       language,
       sandbox: sandbox.name,
@@ -110,6 +110,8 @@ export interface Work {
   readonly start: (now: number) => string;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
+  /** Sentences for the reader of the report. */
+  readonly notes?: readonly string[];
 }
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
@@ -117,7 +119,7 @@ export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promi
   return whileDriven(scope.journal, log, untilEnded(scope, log, work));
 }
 
-async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: Work): Promise<Execution> {
+async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, notes = [] }: Work): Promise<Execution> {
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
   const { execution } = log;
   const share = gate.held.share(tenant, heldAllowance(limits, log.isDurable));
@@ -137,7 +139,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   let driven: Driven;
   try {
     const ending = await approveProgram(scope, log, session);
-    driven = ending
+    const own = ending
       ? { ...NOT_DRIVEN, ending }
       : await drive({
           sandbox,
@@ -153,6 +155,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
           onOutput: (text) => onEvent({ type: "output", execution, text }),
           onKept: (waiting, held) => onEvent({ type: "execution_waiting", execution, waiting, held }),
         });
+    driven = own.ending.type === "waiting" ? own : { ...own, notes: [...own.notes, ...notes] };
   } catch (error) {
     // Its new driver, or that of the conversation it belongs to, goes on with it.
     if (isHeadMoved(error)) {

@@ -20,7 +20,7 @@ export interface Fault {
 }
 
 /**
- * `replay_diverged`: the engine died, and the replay in another one differed from the journal. An honest program can
+ * `replay_diverged`: the engine or the host died, and the replay in another one differed from the journal. An honest program can
  * cause this if it acts on the point at which memory ran out or, in a container, on the stack depth at an overflow: V8
  * does not reproduce those.
  */

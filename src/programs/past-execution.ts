@@ -18,6 +18,8 @@ export interface Past {
   readonly lines: readonly CallLine[];
   /** UTF-8 bytes of all results that were returned. */
   readonly resultBytes: number;
+  /** UTF-8 bytes of the results that the program was given. */
+  readonly seenBytes: number;
   /** UTF-8 bytes of the inputs of all calls. */
   readonly inputBytes: number;
   /** Calls made, whatever became of them. */
@@ -37,6 +39,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   const state = initialState();
   const past = new PastCalls();
   let logs: LogCollector | undefined;
+  let seenBytes = 0;
   const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
 
@@ -51,6 +54,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     if (record.type === "turn") {
       const turn = readTurn(record);
       applyTurn(state, turn.event, turn.commands);
+      if (turn.event.kind === "answer" && turn.event.ok) seenBytes += Buffer.byteLength(turn.event.body);
       for (const command of turn.commands) noteCommand(command, state.now);
       return;
     }
@@ -72,6 +76,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     // The program's own approval is none of its calls.
     lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
     resultBytes,
+    seenBytes,
     inputBytes,
     calls,
     openCalls: state.calls.size,

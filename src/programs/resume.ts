@@ -11,10 +11,12 @@ import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
 import { endPoisoned, isPoison } from "./poison.ts";
+import { refuseWrongResults } from "./refuse-results.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
 import { endedExecution, undriven } from "./undriven.ts";
+import { changedVersions } from "./versions.ts";
 import { waitingOf } from "./waiting.ts";
 
 export interface ResumeWork extends Said {
@@ -43,6 +45,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
   const isKept = past.state.unreplayable === undefined || (await isDriven(scope.journal, execution));
   if (waiting && records.length === 0 && isKept) return undriven(execution, past, waiting);
+  await refuseWrongResults(records, openCallsOf(past.state), scope.gate.tools.visibleTo(["programmatic"]));
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
@@ -70,7 +73,10 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const known = tools.filter(({ name }) => visible.has(name));
   const start = (now: number) => startFrame(now, own, header.program, known);
   const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
+  const note = past.state.turns > 0 ? changedVersions(header) : undefined;
+  const notes = note === undefined ? [] : [note];
   return driveExecution(own, log, {
+    notes,
     map,
     start,
     past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing) }),

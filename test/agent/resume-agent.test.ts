@@ -263,17 +263,14 @@ describe("bad input", () => {
     await expect(runtime.resume(execution)).rejects.toThrow("program");
   });
 
-  test("the result of a client is checked against the tool's output schema", async () => {
-    const { execution, runtime, model } = await waitingOne();
+  test("the result of a client that does not fit the tool's output is refused, and the call waits on", async () => {
+    const { execution, journal, runtime, before, model } = await waitingOne();
     onTestFinished(() => runtime[Symbol.asyncDispose]());
-    const report = await runtime.resumeAgent(execution, {
-      model,
-      decisions: { "pay-1": { allow: false } },
-      results: { "stock-1": { value: { units: "four" } } },
-    });
-    expect(report.calls).toContainEqual(
-      expect.objectContaining({ callId: "stock-1", outcome: { type: "failed", code: "output_invalid" } }),
+    const results = { "stock-1": { value: { units: "four" } } };
+    await expect(runtime.resumeAgent(execution, { model, results })).rejects.toThrow(
+      "does not match the output of stock",
     );
+    expect(await Array.fromAsync(journal.read(execution))).toEqual(before);
   });
 });
 

@@ -301,6 +301,70 @@ describe("an execution that was taken up and gets no engine", () => {
   });
 });
 
+describe("an execution that is taken up with other versions of node, V8 or the protocol", () => {
+  async function begun(change: (record: JournalRecord) => JournalRecord): Promise<Journal> {
+    const journal = createMemoryJournal();
+    const made = makeTool("read");
+    {
+      await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+      await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", {
+        execution: "one",
+      });
+    }
+    const records = await Array.fromAsync(journal.read("one"));
+    const kept = records.slice(
+      0,
+      records.findLastIndex(({ type }) => type === "turn"),
+    );
+    const forged = createMemoryJournal();
+    const [header, ...others] = kept.map(change);
+    if (header?.type !== "header") throw new Error("The first record is the header.");
+    await forged.create(header);
+    await forged.append("one", 1, others);
+    return forged;
+  }
+  const older = (record: JournalRecord): JournalRecord =>
+    record.type === "header" ? { ...record, versions: { node: "22.1.0", v8: "12.4", protocol: "1" } } : record;
+
+  test("goes on, and the report says so", async () => {
+    const journal = await begun(older);
+    await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome).toEqual({ type: "completed", value: "donedone" });
+    expect(report.notes).toEqual([
+      `The execution began on a host with other versions (node 22.1.0 there, ${process.versions.node} here; v8 12.4 there, ${process.versions.v8} here), and was replayed with these.`,
+    ]);
+    expect((await runtime.resume("one")).notes).toEqual(report.notes);
+  });
+
+  test("ends as replay_diverged where the program does something else, with the turn and both commands", async () => {
+    const journal = await begun((record) =>
+      record.type === "turn"
+        ? { ...record, commands: record.commands.map((text) => text.replace('"tool":"work"', '"tool":"wirk"')) }
+        : older(record),
+    );
+    const made = makeTool("read");
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome).toMatchObject({
+      type: "crashed",
+      code: "replay_diverged",
+      detail: expect.stringMatching(
+        /^The replay differs from the journal at turn 0: the program did \{.*"work".*, the journal has \{.*"wirk".*\.$/s,
+      ),
+    });
+    expect(report.notes).toHaveLength(1);
+    expect(made.keys).toEqual([]);
+    expect((await runtime.resume("one")).outcome).toEqual(report.outcome);
+  });
+
+  test("says nothing of versions where they are the same", async () => {
+    const journal = await begun((record) => record);
+    await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
+    expect((await runtime.resume("one")).notes).toEqual([]);
+  });
+});
+
 test("the usage of a journal from elsewhere changes no other fact of a report", async () => {
   const journal = createMemoryJournal();
   {

@@ -101,16 +101,14 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
 }
 
 function endText(past: Past): string {
-  const { state, resultBytes, outcome } = past;
+  const { state, resultBytes, seenBytes, outcome } = past;
   // Only a program's calls are counted where it made them; those of others are known once they have ended.
   const calls = state.header?.kind === "program" ? past.calls : past.lines.length;
-  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools`;
+  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools${state.header?.kind === "program" ? `, ${byteText(seenBytes)} given to the program` : ""}`;
   if (outcome) {
     const returned = state.settled?.body;
     const value =
-      returned === undefined || !state.settled?.ok
-        ? ""
-        : `, ${byteText(Buffer.byteLength(returned))} returned by the program`;
+      returned === undefined || !state.settled?.ok ? "" : `, ${byteText(Buffer.byteLength(returned))} returned by it`;
     return `outcome: ${oneLine(outcome.outcome)}\n${fetched}${value}`;
   }
   const waiting = waitingOf(state);

@@ -203,10 +203,10 @@ class FileJournal implements SqliteJournal {
     const found = await this.#transactions.locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
     for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
     try {
-    for await (const summary of this.list()) {
-      const problem = await this.#problemOf(summary);
-      if (problem !== undefined) yield { execution: summary.execution, problem };
-    }
+      for await (const summary of this.list()) {
+        const problem = await this.#problemOf(summary);
+        if (problem !== undefined) yield { execution: summary.execution, problem };
+      }
     } catch (error) {
       // An entry of the list cannot be read. Those after it are not looked at.
       if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
