@@ -20,7 +20,7 @@ import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
-import { type TimerBatch, Timers } from "./timers.ts";
+import { Timers } from "./timers.ts";
 import { waitingOf } from "./waiting.ts";
 import { COMMANDS_PER_SLICE, type TrackedLog } from "./tracked-log.ts";
 
@@ -205,16 +205,23 @@ class Driver {
     const bytes = counting instanceof Promise ? await counting : counting;
     // The outcome's append writes the turns.
     if (this.#ending !== undefined || !this.#holdCommands(bytes)) return;
-    // Begun before the calls, so that what a turn prints is shown before its handlers start.
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
-    const carriedOut = log.flush().then(() => {
-      this.#showPrinted();
-      if (settled?.kind === "settled") this.#pause();
-      return lane.work(this.#carryOutAll(ended));
-    });
-    const calling = lane.work(this.#callAll(ended));
-    await (calling instanceof Promise ? Promise.all([calling, carriedOut]) : carriedOut);
+    let carriedOut: Promise<void> | undefined;
+    // Begun just before the calls: what the gate decides at once is in the same append, and what a turn prints is shown
+    // before its handlers start.
+    const begin = () => {
+      carriedOut = log.flush().then(() => {
+        this.#showPrinted();
+        if (settled?.kind === "settled") this.#pause();
+        return lane.work(this.#carryOutAll(ended));
+      });
+      // It is awaited after the calls.
+      carriedOut.catch(() => {});
+    };
+    const calling = lane.work(this.#callAll(ended, begin));
+    if (calling instanceof Promise) await calling;
+    await carriedOut;
     this.#showPrinted();
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
     if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
@@ -237,7 +244,8 @@ class Driver {
   }
 
   /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
-  *#callAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+  *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
+    begin();
     for (const { commands, settled } of ended) {
       for (const command of commands) {
         if (this.#ending !== undefined) return;
