@@ -20,7 +20,7 @@ import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
-import { type TimerBatch, Timers } from "./timers.ts";
+import { Timers } from "./timers.ts";
 import { type Waiting, waitingOf } from "./waiting.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 
@@ -83,6 +83,8 @@ class Driver {
   readonly #notes: string[] = [];
   readonly #remarks: string[] = [];
   readonly #decided = Promise.withResolvers<Ending>();
+  /** Printed in the turns that are being journalled. */
+  readonly #printed: string[] = [];
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
   /** Ids of the calls that a program was kept for that cannot be replayed. */
@@ -225,16 +227,25 @@ class Driver {
     if (overdraft) this.#decide({ type: "stopped", ...overdraft });
     // The outcome's append writes the turns.
     if (this.#ending !== undefined) return;
-    // Before the calls, so that what a turn prints is shown before its handlers start.
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
-    const carriedOut = log.flush().then(() => {
-      this.#noteStored(begun);
-      if (settled?.kind === "settled") this.#pause();
-      return lane.work(this.#carryOutAll(ended));
-    });
-    const calling = lane.work(this.#callAll(ended));
-    await (calling instanceof Promise ? Promise.all([calling, carriedOut]) : carriedOut);
+    let carriedOut: Promise<void> | undefined;
+    // Begun just before the calls: what the gate decides at once is in the same append, and what a turn prints is shown
+    // before its handlers start.
+    const begin = () => {
+      carriedOut = log.flush().then(() => {
+        this.#noteStored(begun);
+        this.#showPrinted();
+        if (settled?.kind === "settled") this.#pause();
+        return lane.work(this.#carryOutAll(ended));
+      });
+      // It is awaited after the calls.
+      carriedOut.catch(() => {});
+    };
+    const calling = lane.work(this.#callAll(ended, begin));
+    if (calling instanceof Promise) await calling;
+    await carriedOut;
+    this.#showPrinted();
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
     if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
@@ -259,44 +270,30 @@ class Driver {
     this.#clocks.wait();
   }
 
-  /** Passes the calls of turns to the gate. A program that has settled makes none. */
-  *#callAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+  /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
+  *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
+    begin();
     for (const { commands, settled } of ended) {
-      if (settled) return;
       for (const command of commands) {
-        if (this.#ending !== undefined || this.#stopping) return;
-        if (command.kind !== "call") continue;
-        this.#call(command);
+        if (this.#ending !== undefined) return;
+        if (command.kind === "output") this.#print(command);
+        else if (command.kind === "call" && !settled && !this.#stopping) this.#call(command);
         yield;
       }
     }
   }
 
-  /** Carries out all commands but calls. */
+  /** Carries out what is left. */
   *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
     for (const { commands } of ended) {
       const timers = this.#timers.batch();
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        this.#carryOut(command, timers);
+        if (command.kind === "clear") this.#timers.clear(command.id);
+        else if (command.kind === "timer" && !this.#stopping) timers.arm(command);
         yield;
       }
       timers.end();
-    }
-  }
-
-  #carryOut(command: GuestFrame, timers: TimerBatch): void {
-    switch (command.kind) {
-      case "timer":
-        if (!this.#stopping) timers.arm(command);
-        return;
-      case "clear":
-        this.#timers.clear(command.id);
-        return;
-      case "output":
-        this.#print(command);
-        return;
-      default:
     }
   }
 
@@ -321,11 +318,16 @@ class Driver {
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
     const printed = this.#logs.take(frame);
-    if (printed.type === "text") return this.#options.onOutput(printed.text);
+    if (printed.type === "text") return void this.#printed.push(printed.text);
     if (printed.type === "malformed")
       return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
     const allowed = this.#options.limits.logBytes;
     this.#decide({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
+  }
+
+  /** Shows what was printed in turns that are in the journal. */
+  #showPrinted(): void {
+    for (const text of this.#printed.splice(0)) this.#options.onOutput(text);
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
