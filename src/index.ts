@@ -33,6 +33,8 @@ export type { ToolSet } from "./tools/tool-set.ts";
 
 export { fromAiSdk } from "./sources/from-ai-sdk.ts";
 export { fromAnthropic } from "./sources/from-anthropic.ts";
+export { fromOpenApi } from "./sources/openapi/from-openapi.ts";
+export type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./sources/openapi/from-openapi.ts";
 export { fromOpenAIAgents } from "./sources/from-openai-agents.ts";
 export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 
