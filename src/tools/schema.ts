@@ -57,14 +57,15 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   };
 }
 
-/** Schemas that `lazySchema` made: their root is an object schema where a tool takes them as input. */
-const lazySchemas = new WeakSet<Schema>();
+/** Schemas that `lazySchema` made, with what tells their contents apart. */
+const lazySchemas = new WeakMap<Schema, () => string>();
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
- * same schema each time, frozen, and one that `jsonSchema()` takes; as the input of a tool, one of type `object`.
+ * same schema each time, one that `jsonSchema()` takes; as the input of a tool, one of type `object`. `identify` gives a
+ * short text that another schema does not have, where the whole schema is long.
  */
-export function lazySchema(make: () => JsonSchema): Schema {
+export function lazySchema(make: () => JsonSchema, identify = () => JSON.stringify(make())): Schema {
   let compiled: CompiledSchema | undefined;
   const schema: Schema = {
     "~standard": {
@@ -78,13 +79,18 @@ export function lazySchema(make: () => JsonSchema): Schema {
       jsonSchema: { input: make, output: make },
     },
   };
-  lazySchemas.add(schema);
+  lazySchemas.set(schema, identify);
   return schema;
 }
 
 /** Whether a schema was made by `lazySchema`, so that asking for its JSON Schema would make it. */
 export function isLazy(schema: Schema): boolean {
   return lazySchemas.has(schema);
+}
+
+/** A text that tells the contents of a lazy schema from those of others; undefined for any other schema. */
+export function identityOf(schema: Schema): string | undefined {
+  return lazySchemas.get(schema)?.();
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */

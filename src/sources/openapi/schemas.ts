@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { LinearPattern } from "../../tools/json-schema/linear-pattern.ts";
 import { PatternRefused } from "../../tools/json-schema/parse-pattern.ts";
-import type { JsonSchema } from "../../tools/schema.ts";
+import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
 import { fieldOf, follow, isPart, type OpenApiDocument, type Part, PartFault, target } from "./document.ts";
 
 /** Whether a schema is of what is sent or of what comes back. */
@@ -9,7 +10,7 @@ export type Side = "input" | "output";
 /** Maximum values in one schema of the document, without what it refers to. */
 const MAX_OWN_VALUES = 20_000;
 /** Values of a tool's schema. What it refers to beyond them, the nearest first, may be anything. */
-const MAX_VALUES = 20_000;
+const MAX_VALUES = 5000;
 /** Maximum states of all patterns in a tool's schema, as in `jsonSchema()`. */
 const MAX_STATES = 100_000;
 
@@ -60,6 +61,7 @@ export class Schemas {
   };
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();
+  readonly #digests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | PartFault>();
   /** Definitions that were searched for circles, and whether there is one. */
   readonly #searched = { input: new Map<string, boolean>(), output: new Map<string, boolean>() };
@@ -79,26 +81,42 @@ export class Schemas {
   }
 
   /**
-   * Checks what parts of a tool's schema refer to. Throws a `PartFault` where they cannot be used. Returns a function that
-   * gives the definitions, under the names of the references; a schema with none has none.
+   * A tool's schema, made of these parts of the document. Throws a `PartFault` where what they refer to cannot be used. What
+   * is not needed before the tool is called or shown is made then.
    */
-  definitionsOf(side: Side, parts: readonly Converted[]): () => Readonly<Record<string, JsonSchema | boolean>> {
-    const reach = (): readonly string[] => this.#reach(side, parts).included;
+  close(side: Side, root: JsonSchema, parts: readonly Converted[]): Schema {
     const { included, states } = this.#reach(side, parts);
     if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
     for (const pointer of included) this.#refuseCircles(side, pointer);
-    return () => {
-      const pointers = reach();
-      const within = new Set(pointers);
-      const definitions = pointers.map((pointer) => this.#definition(side, pointer));
-      const beyond = [...parts, ...definitions]
-        .flatMap(({ references }) => references)
-        .filter((pointer) => !within.has(pointer));
-      return Object.fromEntries([
-        ...definitions.map(({ schema }, index) => [this.nameOf(pointers[index]!), schema] as const),
-        ...[...new Set(beyond)].map((pointer) => [this.nameOf(pointer), true] as const),
-      ]);
-    };
+    if (included.length === 0) return lazySchema(() => root);
+    return lazySchema(
+      () => ({ ...root, $defs: this.#definitionsOf(side, parts) }),
+      () => {
+        const reached = this.#reach(side, parts).included.map((pointer) => [pointer, this.#digestOf(side, pointer)]);
+        return JSON.stringify([root, reached]);
+      },
+    );
+  }
+
+  #definitionsOf(side: Side, parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
+    const { included } = this.#reach(side, parts);
+    const within = new Set(included);
+    const definitions = included.map((pointer) => this.#definition(side, pointer));
+    const beyond = [...parts, ...definitions]
+      .flatMap(({ references }) => references)
+      .filter((pointer) => !within.has(pointer));
+    return Object.fromEntries([
+      ...definitions.map(({ schema }, index) => [this.nameOf(included[index]!), schema] as const),
+      ...[...new Set(beyond)].map((pointer) => [this.nameOf(pointer), true] as const),
+    ]);
+  }
+
+  /** Definitions of large documents are in hundreds of schemas, and each is read once for all. */
+  #digestOf(side: Side, pointer: string): string {
+    const definition = this.#definition(side, pointer);
+    const digest = this.#digests.get(definition) ?? hash("sha256", JSON.stringify(definition.schema));
+    this.#digests.set(definition, digest);
+    return digest;
   }
 
   /** Name of a definition. One name stands for one part of the document in all schemas. */

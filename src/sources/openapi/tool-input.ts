@@ -1,4 +1,4 @@
-import { lazySchema, type JsonSchema, type Schema } from "../../tools/schema.ts";
+import type { JsonSchema, Schema } from "../../tools/schema.ts";
 import { fieldOf, follow, isPart, type OpenApiDocument, type Part, PartFault } from "./document.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
@@ -105,28 +105,18 @@ export function toolInput(
   const required = parameters.filter(({ parameter }) => parameter.required).map(({ field }) => field);
   const bodyPart = body ? bodyInput(document, schemas, body, layout) : undefined;
   const properties = Object.freeze(Object.fromEntries([...fields, ...(bodyPart?.fields ?? [])]));
-  const definitions = schemas.definitionsOf("input", [...converted, ...(bodyPart?.parts ?? [])]);
   const allRequired = [...required, ...(bodyPart?.required ?? [])];
+  const root = {
+    type: "object",
+    properties,
+    ...(allRequired.length > 0 ? { required: allRequired } : {}),
+    additionalProperties: false,
+  };
   return {
-    schema: lazySchema(() =>
-      closed(
-        {
-          type: "object",
-          properties,
-          ...(allRequired.length > 0 ? { required: allRequired } : {}),
-          additionalProperties: false,
-        },
-        definitions(),
-      ),
-    ),
+    schema: schemas.close("input", root, [...converted, ...(bodyPart?.parts ?? [])]),
     parameters,
     body: bodyPart?.place,
   };
-}
-
-/** A schema with the definitions that it refers to. */
-export function closed(schema: JsonSchema, definitions: Readonly<Record<string, unknown>>): JsonSchema {
-  return Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions };
 }
 
 /** Parameters that share a name have their place in front: `path_id` and `query_id`. */

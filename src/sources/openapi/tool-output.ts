@@ -2,7 +2,6 @@ import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts"
 import { fieldOf, follow, isPart, type OpenApiDocument, type Part } from "./document.ts";
 import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
-import { closed } from "./tool-input.ts";
 
 /** Bytes that are no text, as a program gets them. */
 export const BYTES_SCHEMA: JsonSchema = Object.freeze({
@@ -55,8 +54,7 @@ export function toolOutput(document: OpenApiDocument, schemas: Schemas, response
   if (first === undefined || alternatives.includes(undefined)) return { schema: undefined, accept };
   const whole = others.length === 0 ? first : { anyOf: alternatives };
   if (typeof whole === "boolean") return { schema: undefined, accept };
-  const definitions = schemas.definitionsOf("output", parts);
-  return { schema: lazySchema(() => closed(whole, definitions())), accept };
+  return { schema: schemas.close("output", whole, parts), accept };
 }
 
 /** The answers that mean success: of status 2xx, or `default` where there is none. */
