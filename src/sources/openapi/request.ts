@@ -134,7 +134,7 @@ function written(styles: Styles, { name, serialisation }: Named, value: unknown,
     return styles.serializeArrayParam(key, items, { style: listStyle, explode, allowReserved: true });
   }
   if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
-  const fields = encodedFields(value as object, encode);
+  const fields = encodedFields(value as object, STRICT, encode);
   if (fields.length === 0) return "";
   if (style === "spaceDelimited" || style === "pipeDelimited")
     return styles.serializeArrayParam(key, fields.flat(), { style, explode: false, allowReserved: true });
@@ -148,8 +148,8 @@ type PathStyle = "simple" | "label" | "matrix";
 type Named = Pick<Parameter, "name" | "serialisation">;
 
 /** The names of fields are a program's text as the values are. */
-function encodedFields(value: object, encode: Encode): readonly (readonly [string, string])[] {
-  return Object.entries(value).map(([name, field]) => [STRICT(name), encode(scalarText(field))] as const);
+function encodedFields(value: object, encodeName: Encode, encode: Encode): readonly (readonly [string, string])[] {
+  return Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
 }
 
 function unexploded(parameter: Parameter): Parameter {
@@ -186,7 +186,7 @@ function simple(
       { style, explode, allowReserved: true },
     );
   if (typeof value === "object" && value !== null)
-    return styles.serializeObjectParam(key, Object.fromEntries(encodedFields(value, encode)), {
+    return styles.serializeObjectParam(key, Object.fromEntries(encodedFields(value, encode, encode)), {
       style,
       explode,
       allowReserved: true,

@@ -81,9 +81,9 @@ describe("what a hostile document says stays within its own tool", () => {
     expect(problems).toHaveLength(names.length);
     expect(tools.map(({ name }) => name)).toEqual(["api.call"]);
     expect(({} as { readonly type?: unknown }).type).toBeUndefined();
-    expect(await callTool(tools, "api.call", { constructor: "c", then: "t" })).toMatchObject({ ok: true });
+    expect(await callTool(tools, "api.call", { constructor: "c", toString: "t" })).toMatchObject({ ok: true });
     expect(await callTool(tools, "api.call", { constructor: 1 })).toMatchObject({ code: "input_invalid" });
-    expect(JSON.parse(server.arrived[0]?.body.toString() ?? "")).toEqual({ constructor: "c", then: "t" });
+    expect(JSON.parse(server.arrived[0]?.body.toString() ?? "")).toEqual({ constructor: "c", toString: "t" });
   });
 
   test("references along what objects inherit", async () => {
@@ -156,7 +156,7 @@ describe("what a hostile document says stays within its own tool", () => {
     );
     const { tools } = await sourceOf(spec);
     let value: unknown = given ? {} : 1;
-    for (let level = 0; level < 90 && given; level += 1) value = { a: value };
+    for (let level = 0; level < (given ? 90 : 0); level += 1) value = { a: value };
     const answer = await callTool(tools, "api.call", { root: value });
     expect(answer).toMatchObject({ ok: false });
     expect(answer).toMatchObject({ code: expect.stringMatching(/input_invalid|source_unavailable/) });
