@@ -21,7 +21,7 @@ import { stripFence } from "../src/programs/prepare/strip-fence.ts";
 import { reasonOf } from "../src/cli/failure.ts";
 import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";
 import { canonicalHostName } from "../src/sandboxes/docker/egress/host-name.ts";
-import { OutputTail } from "../src/sandboxes/output-tail.ts";
+import { OutputTail } from "../src/values/output-tail.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
 import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/options/nearest.ts";
