@@ -60,8 +60,8 @@ export class Channel implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
-  /** Called once when the connection is lost or closed, with the reason. */
-  onEnded: (why: string) => void = () => {};
+  /** Called when the connection is lost, with the reason; not when it is closed here. */
+  onLost: (why: string) => void = () => {};
   /** Marks the transport as one process's streams, where a server that does not answer the first question is an old one. */
   declare readonly pid?: null;
   declare readonly stderr?: null;
@@ -89,12 +89,20 @@ export class Channel implements Transport {
     return others.length === 0 ? only?.ask : undefined;
   }
 
+  /** What an error of the package says of the connection. */
+  explain(error: unknown): unknown {
+    return this.#wire.explain(error);
+  }
+
   async start(): Promise<void> {
     await this.#wire.start({
       allowedBytes: () => Math.max(MESSAGE_BYTES, ...[...this.#open.values()].map(({ maxBytes }) => maxBytes)),
       onMessage: (message) => this.#take(message),
       onFailed: (id, error) => this.#fail(id, error),
-      onClosed: (why) => this.#end(why),
+      onClosed: (why) => {
+        if (this.isOpen) this.onLost(why);
+        this.#end(why);
+      },
     });
   }
 
@@ -113,8 +121,8 @@ export class Channel implements Transport {
   }
 
   async close(): Promise<void> {
-    await this.#wire.close();
     this.#end("closed");
+    await this.#wire.close();
   }
 
   /**
@@ -146,7 +154,7 @@ export class Channel implements Transport {
     signal.addEventListener("abort", onAbort, { once: true });
     this.#wire
       .send(message, { signal: exchange.signal, ...(headers ? { headers } : {}) })
-      .catch((error: Error) => answer.reject(error));
+      .catch((error: unknown) => answer.reject(this.explain(error)));
     try {
       return await answer.promise;
     } finally {
@@ -199,6 +207,5 @@ export class Channel implements Transport {
     this.#closed = why;
     this.#fail(undefined, new ConnectionLost(why));
     this.onclose?.();
-    this.onEnded(why);
   }
 }

@@ -126,8 +126,7 @@ export class McpSource implements AsyncDisposable {
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     let session: Session | undefined;
     try {
-      const events = { onListChanged: () => this.#listAgain(), onEnded: () => {} };
-      session = await Session.open(this.#mcp, this.#server, this.#log, events, signal);
+      session = await Session.open(this.#mcp, this.#server, this.#log, () => this.#listAgain(), signal);
       await this.#readList(session, signal);
       this.#session = session;
       return session;

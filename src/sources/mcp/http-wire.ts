@@ -73,7 +73,7 @@ export class HttpWire implements Wire {
         }),
       );
     } catch (error) {
-      throw exchange.tooLarge ?? this.#failureOf(error);
+      throw exchange.tooLarge ?? error;
     }
     if (id !== undefined && exchange.isDocument)
       events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
@@ -137,20 +137,27 @@ export class HttpWire implements Wire {
     return bounded;
   }
 
-  #failureOf(error: unknown): Error {
-    const { SdkHttpError, SdkError, UnauthorizedError } = this.#mcp;
-    if (error instanceof MessageTooLarge) return error;
+  explain(error: unknown): unknown {
+    const { SdkHttpError, SdkErrorCode, SdkError, UnauthorizedError } = this.#mcp;
+    if (error instanceof MessageTooLarge || error instanceof ConnectionLost || error instanceof MalformedMessage) return error;
     if (error instanceof UnauthorizedError) return new HttpRefusal(401);
     if (error instanceof SdkHttpError) {
       const { status } = error.data;
-      // A session that the server does not know any more.
       if (status === 404 && this.#transport?.sessionId !== undefined)
         return new SessionEnded("The server has ended the session.");
-      return /redirect/i.test(error.message) ? new ConnectionLost(error.message) : new HttpRefusal(status);
+      return new HttpRefusal(status);
     }
-    if (error instanceof SdkError || error instanceof SyntaxError)
-      return new MalformedMessage("The reply is no message of the protocol.", { cause: error });
-    return new ConnectionLost(reasonOf(error), { cause: error });
+    // The package's parser of JSON, and the types of replies that it takes.
+    if (error instanceof SyntaxError) return new MalformedMessage("The reply is not JSON.", { cause: error });
+    if (error instanceof SdkError) {
+      if (error.cause !== undefined) return this.explain(error.cause);
+      return error.code === SdkErrorCode.ClientHttpUnexpectedContent
+        ? new MalformedMessage("The reply has an unexpected type.", { cause: error })
+        : error;
+    }
+    // What `fetch` throws has the reason in its cause.
+    const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+    return new ConnectionLost(typeof cause?.code === "string" ? cause.code : "The connection broke off.", { cause: error });
   }
 }
 
@@ -166,10 +173,4 @@ export class HttpRefusal extends Error {
     super(`The server answered with the status ${status}.`);
     this.status = status;
   }
-}
-
-/** Errors of `fetch` have the reason in their cause. */
-function reasonOf(error: unknown): string {
-  const { cause, message } = error as { readonly cause?: { readonly code?: string; readonly message?: string } } & Error;
-  return cause?.code ?? cause?.message ?? message;
 }

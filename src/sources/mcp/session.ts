@@ -34,13 +34,6 @@ export interface CallOptions {
   readonly ask: (question: Question) => Promise<boolean>;
 }
 
-export interface SessionEvents {
-  /** The server's list of tools has changed. */
-  readonly onListChanged: () => void;
-  /** The connection is lost. */
-  readonly onEnded: (why: string) => void;
-}
-
 /** One connection to a server, after the handshake. */
 export class Session {
   readonly #mcp: McpPackage;
@@ -55,22 +48,22 @@ export class Session {
 
   /**
    * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the one
-   * connection. Rejects with what has become of the connection, or the signal's reason; then nothing is left running.
+   * connection. `onListChanged` is called when the server says that its list of tools has changed. Rejects with what has become of the connection, or the signal's reason; then nothing is left running.
    */
   static async open(
     mcp: McpPackage,
     server: ReadServer,
     log: OutputTail,
-    events: SessionEvents,
+    onListChanged: () => void,
     signal: AbortSignal,
   ): Promise<Session> {
     try {
-      return await Session.#connect(mcp, server, server.protocol, log, events, signal);
+      return await Session.#connect(mcp, server, server.protocol, log, onListChanged, signal);
     } catch (error) {
       // Some old servers end when they are asked in the new version.
       const isOver = signal.aborted || server.protocol !== "auto" || server.command === undefined;
       if (isOver || !(error instanceof ConnectionLost)) throw error;
-      return await Session.#connect(mcp, server, "2025-11-25", log, events, signal);
+      return await Session.#connect(mcp, server, "2025-11-25", log, onListChanged, signal);
     }
   }
 
@@ -79,14 +72,14 @@ export class Session {
     server: ReadServer,
     protocol: ReadServer["protocol"],
     log: OutputTail,
-    { onListChanged, onEnded }: SessionEvents,
+    onListChanged: () => void,
     signal: AbortSignal,
   ): Promise<Session> {
     const wire: Wire =
       server.command === undefined ? new HttpWire(mcp, server.url, server.headers) : new StdioWire(server, log);
     const channel = new Channel(wire);
     let lost: ConnectionLost | undefined;
-    channel.onEnded = (why) => {
+    channel.onLost = (why) => {
       lost = new ConnectionLost(why);
     };
     const timeout = server.connectTimeoutMs;
@@ -117,11 +110,10 @@ export class Session {
       if (lost) throw lost;
     } catch (error) {
       await channel.close();
-      throw signal.aborted ? signal.reason : (lost ?? error);
+      throw signal.aborted ? signal.reason : (lost ?? channel.explain(error));
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
-    channel.onEnded = onEnded;
     return session;
   }
 

@@ -57,6 +57,10 @@ export class StdioWire implements Wire {
     await this.#process?.stop();
   }
 
+  explain(error: unknown): unknown {
+    return error;
+  }
+
   currentRequest(): undefined {
     return undefined;
   }

@@ -82,8 +82,8 @@ export async function readToolList(reader: ListReader, entries: readonly unknown
   const unassigned: UnassignedTool[] = [];
   for (const [index, one] of named.entries()) {
     const { name, policy, listed: tool } = one;
-    const clash = clashing.get(one);
-    if (clash !== undefined) leaveOut(JSON.stringify(tool.original), clash);
+    const rival = clashing.get(one);
+    if (rival !== undefined) leaveOut(JSON.stringify(tool.original), rival);
     else if (policy) {
       const made = toolOf(reader, one, policy);
       if (typeof made === "string") leaveOut(JSON.stringify(tool.original), made);
@@ -116,12 +116,14 @@ function clashes(named: readonly Named[]): ReadonlyMap<Named, string> {
     const others = byName.get(one.name)?.filter((other) => other !== one) ?? [];
     const [other = namespaceAmong(byName, one.name)] = others;
     if (!other) continue;
-    const why = (rival: Named) =>
-      `its name ${one.name} clashes with that of ${JSON.stringify(rival.listed.original)}; give one of them a name in its policy`;
-    found.set(one, why(other));
-    if (others.length === 0) found.set(other, why(one));
+    found.set(one, clash(one, other));
+    if (others.length === 0) found.set(other, clash(other, one));
   }
   return found;
+}
+
+function clash(one: Named, other: Named): string {
+  return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
 }
 
 /** The tool whose name is a namespace of this one. */

@@ -32,6 +32,8 @@ export interface Wire {
   /** Called with the version that was agreed on. */
   setProtocolVersion(version: string): void;
   close(): Promise<void>;
+  /** What an error of `send`, or of the package, says of this wire: one of the errors below where it is one. */
+  explain(error: unknown): unknown;
   /** The request whose exchange the code runs in that handles a message, where each has its own. */
   currentRequest(): MessageId | undefined;
 }
