@@ -1,14 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Question } from "./elicitation.ts";
-import {
-  ConnectionLost,
-  isRecord,
-  MalformedMessage,
-  type Message,
-  type MessageId,
-  type Wire,
-} from "./wire.ts";
+import { ConnectionLost, isRecord, MalformedMessage, type Message, type MessageId, type Wire } from "./wire.ts";
 
 /** Bytes of a message that answers none of our own requests. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -107,7 +100,10 @@ export class Channel implements Transport {
   }
 
   /** For the package. */
-  async send(message: unknown, { requestSignal, headers, onRequestStreamEnd }: TransportSendOptions = {}): Promise<void> {
+  async send(
+    message: unknown,
+    { requestSignal, headers, onRequestStreamEnd }: TransportSendOptions = {},
+  ): Promise<void> {
     const { id, method } = message as Message;
     if (method !== undefined && id !== undefined) this.#packageRequests.set(id as MessageId, onRequestStreamEnd);
     await this.#wire.send(message as Message, {
@@ -135,12 +131,12 @@ export class Channel implements Transport {
     if (this.#closed !== undefined) throw new ConnectionLost(this.#closed);
     this.#requests += 1;
     const id = `call-${this.#requests}`;
-    const _meta = { ...(onProgress ? { progressToken: id } : {}), ...envelope };
+    const meta = { ...(onProgress ? { progressToken: id } : {}), ...envelope };
     const message = {
       jsonrpc: "2.0",
       id,
       method,
-      params: Object.keys(_meta).length > 0 ? { ...params, _meta } : params,
+      params: Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params,
     };
     const answer = Promise.withResolvers<Message>();
     this.#open.set(id, { ...options, ...answer });

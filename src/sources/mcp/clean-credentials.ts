@@ -13,9 +13,11 @@ export class ServerText {
 
   constructor(values: readonly string[]) {
     const parts = values.flatMap((value) => [value, ...value.split(/\s+/)]);
-    const forms = parts
-      .filter((part) => part.length >= SHORTEST_CREDENTIAL)
-      .flatMap((part) => [part, encodeURIComponent(part), JSON.stringify(part).slice(1, -1)]);
+    const forms = parts.flatMap((part) =>
+      part.length < SHORTEST_CREDENTIAL
+        ? []
+        : [part, encodeURIComponent(part.toWellFormed()), JSON.stringify(part).slice(1, -1)],
+    );
     // The longest first, so that none is left as the rest of another.
     this.#credentials = [...new Set(forms)].toSorted((one, other) => other.length - one.length);
   }

@@ -20,7 +20,8 @@ export function expandVariables(text: string, variables: Variables): string {
 function valueOf(whole: string, inner: string, { env, folder }: Variables): string {
   if (inner === "workspaceFolder") return folder;
   if (inner === "userHome") return homedir();
-  const { name, fallback } = /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/s.exec(inner)?.groups ?? {};
+  const { name, fallback } =
+    /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/s.exec(inner)?.groups ?? {};
   if (name === undefined)
     throw new Error(
       inner.startsWith("input:")

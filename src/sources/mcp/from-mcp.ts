@@ -102,8 +102,7 @@ export class McpSource implements AsyncDisposable {
 
   /** Ends the connection, and the server where it was started here. Calls that are open fail. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#closing.signal.aborted)
-      this.#closing.abort(this.#unavailable("was closed", "Make the source again"));
+    if (!this.#closing.signal.aborted) this.#closing.abort(this.#unavailable("was closed", "Make the source again"));
     clearTimeout(this.#listing);
     await this.#connecting?.catch(() => {});
     await this.#session?.close();
@@ -133,7 +132,8 @@ export class McpSource implements AsyncDisposable {
     } catch (error) {
       await session?.close();
       this.#closing.signal.throwIfAborted();
-      if (timeout.aborted) throw this.#notConnected(`did not list its tools within ${this.#server.connectTimeoutMs} ms`, error);
+      if (timeout.aborted)
+        throw this.#notConnected(`did not list its tools within ${this.#server.connectTimeoutMs} ms`, error);
       if (PortcullisError.is(error)) throw error;
       throw this.#notConnected(whatFailed(error, this.#text), error);
     }
@@ -145,7 +145,10 @@ export class McpSource implements AsyncDisposable {
     const [first] = this.#reconnects;
     if (first !== undefined && this.#reconnects.length >= RECONNECTS.most) {
       const waitSeconds = Math.ceil((first - since) / 1000);
-      throw this.#unavailable(`was connected to ${RECONNECTS.most} times in a minute, and is left alone for a while`, `Try again in ${waitSeconds} s`);
+      throw this.#unavailable(
+        `was connected to ${RECONNECTS.most} times in a minute, and is left alone for a while`,
+        `Try again in ${waitSeconds} s`,
+      );
     }
     this.#reconnects.push(Date.now());
   }
@@ -228,7 +231,9 @@ export class McpSource implements AsyncDisposable {
         this.#closing.signal.throwIfAborted();
         if (PortcullisError.is(error)) throw error;
         if (error instanceof MessageTooLarge)
-          throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, { cause: error });
+          throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
+            cause: error,
+          });
         const isSource = error instanceof ConnectionLost || error instanceof MalformedMessage;
         if (isSource && effect !== "write" && attempt === 1) continue;
         throw this.#callFailed(name, effect !== "read" && !(error instanceof ProtocolFailure), error);
@@ -265,8 +270,14 @@ export class McpSource implements AsyncDisposable {
 
   /** For the program: no detail of this machine. */
   #callFailed(name: string, mayHaveTakenEffect: boolean, cause: unknown): PortcullisError {
-    const effect = mayHaveTakenEffect ? " The call may have taken effect: find out whether it did before you repeat it." : "";
-    return new PortcullisError("source_unavailable", `The server of ${name} ${whatFailed(cause, this.#text)}.${effect}`, { cause });
+    const effect = mayHaveTakenEffect
+      ? " The call may have taken effect: find out whether it did before you repeat it."
+      : "";
+    return new PortcullisError(
+      "source_unavailable",
+      `The server of ${name} ${whatFailed(cause, this.#text)}.${effect}`,
+      { cause },
+    );
   }
 
   /** For the developer. */
@@ -294,7 +305,9 @@ function withoutChanged(list: ToolList, pinned: ReadonlyMap<string, string>): To
     unassigned: list.unassigned.filter(({ original }) => kept.has(original)),
     problems: [
       ...list.problems,
-      ...changed.map((original) => `${JSON.stringify(original)} is left out: it is new or has changed since the tools were pinned.`),
+      ...changed.map(
+        (original) => `${JSON.stringify(original)} is left out: it is new or has changed since the tools were pinned.`,
+      ),
     ],
   };
 }

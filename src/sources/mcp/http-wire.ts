@@ -13,7 +13,7 @@ import {
   type WireEvents,
 } from "./wire.ts";
 
-/** Bytes of the body of a reply with an error's status. */
+/** Bytes that are read of the body of a reply with an error's status. */
 const ERROR_BODY_BYTES = 64 * 1024;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
@@ -50,8 +50,10 @@ export class HttpWire implements Wire {
       redirectPolicy: "same-origin",
     });
     this.#transport = transport;
-    transport.onmessage = (message) => events.onMessage(message);
-    transport.onclose = () => events.onClosed("closed");
+    Object.assign(transport, {
+      onmessage: (message: unknown) => events.onMessage(message),
+      onclose: () => events.onClosed("closed"),
+    });
     await transport.start();
   }
 
@@ -111,7 +113,7 @@ export class HttpWire implements Wire {
   /** The reply, which ends with an error where a message in it is too large. */
   #bounded(response: Response, isStream: boolean, exchange: Exchange | undefined): Response {
     if (!response.body) return response;
-    const allowedBytes = () => (response.ok ? (this.#events?.allowedBytes() ?? 0) : ERROR_BODY_BYTES);
+    const allowedBytes = () => this.#events?.allowedBytes() ?? 0;
     const events = new EventCutter();
     let bytes = 0;
     const bounding = new TransformStream<Uint8Array, Uint8Array>({
@@ -119,7 +121,8 @@ export class HttpWire implements Wire {
         // An event is passed on as a whole: the parser searches all that it holds with each chunk.
         const whole = isStream ? events.push(chunk) : [chunk];
         bytes += chunk.byteLength;
-        if ((isStream ? events.heldBytes : bytes) > allowedBytes()) {
+        if (!response.ok && bytes > ERROR_BODY_BYTES) controller.terminate();
+        else if ((isStream ? events.heldBytes : bytes) > allowedBytes()) {
           const error = new MessageTooLarge(`A message of the server has more than ${allowedBytes()} bytes.`);
           if (exchange) exchange.tooLarge = error;
           controller.error(error);
@@ -139,7 +142,8 @@ export class HttpWire implements Wire {
 
   explain(error: unknown): unknown {
     const { SdkHttpError, SdkErrorCode, SdkError, UnauthorizedError } = this.#mcp;
-    if (error instanceof MessageTooLarge || error instanceof ConnectionLost || error instanceof MalformedMessage) return error;
+    if (error instanceof MessageTooLarge || error instanceof ConnectionLost || error instanceof MalformedMessage)
+      return error;
     if (error instanceof UnauthorizedError) return new HttpRefusal(401);
     if (error instanceof SdkHttpError) {
       const { status } = error.data;
@@ -157,7 +161,9 @@ export class HttpWire implements Wire {
     }
     // What `fetch` throws has the reason in its cause.
     const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-    return new ConnectionLost(typeof cause?.code === "string" ? cause.code : "The connection broke off.", { cause: error });
+    return new ConnectionLost(typeof cause?.code === "string" ? cause.code : "The connection broke off.", {
+      cause: error,
+    });
   }
 }
 

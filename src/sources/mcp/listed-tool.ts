@@ -57,5 +57,7 @@ function annotationsOf({ title, annotations }: Message): McpAnnotations {
 
 /** The name of an entry that is no tool, for a problem. */
 export function entryName(entry: unknown): string {
-  return isRecord(entry) && typeof entry.name === "string" ? JSON.stringify(entry.name.slice(0, 64)) : "a tool without a name";
+  return isRecord(entry) && typeof entry.name === "string"
+    ? JSON.stringify(entry.name.slice(0, 64))
+    : "a tool without a name";
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import { getNodeValue, type Node, parseTree, type ParseError, printParseErrorCode } from "jsonc-parser";
+import type { Node, ParseError } from "jsonc-parser";
 import { describe, PortcullisError } from "../../errors.ts";
 import { fieldsOf } from "../../options/options.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -89,20 +89,25 @@ async function openServer(
 }
 
 async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
-  const root = parseFile(path, await readText(path));
-  const config = getNodeValue(root) as unknown;
+  const { root, value: config } = await parseFile(path, await readText(path));
   const key = isRecord(config) ? ["mcpServers", "servers"].find((one) => Object.hasOwn(config, one)) : undefined;
   if (!isRecord(config) || key === undefined || !isRecord(config[key]))
     throw invalid(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
   refuseTwice(path, root, key);
-  const servers = Object.entries(config[key]).filter(([, entry]) => !(isRecord(entry) && (isOwn(entry) || entry.disabled === true)));
+  const servers = Object.entries(config[key]).filter(
+    ([, entry]) => !(isRecord(entry) && (isOwn(entry) || entry.disabled === true)),
+  );
   const beside = config.portcullis ?? {};
-  if (!isRecord(beside)) throw invalid(path, `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`);
+  if (!isRecord(beside))
+    throw invalid(path, `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`);
   const stray = Object.keys(beside).find((name) => !Object.hasOwn(config[key] as Message, name));
-  if (stray !== undefined) throw invalid(path, `portcullis speaks of ${JSON.stringify(stray.slice(0, 128))}, and there is no such server`);
+  if (stray !== undefined)
+    throw invalid(path, `portcullis speaks of ${JSON.stringify(stray.slice(0, 128))}, and there is no such server`);
   const folder = dirname(resolve(path));
   const variables = { env: process.env, folder: basename(folder) === ".vscode" ? dirname(folder) : folder };
-  const read = servers.map(([name, entry]) => readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, beside, variables));
+  const read = servers.map(([name, entry]) =>
+    readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, beside, variables),
+  );
   for (const [index, { place, server }] of read.entries())
     if (read.slice(0, index).some((other) => other.server.name === server.name))
       throw invalid(place, `another server is named ${server.name} in programs too: rename one`);
@@ -122,7 +127,9 @@ async function readText(path: string): Promise<string> {
 }
 
 /** Comments and trailing commas are allowed, as editors allow them. */
-function parseFile(path: string, text: string): Node {
+async function parseFile(path: string, text: string): Promise<ParsedFile> {
+  // Loaded with the first file: a bundler cannot follow what the package loads by itself.
+  const { getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser");
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
@@ -131,7 +138,12 @@ function parseFile(path: string, text: string): Node {
     const what = error ? printParseErrorCode(error.error) : "it is empty";
     throw invalid(path, `it is not JSON: ${what} in line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`);
   }
-  return root;
+  return { root, value: getNodeValue(root) as unknown };
+}
+
+interface ParsedFile {
+  readonly root: Node;
+  readonly value: unknown;
 }
 
 /** The value of a key that stands twice would be the last, without a word. */
@@ -139,18 +151,27 @@ function refuseTwice(path: string, root: Node, key: string): void {
   const servers = root.children?.find((one) => one.children?.[0]?.value === key)?.children?.[1];
   const names = (servers?.children ?? []).map((one) => one.children?.[0]?.value as string);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw invalid(path, `two servers are named ${JSON.stringify(twice.slice(0, 128))}: rename one`);
+  if (twice !== undefined)
+    throw invalid(path, `two servers are named ${JSON.stringify(twice.slice(0, 128))}: rename one`);
 }
 
 /** Whether an entry starts this package's own server: it would front itself. */
 function isOwn({ command, args }: Message): boolean {
-  const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].filter((word) => typeof word === "string");
+  const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].filter(
+    (word) => typeof word === "string",
+  );
   const isPackage = (word: string) =>
     /^portcullis(?:@.*)?$/.test(basename(word)) || /portcullis[\\/]dist[\\/]src[\\/]cli\.js$/.test(word);
   return words.includes("mcp") && words.some(isPackage);
 }
 
-function readEntry(place: string, name: string, entry: unknown, beside: Message, variables: Variables): ConfiguredServer {
+function readEntry(
+  place: string,
+  name: string,
+  entry: unknown,
+  beside: Message,
+  variables: Variables,
+): ConfiguredServer {
   if (!isRecord(entry)) throw invalid(place, `it is ${describe(entry)}, not an object`);
   const { type, command, args, env, cwd, headers, portcullis } = entry;
   const url = entry.url ?? entry.serverUrl;
@@ -159,7 +180,10 @@ function readEntry(place: string, name: string, entry: unknown, beside: Message,
   if (portcullis !== undefined && Object.hasOwn(beside, name))
     throw invalid(place, "its policy stands both in the server and beside mcpServers: remove one");
   if ((command === undefined) === (url === undefined)) throw invalid(place, "expected either command or url");
-  const policies = readFilePolicies(fieldsOf(`${place}: portcullis`), portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined));
+  const policies = readFilePolicies(
+    fieldsOf(`${place}: portcullis`),
+    portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
+  );
   const text = (field: string, value: unknown): string => {
     if (typeof value !== "string") throw invalid(place, `${field} is ${describe(value)}, not text`);
     try {

@@ -95,7 +95,11 @@ export function readServer(server: unknown): ReadServer {
       `fromMcp({ name: "${read.name}", ${misplaced} }): ${misplaced} goes with ${read.url === undefined ? "url" : "command"} only.`,
     );
   if (read.url !== undefined && !isHttpUrl(read.url))
-    throw optionError(`fromMcp({ name: "${read.name}", url })`, "an address that begins with http:// or https://", read.url);
+    throw optionError(
+      `fromMcp({ name: "${read.name}", url })`,
+      "an address that begins with http:// or https://",
+      read.url,
+    );
   return read as ReadServer;
 }
 

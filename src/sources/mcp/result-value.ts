@@ -14,7 +14,13 @@ export function resultValue({ content = [], structuredContent, isError }: Messag
   if (structuredContent !== undefined) return structuredContent;
   const [only] = content;
   if (content.length === 1 && only?.type === "text") return only.text;
-  return { content: content.map(({ _meta, annotations: _, ...block }) => block) };
+  return { content: content.map(withoutNotes) };
+}
+
+/** A block without what servers tell clients about it. */
+function withoutNotes(block: Block): Message {
+  const { _meta: _, annotations: _hints, ...shown } = block;
+  return shown;
 }
 
 interface Block {

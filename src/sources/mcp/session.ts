@@ -82,7 +82,8 @@ export class Session {
     channel.onLost = (why) => {
       lost = new ConnectionLost(why);
     };
-    const timeout = server.connectTimeoutMs;
+    // The package's own times are longer than the signal's, except for that after which silence means an old server.
+    const timeout = 2 * server.connectTimeoutMs;
     const client = new mcp.Client(
       { name: "portcullis", version: "1" },
       {
@@ -90,11 +91,13 @@ export class Session {
         capabilities: { elicitation: { form: {} } },
         versionNegotiation: {
           mode: protocol === "2025-11-25" ? "legacy" : protocol === "auto" ? "auto" : { pin: protocol },
-          probe: { timeoutMs: Math.ceil(timeout / 2) },
+          probe: { timeoutMs: server.command === undefined ? timeout : Math.ceil(server.connectTimeoutMs / 2) },
         },
         listChanged: { tools: { autoRefresh: false, debounceMs: DEBOUNCE_MS, onChanged: onListChanged } },
         // Values are validated by the gate.
-        jsonSchemaValidator: { getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never },
+        jsonSchemaValidator: {
+          getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never,
+        },
       },
     );
     const session = new Session(mcp, client, channel);
@@ -194,10 +197,15 @@ export class Session {
     return this.#channel.hasPerRequestStream && this.#envelope !== undefined;
   }
 
-  async #onQuestion(params: unknown): Promise<{ action: "accept"; content: Record<string, never> } | { action: "decline" | "cancel" }> {
+  async #onQuestion(
+    params: unknown,
+  ): Promise<{ action: "accept"; content: Record<string, never> } | { action: "decline" | "cancel" }> {
     const ask = this.#channel.currentAsk;
     if (!ask || !isRecord(params)) return { action: "cancel" };
-    const { inputResponses } = await readAnswers({ inputRequests: { asked: { method: "elicitation/create", params } } }, ask);
+    const { inputResponses } = await readAnswers(
+      { inputRequests: { asked: { method: "elicitation/create", params } } },
+      ask,
+    );
     return (inputResponses as { readonly asked: never }).asked;
   }
 }

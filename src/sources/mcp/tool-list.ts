@@ -161,11 +161,14 @@ function toolOf(reader: ListReader, { listed, name }: Named, policy: ToolPolicy)
   }
 }
 
-function schemaOf(which: string, { $schema: _, ...schema }: Message) {
+function schemaOf(which: string, given: Message) {
+  const { $schema: _, ...schema } = given;
   try {
     return jsonSchema(schema);
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
-    throw new PortcullisError("tool_invalid", `${which}: ${error.message.replace("jsonSchema(schema): ", "")}`, { cause: error });
+    throw new PortcullisError("tool_invalid", `${which}: ${error.message.replace("jsonSchema(schema): ", "")}`, {
+      cause: error,
+    });
   }
 }

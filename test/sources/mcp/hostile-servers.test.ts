@@ -4,7 +4,11 @@ import { declareTools } from "../../../src/tools/declarations.ts";
 import { call, isRunning, rawServer, READ, run, WRITE } from "./servers.ts";
 
 /** What a program gets of a call of the server that behaves in this way. */
-async function callOf(mode: string, expression = 'raw.echo({ text: "hi" })', more: Partial<McpServer> = {}): Promise<unknown> {
+async function callOf(
+  mode: string,
+  expression = 'raw.echo({ text: "hi" })',
+  more: Partial<McpServer> = {},
+): Promise<unknown> {
   await using source = await fromMcp({ ...rawServer(mode), ...more }, READ);
   return await call(source.tools, expression);
 }
@@ -14,7 +18,7 @@ async function refusalOf(mode: string, more: Partial<McpServer> = {}): Promise<r
   const mark = `mark-${mode}-${process.pid}`;
   const server = rawServer(mode, mark);
   try {
-    await using source = await fromMcp({ ...server, ...more } as McpServer, READ);
+    await using source = await fromMcp({ ...server, ...more }, READ);
     return ["connected", String(source.tools.length)];
   } catch (error) {
     // Nothing is left running.
@@ -49,8 +53,12 @@ test("names become paths, and names that clash or are too long are refused by na
   expect(source.problems).toEqual([
     expect.stringContaining('"" is left out: its name is ""'),
     expect.stringContaining("its name has 5000 characters"),
-    expect.stringContaining('"same-name" is left out: its name raw.same_name clashes with raw.same_name of "same_name"'),
-    expect.stringContaining('"same_name" is left out: its name raw.same_name clashes with raw.same_name of "same-name"'),
+    expect.stringContaining(
+      '"same-name" is left out: its name raw.same_name clashes with raw.same_name of "same_name"',
+    ),
+    expect.stringContaining(
+      '"same_name" is left out: its name raw.same_name clashes with raw.same_name of "same-name"',
+    ),
     expect.stringContaining('"space" is left out: its name raw.space clashes with raw.space.inner of "space.inner"'),
     expect.stringContaining('"space.inner" is left out: its name raw.space.inner clashes with raw.space of "space"'),
   ]);
@@ -58,7 +66,9 @@ test("names become paths, and names that clash or are too long are refused by na
 });
 
 test("a name in a policy resolves a clash, and the server is called by its own name", async () => {
-  await using source = await fromMcp(rawServer("names"), (name) => (name === "same_name" ? { ...READ, name: "other" } : READ));
+  await using source = await fromMcp(rawServer("names"), (name) =>
+    name === "same_name" ? { ...READ, name: "other" } : READ,
+  );
   expect(source.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["raw.same_name", "raw.other"]));
   expect(await call(source.tools, 'raw.other({ text: "x" })')).toBe("x");
 });
@@ -73,12 +83,16 @@ test("one malformed tool does not lose the list", async () => {
 test("a description of a megabyte is left out, and is in no problem", async () => {
   await using source = await fromMcp(rawServer("large-description"), READ);
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
-  expect(source.problems).toEqual(['"big" is left out: its description has 1000000 characters, at most 16384 are taken.']);
+  expect(source.problems).toEqual([
+    '"big" is left out: its description has 1000000 characters, at most 16384 are taken.',
+  ]);
 });
 
 test("a description with instructions stays within its comment", async () => {
   await using source = await fromMcp(rawServer("instructions"), READ);
-  const [comment = "", ...rest] = declareTools(source.tools).split("\n").filter((line) => line.includes("IGNORE"));
+  const [comment = "", ...rest] = declareTools(source.tools)
+    .split("\n")
+    .filter((line) => line.includes("IGNORE"));
   expect(rest).toEqual([]);
   expect(comment).toMatch(/^tools\.raw\.echo\([^/]* \/\/ Echo\. \* \/ return 1; \} IGNORE ALL/);
   expect(comment).not.toMatch(/\p{Cc}|\p{Cf}/u);
@@ -90,7 +104,9 @@ test("annotations grant nothing: without a policy a tool is of no caller, whatev
   expect(source.unassigned).toEqual([
     { name: "raw.echo", original: "echo", annotations: { readOnlyHint: true, destructiveHint: false } },
   ]);
-  await using hinted = await fromMcp(rawServer("instructions"), (_name, { readOnlyHint }) => (readOnlyHint ? WRITE : undefined));
+  await using hinted = await fromMcp(rawServer("instructions"), (_name, { readOnlyHint }) =>
+    readOnlyHint ? WRITE : undefined,
+  );
   expect(hinted.tools).toMatchObject([{ name: "raw.echo", effect: "write" }]);
 });
 
@@ -118,12 +134,15 @@ test("structured results are validated, and one that breaks its schema is output
   expect(outcome).toMatchObject({ value: expect.stringContaining('"b":2') });
 });
 
-test.each(["no-result", "odd-result", "odd-type"])("an answer that is no result is the source's failure: %s", async (mode) => {
-  expect(await callOf(mode)).toEqual({
-    code: "source_unavailable",
-    message: "The server of raw.echo sent an answer that breaks the protocol.",
-  });
-});
+test.each(["no-result", "odd-result", "odd-type"])(
+  "an answer that is no result is the source's failure: %s",
+  async (mode) => {
+    expect(await callOf(mode)).toEqual({
+      code: "source_unavailable",
+      message: "The server of raw.echo sent an answer that breaks the protocol.",
+    });
+  },
+);
 
 test("an error of the protocol is the source's, bounded, and nothing but its message is passed on", async () => {
   const { code, message } = (await callOf("rpc-error")) as { readonly code: string; readonly message: string };
@@ -186,12 +205,15 @@ test.each([
   ["dies-at-once", {}, "it cannot be reached, or broke off (exit code 7)."],
   ["half-dead", {}, "it cannot be reached, or broke off (exit code 4)."],
   ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
-] as const)("a server that does not come to a list is refused with a sentence, and ended: %s", async (mode, more, message) => {
-  const [code, sentence] = await refusalOf(mode, { connectTimeoutMs: mode === "plain" ? 10_000 : 1500, ...more });
-  expect(code).toBe("source_unavailable");
-  expect(sentence).toContain(`MCP server "raw": `);
-  expect(sentence).toContain(message);
-});
+] as const)(
+  "a server that does not come to a list is refused with a sentence, and ended: %s",
+  async (mode, more, message) => {
+    const [code, sentence] = await refusalOf(mode, { connectTimeoutMs: mode === "plain" ? 10_000 : 1500, ...more });
+    expect(code).toBe("source_unavailable");
+    expect(sentence).toContain(`MCP server "raw": `);
+    expect(sentence).toContain(message);
+  },
+);
 
 test.each(["dies-when-asked-anew", "silent-when-asked-anew"])(
   "a server that cannot be asked in the new version is spoken to in the old one: %s",

@@ -1,10 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
 import { createRuntime, fromMcp } from "../../../src/index.ts";
-import type { SourceChange, SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
+import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
 
@@ -63,7 +62,7 @@ test("other calls of a server that dies fail too, and the program goes on", asyn
   await using source = await fromMcp(rawServer("silent"), WRITE);
   const { outcome } = await run(
     source.tools,
-    'return (await Promise.allSettled([tools.raw.echo({}), tools.raw.echo({}), tools.raw.die({})])).map(({ reason }) => reason.code)',
+    "return (await Promise.allSettled([tools.raw.echo({}), tools.raw.echo({}), tools.raw.die({})])).map(({ reason }) => reason.code)",
   );
   expect(outcome).toMatchObject({ value: ["source_unavailable", "source_unavailable", "source_unavailable"] });
 });
@@ -136,78 +135,6 @@ test("progress is passed on with the call that it belongs to", async () => {
   ]);
 });
 
-// ---- changes of the list ----------------------------------------------------------------------------------------
-
-test("a change of the list is told; new lists have the new tools, and old tools still call", async () => {
-  const changed = Promise.withResolvers<SourceChange>();
-  await using source = await fromMcp({ ...rawServer("changes"), onSourceChange: changed.resolve }, READ);
-  const before = source.tools;
-  expect(before.map(({ name }) => name)).toEqual(["raw.echo", "raw.first"]);
-  await call(before, "raw.echo({})");
-  expect(await changed.promise).toEqual({ source: "raw", added: ["second"], removed: ["first"], changed: ["echo"] });
-  expect(source.tools.map(({ name, description }) => [name, description])).toEqual([
-    ["raw.echo", "The second one"],
-    ["raw.second", "The tool second"],
-  ]);
-  expect(before).not.toBe(source.tools);
-  expect(await call(before, "raw.echo({})")).toBe("changed");
-});
-
-test("with pin, a tool whose definition has changed is refused and listed no more", async () => {
-  const changed = Promise.withResolvers<SourceChange>();
-  await using source = await fromMcp({ ...rawServer("changes"), pin: true, onSourceChange: changed.resolve }, READ);
-  const before = source.tools;
-  await call(before, "raw.echo({})");
-  await changed.promise;
-  expect(await call(before, "raw.echo({})")).toEqual({
-    code: "source_unavailable",
-    message: "The definition of raw.echo has changed since it was pinned, so it is refused. Continue without it.",
-  });
-  expect(source.tools).toEqual([]);
-  expect(source.problems).toEqual([
-    '"echo" is left out: it is new or has changed since the tools were pinned.',
-    '"second" is left out: it is new or has changed since the tools were pinned.',
-  ]);
-});
-
-// ---- questions of the server -------------------------------------------------------------------------------------
-
-test("what a server asks in the midst of a call goes to approve, and is declined without one", async () => {
-  const inputs: unknown[] = [];
-  const approve = ({ input, tool }: { readonly input: unknown; readonly tool: string }) => {
-    inputs.push([tool, input]);
-    return true;
-  };
-  await using source = await fromMcp(rawServer("asks"), READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
-  expect(inputs).toEqual([["raw.echo", { elicitation: { message: "Really?", fields: [] } }]]);
-  await using other = await fromMcp(rawServer("asks"), READ);
-  expect(await call(other.tools, "raw.echo({})")).toBe('[{"action":"decline"}]');
-});
-
-test("while an approver is asked, the time of the call stands still", async () => {
-  const approve = async () => {
-    await sleep(400);
-    return true;
-  };
-  await using source = await fromMcp({ ...rawServer("asks"), timeoutMs: 200 }, READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
-});
-
-test("a question is cancelled if it cannot be told which of several calls it belongs to", async () => {
-  const approve = vi.fn(() => true);
-  await using source = await fromMcp({ ...rawServer("asks"), timeoutMs: 1000 }, READ);
-  await run(source.tools, "await Promise.allSettled([tools.raw.echo({}), tools.raw.echo({})])", { approve });
-  // The second question comes while the first call is still open.
-  expect(approve.mock.calls.length).toBeLessThan(2);
-});
-
-test("sampling and roots are refused", async () => {
-  await using source = await fromMcp(rawServer("asks-for-more"), READ);
-  const errors = JSON.parse((await call(source.tools, "raw.echo({})")) as string) as readonly { readonly code: number }[];
-  expect(errors.map(({ code }) => code)).toEqual([-32601, -32601]);
-});
-
 // ---- options -----------------------------------------------------------------------------------------------------
 
 test.each([
@@ -227,7 +154,9 @@ test.each([
 
 test("a policy that is invalid is refused by the name of its tool, and the server is ended", async () => {
   const notes = notesFile();
-  await expect(fromMcp(rawServer("plain", notes), () => ({ allowedCallers: [], effect: "read" }) as never)).rejects.toMatchObject({
+  await expect(
+    fromMcp(rawServer("plain", notes), () => ({ allowedCallers: [], effect: "read" }) as never),
+  ).rejects.toMatchObject({
     code: "option_invalid",
     message: expect.stringContaining('policy of "echo": { allowedCallers }'),
   });
@@ -236,7 +165,10 @@ test("a policy that is invalid is refused by the name of its tool, and the serve
 
 test.each([
   [{ name: "a", command: "no-such-command-here" }, 'the command "no-such-command-here" is not found'],
-  [{ name: "a", command: process.execPath, cwd: "/no/such/folder" }, "there is no folder /no/such/folder to start it in"],
+  [
+    { name: "a", command: process.execPath, cwd: "/no/such/folder" },
+    "there is no folder /no/such/folder to start it in",
+  ],
   [{ name: "a", url: "http://127.0.0.1:1/mcp" }, "cannot be reached, or broke off"],
 ] as const)("a server that is not there is one sentence: %j", async (server, message) => {
   await expect(fromMcp(server)).rejects.toMatchObject({

@@ -33,7 +33,12 @@ type Run = Omit<Parameters<typeof createRuntime>[0], "tools" | "sandbox">;
 
 /** Runs a program with these tools. */
 export async function run(tools: readonly Tool[], program: string, options: Run = {}): Promise<Report> {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} }, ...options });
+  await using runtime = await createRuntime({
+    tools,
+    sandbox: createMemorySandbox(),
+    logger: { error() {} },
+    ...options,
+  });
   return await runtime.execute(program);
 }
 
@@ -83,7 +88,11 @@ export async function freePort(): Promise<number> {
 }
 
 /** A process of a test, which ends with it. */
-export async function startProcess(args: readonly string[], env: Readonly<Record<string, string>>, ready: RegExp): Promise<ChildProcess & AsyncDisposable> {
+export async function startProcess(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  ready: RegExp,
+): Promise<ChildProcess & AsyncDisposable> {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   await new Promise<void>((resolve, reject) => {
