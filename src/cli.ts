@@ -56,6 +56,21 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 const approveOption = () =>
   new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
 
+const TOOLS = ["--tools <module>", "module whose default export is an array of tools"] as const;
+
+/** `--mcp` and `--allow` of the commands that take tools of servers. */
+const mcpOption = () =>
+  new Option("--mcp <file>", "configuration file of MCP servers, like .mcp.json (repeatable)")
+    .argParser(collect)
+    .default([]);
+const allowOption = () =>
+  new Option(
+    "--allow <tools=effect>",
+    "programs may call these tools of servers: files.*=read, files.write_file=write (repeatable)",
+  )
+    .argParser(collect)
+    .default([]);
+
 const program = new Command("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
@@ -72,7 +87,9 @@ program
   .command("run")
   .description("run a program and print the result as a model would read it")
   .argument("<program>", "file with the program's source, or - for standard input")
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(allowOption())
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .option(
     "--language <name>",
@@ -93,7 +110,9 @@ program
   .description("give a task to a model that may call the tools")
   .argument("<task>", "the task, as text")
   .requiredOption("--model <provider:name>", `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name`)
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(allowOption())
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
@@ -109,9 +128,12 @@ program
 program
   .command("tools")
   .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(allowOption())
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")
+  .option("--check", "list the tools of servers that no caller may call, with the line to add, and what was left out")
   .option(
     "--advise [report]",
     "advise which tools to call directly, from a report of bench (default: bench/report.json)",

@@ -14,7 +14,7 @@ import { createScreen, type Screen } from "../terminal/screen.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT } from "../exit-code.ts";
-import { loadTools } from "../input/load-tools.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { optionalJournal } from "../input/open-journal.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
@@ -23,9 +23,8 @@ import { createOperatorLog } from "../terminal/operator-log.ts";
 import { table } from "../terminal/table.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-export interface AskOptions {
+export interface AskOptions extends ToolsOptions {
   readonly model: string;
-  readonly tools: string;
   readonly programs?: string;
   readonly sandbox: string;
   readonly baseUrl?: string;
@@ -47,14 +46,15 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const programs = parsePrograms(options.programs);
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
-  const tools = await loadTools(options.tools);
+  await using open = await openTools(options);
+  tellUnassigned(open, options.mcp);
   using cancelling = cancelOnSignal();
   const screen = createScreen();
   using approver = createApprover({ mode, screen });
   using journal = optionalJournal(options.journal);
   const operator = createOperatorLog();
   await using runtime = await createRuntime({
-    tools,
+    tools: open.tools,
     approve: approver.approve,
     sandbox: parseSandbox(options.sandbox),
     logger: operator,
