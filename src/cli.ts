@@ -58,15 +58,19 @@ const approveOption = () =>
 
 const TOOLS = ["--tools <module>", "module whose default export is an array of tools"] as const;
 
-/** `--mcp` and `--allow` of the commands that take tools of servers. */
+/** `--mcp`, `--openapi` and `--allow` of the commands that take tools of sources. */
 const mcpOption = () =>
   new Option("--mcp <file>", "configuration file of MCP servers, like .mcp.json (repeatable)")
+    .argParser(collect)
+    .default([]);
+const openApiOption = () =>
+  new Option("--openapi <file>", "JSON file that describes an API: name, spec, baseUrl, auth (repeatable)")
     .argParser(collect)
     .default([]);
 const allowOption = () =>
   new Option(
     "--allow <tools=effect>",
-    "programs may call these tools of servers: files.*=read, files.write_file=write (repeatable)",
+    "programs may call these tools of sources: files.*=read, files.write_file=write (repeatable)",
   )
     .argParser(collect)
     .default([]);
@@ -89,6 +93,7 @@ program
   .argument("<program>", "file with the program's source, or - for standard input")
   .option(...TOOLS)
   .addOption(mcpOption())
+  .addOption(openApiOption())
   .addOption(allowOption())
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .option(
@@ -112,6 +117,7 @@ program
   .requiredOption("--model <provider:name>", `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name`)
   .option(...TOOLS)
   .addOption(mcpOption())
+  .addOption(openApiOption())
   .addOption(allowOption())
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
@@ -130,6 +136,7 @@ program
   .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
   .option(...TOOLS)
   .addOption(mcpOption())
+  .addOption(openApiOption())
   .addOption(allowOption())
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")

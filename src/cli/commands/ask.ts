@@ -47,7 +47,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   await using open = await openTools(options);
-  tellUnassigned(open, options.mcp);
+  tellUnassigned(open, options);
   using cancelling = cancelOnSignal();
   const screen = createScreen();
   using approver = createApprover({ mode, screen });

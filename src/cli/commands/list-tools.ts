@@ -22,7 +22,7 @@ export async function listTools(
 ): Promise<number> {
   await using open = await openTools(options);
   if (options.check) return checkTools(open, options.json === true);
-  tellUnassigned(open, options.mcp);
+  tellUnassigned(open, options);
   const tools = new ToolSet(open.tools);
   if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
   if (options.stubs) {

@@ -44,7 +44,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     );
   const program = await readProgram(file);
   await using open = await openTools(options);
-  tellUnassigned(open, options.mcp);
+  tellUnassigned(open, options);
   const screen = createScreen();
   const progress = options.json ? undefined : showProgress(process.stderr, screen);
   const operator = createOperatorLog();

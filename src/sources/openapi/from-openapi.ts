@@ -56,6 +56,8 @@ export interface UnassignedOperation extends Operation {
 export interface OpenApiSource {
   readonly name: string;
   readonly tools: readonly Tool[];
+  /** Names that tools of all operations have or would have, also of those that are no tools. */
+  readonly names: readonly string[];
   /** Operations that no policy was given for. */
   readonly unassigned: readonly UnassignedOperation[];
   /** Operations that are no tools although a policy was given for them, and why: a sentence each. */
@@ -167,6 +169,7 @@ class SourceMaker {
     return Object.freeze({
       name: source,
       tools: Object.freeze(tools),
+      names: Object.freeze(named.map(({ name }) => name)),
       unassigned: Object.freeze(unassigned),
       problems: Object.freeze(this.#problems),
     });
@@ -260,7 +263,8 @@ function defined(policy: OpenApiPolicy): object {
   return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
 }
 
-function effectOf(method: string): Effect {
+/** What a call with this method changes, by HTTP. */
+export function effectOf(method: string): Effect {
   if (method === "GET" || method === "HEAD") return "read";
   return method === "PUT" || method === "DELETE" ? "idempotent" : "write";
 }
