@@ -92,8 +92,11 @@ const SHAPES = [
   { name: "operations", calls: 1230, steps: 8, bytes: 16_289_165 },
 ];
 
+/** Examples whose tools are other processes have files of tests of their own. */
+const ELSEWHERE = ["mcp-join"];
+
 test("every example is tested", () => {
-  expect(SHAPES.map(({ name }) => name).toSorted()).toEqual(names);
+  expect([...SHAPES.map(({ name }) => name), ...ELSEWHERE].toSorted()).toEqual(names);
 });
 
 describe.each(SHAPES)("the example $name", ({ name, ...shape }) => {

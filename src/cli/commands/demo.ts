@@ -12,6 +12,8 @@ import { countTokens } from "../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import {
   dataHint,
+  type DemoName,
+  DEMOS,
   exampleFile,
   type ExampleName,
   exampleTools,
@@ -42,7 +44,7 @@ const heading = (text: string) => writeStdout(`\n${styleText("bold", text)}\n`);
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const chosen = names.length > 0 ? parseExamples("demo", names) : defaultExamples();
+  const chosen = names.length > 0 ? parseExamples("demo", names, DEMOS) : defaultExamples();
   requireData(chosen);
   using cancelling = cancelOnSignal();
   let wrong = 0;
@@ -55,7 +57,7 @@ export async function demo(names: readonly string[], options: { readonly sandbox
 
 /** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */
 async function runExample(
-  name: ExampleName,
+  name: DemoName,
   sandbox: ReturnType<typeof parseSandbox>,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -84,7 +86,7 @@ async function runExample(
   return right;
 }
 
-function pythonProgram(name: ExampleName): string | undefined {
+function pythonProgram(name: DemoName): string | undefined {
   const file = exampleFile(name, "program.py");
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }

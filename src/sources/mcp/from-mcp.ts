@@ -23,7 +23,7 @@ const PROGRESS_LENGTH = 1024;
 const LIST_AGAIN_MS = 1000;
 
 /**
- * Connects to an MCP server and makes its tools callable through the gate. Whoever makes the source disposes of it. Rejects
+ * Connects to an MCP server and makes its tools callable through the gate. The caller disposes of the source. Rejects
  * with `option_invalid` for an option or a policy, and with `source_unavailable` if the server cannot be started or
  * reached, or does not list its tools in time; then nothing is left running.
  */

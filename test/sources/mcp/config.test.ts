@@ -233,6 +233,11 @@ describe("a file that is invalid is one sentence", () => {
   });
 });
 
+/** Blocks of JSON in the documentation. */
+const documented = [
+  ...readFileSync(new URL("../../../docs/sources.md", import.meta.url), "utf8").matchAll(/^```json\n([^]*?)^```$/gm),
+].flatMap(([, text = ""]) => (text.includes('"mcpServers"') ? [JSON.parse(text) as unknown] : []));
+
 describe("the JSON Schema of the key portcullis", () => {
   const published = JSON.parse(
     readFileSync(new URL("../../../docs/mcp-config.schema.json", import.meta.url), "utf8"),
@@ -245,7 +250,11 @@ describe("the JSON Schema of the key portcullis", () => {
 
   const { $schema: _, ...own } = published as object as Record<string, unknown>;
   const schema = jsonSchema(own);
+  test("the documentation shows a file that fits", () => {
+    expect(documented.length).toBeGreaterThan(0);
+  });
   test.each([
+    ...documented.map((config) => [config as object, true] as const),
     [{ mcpServers: { a: { command: "x", portcullis: POLICY } } }, true],
     [
       {
