@@ -63,15 +63,19 @@ const lazySchemas = new WeakMap<Schema, () => string>();
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
  * same schema each time, one that `jsonSchema()` takes; as the input of a tool, one of type `object`. `identify` gives a
- * short text that another schema does not have, where the whole schema is long.
+ * short text that another schema does not have, where the whole schema is long. With `checks: false` every value fits.
  */
-export function lazySchema(make: () => JsonSchema, identify = () => JSON.stringify(make())): Schema {
+export function lazySchema(
+  make: () => JsonSchema,
+  { identify = () => JSON.stringify(make()), checks = true }: LazyOptions = {},
+): Schema {
   let compiled: CompiledSchema | undefined;
   const schema: Schema = {
     "~standard": {
       version: 1,
       vendor: PLAIN_VENDOR,
       validate(value) {
+        if (!checks) return { value };
         compiled ??= compileSchema(make());
         const failure = evaluate(compiled, value);
         return failure ? { issues: [issueOf(failure)] } : { value };
@@ -81,6 +85,11 @@ export function lazySchema(make: () => JsonSchema, identify = () => JSON.stringi
   };
   lazySchemas.set(schema, identify);
   return schema;
+}
+
+interface LazyOptions {
+  readonly identify?: () => string;
+  readonly checks?: boolean;
 }
 
 /** Whether a schema was made by `lazySchema`, so that asking for its JSON Schema would make it. */

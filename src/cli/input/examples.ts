@@ -30,6 +30,7 @@ const SHOWN = {
     "@modelcontextprotocol/server-filesystem",
     "@modelcontextprotocol/server-memory",
   ],
+  "github-openapi": ["@octokit/openapi", "openapi-fetch"],
 } as const satisfies Record<string, readonly string[]>;
 
 /** The examples whose data is part of this package. */

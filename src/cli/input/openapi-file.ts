@@ -1,7 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { describe, PortcullisError } from "../../errors.ts";
-import { checkOptions, fieldsOf, object, option, type OptionPlace, required, words } from "../../options/options.ts";
+import {
+  checkOptions,
+  fieldsOf,
+  flag,
+  object,
+  option,
+  type OptionPlace,
+  required,
+  words,
+} from "../../options/options.ts";
 import { expandVariables } from "../../sources/mcp/expand-variables.ts";
 import {
   fromOpenApi,
@@ -20,12 +29,13 @@ const FILE_RULES = {
   baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
   auth: object<object>("an object with bearer, basic or apiKey"),
   headers: object<object>("an object of headers"),
+  checkResults: flag(),
   portcullis: object<object>("an object with the policy of its tools"),
   $schema: option<string>("text", (value) => typeof value === "string"),
 };
 
 /**
- * The source that a JSON file describes: `{ name, spec, baseUrl, auth?, headers?, portcullis? }`. `spec` is the path of its
+ * The source that a JSON file describes: `{ name, spec, baseUrl, auth?, headers?, checkResults?, portcullis? }`. `spec` is the path of its
  * document. `${VAR}` in a text stands for a variable of the environment. Who may call its tools stands under `portcullis`;
  * where that says nothing, `policies` is asked. Rejects with a `PortcullisError` that names the file and the place.
  */

@@ -1,5 +1,14 @@
 import { optionError, PortcullisError } from "../../errors.ts";
-import { type OptionsOf, object, option, readOptions, required, words } from "../../options/options.ts";
+import {
+  flag,
+  object,
+  option,
+  type OptionsOf,
+  readOptions,
+  required,
+  withDefault,
+  words,
+} from "../../options/options.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
@@ -33,6 +42,8 @@ const SOURCE_RULES = {
   auth: option<OpenApiAuth>("credentials", () => true),
   /** Headers of every request, besides; their values are kept as secrets. */
   headers: object<Readonly<Record<string, Secret>>>("an object of headers"),
+  /** Whether a result that does not fit the document's schema fails its call; true by default. The schema is shown all the same. */
+  checkResults: withDefault(flag(), true),
 };
 
 export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
@@ -74,7 +85,7 @@ const PROBLEM_LENGTH = 500;
  * document or has more than 50,000 operations, and `source_unavailable` where a library is missing.
  */
 export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
-  const { name, spec, baseUrl, auth, headers = {} } = readOptions("fromOpenApi", options, SOURCE_RULES);
+  const { name, spec, baseUrl, auth, headers = {}, checkResults } = readOptions("fromOpenApi", options, SOURCE_RULES);
   const fault = toolNameFault(name);
   if (fault !== undefined) throw new PortcullisError("option_invalid", `fromOpenApi({ name }): ${fault}.`);
   const sender: Sender = {
@@ -91,7 +102,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
       "source_invalid",
       `fromOpenApi({ name: ${JSON.stringify(name)}, spec }): the document describes ${found.length === 0 ? "no operations" : `more than ${MAX_OPERATIONS} operations. Take those out that are not needed`}.`,
     );
-  return new SourceMaker(sender, styles, document).make(found, policies);
+  return new SourceMaker(sender, styles, document, checkResults).make(found, policies);
 }
 
 /** A value that can be a document. Its fields are checked where it is read. */
@@ -135,10 +146,12 @@ class SourceMaker {
   readonly #styles: Styles;
   readonly #document: OpenApiDocument;
   readonly #schemas: Schemas;
+  readonly #checkResults: boolean;
   readonly #parts = new Map<FoundOperation, OperationParts | PartFault>();
   readonly #problems: string[] = [];
 
-  constructor(sender: Sender, styles: Styles, document: OpenApiDocument) {
+  constructor(sender: Sender, styles: Styles, document: OpenApiDocument, checkResults: boolean) {
+    this.#checkResults = checkResults;
     this.#sender = sender;
     this.#styles = styles;
     this.#document = document;
@@ -210,7 +223,12 @@ class SourceMaker {
     checkPath(this.#sender.baseUrl, template);
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
     const input = toolInput(this.#document, this.#schemas, given, parts.body, layout);
-    const { schema: output, accept } = toolOutput(this.#document, this.#schemas, parts.responses, method);
+    const { schema: output, accept } = toolOutput(
+      this.#document,
+      this.#schemas,
+      { responses: parts.responses, method },
+      this.#checkResults,
+    );
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
     const tool: Tool = defineTool({

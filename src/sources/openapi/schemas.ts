@@ -84,18 +84,18 @@ export class Schemas {
    * A tool's schema, made of these parts of the document. Throws a `PartFault` where what they refer to cannot be used. What
    * is not needed before the tool is called or shown is made then.
    */
-  close(side: Side, root: JsonSchema, parts: readonly Converted[]): Schema {
+  close(side: Side, root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
     const { included, states } = this.#reach(side, parts);
     if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
     for (const pointer of included) this.#refuseCircles(side, pointer);
-    if (included.length === 0) return lazySchema(() => root);
-    return lazySchema(
-      () => ({ ...root, $defs: this.#definitionsOf(side, parts) }),
-      () => {
+    if (included.length === 0) return lazySchema(() => root, { checks });
+    return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(side, parts) }), {
+      checks,
+      identify: () => {
         const reached = this.#reach(side, parts).included.map((pointer) => [pointer, this.#digestOf(side, pointer)]);
         return JSON.stringify([root, reached]);
       },
-    );
+    });
   }
 
   #definitionsOf(side: Side, parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {

@@ -25,8 +25,16 @@ export interface ToolOutput {
   readonly accept: string;
 }
 
-/** The result of an operation's tool, by its answers of success. Throws a `PartFault` where their schemas cannot be used. */
-export function toolOutput(document: OpenApiDocument, schemas: Schemas, responses: Part, method: string): ToolOutput {
+/**
+ * The result of an operation's tool, by its answers of success. Throws a `PartFault` where their schemas cannot be used.
+ * Without `checks` its schema is shown and any value fits.
+ */
+export function toolOutput(
+  document: OpenApiDocument,
+  schemas: Schemas,
+  { responses, method }: { readonly responses: Part; readonly method: string },
+  checks: boolean,
+): ToolOutput {
   const successes = successesOf(responses).map(({ status, response }) => ({
     status,
     content: fieldOf(follow(document, response), "content"),
@@ -36,7 +44,7 @@ export function toolOutput(document: OpenApiDocument, schemas: Schemas, response
   ];
   const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter((type) => MEDIA_TYPE.test(type));
   const accept = essences.join(", ") || "*/*";
-  if (method === "HEAD") return { schema: lazySchema(() => NULL), accept };
+  if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept };
   const parts: Converted[] = [];
   const alternatives = successes.map(({ status, content }): JsonSchema | boolean | undefined => {
     const isEmpty = status === "204" || status === "205";
@@ -54,7 +62,7 @@ export function toolOutput(document: OpenApiDocument, schemas: Schemas, response
   if (first === undefined || alternatives.includes(undefined)) return { schema: undefined, accept };
   const whole = others.length === 0 ? first : { anyOf: alternatives };
   if (typeof whole === "boolean") return { schema: undefined, accept };
-  return { schema: schemas.close("output", whole, parts), accept };
+  return { schema: schemas.close("output", whole, parts, checks), accept };
 }
 
 /** The answers that mean success: of status 2xx, or `default` where there is none. */

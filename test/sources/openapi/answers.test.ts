@@ -75,6 +75,15 @@ describe("an answer of success", () => {
     expect(await callTool(tools, "api.call", {})).toMatchObject({ ok: false, code: "output_invalid" });
   });
 
+  test("of another shape is taken where results are not to be checked, and the type is shown all the same", async () => {
+    await using server = await startServer((_, response) => sendJson(response, { id: "one" }));
+    const schema = { type: "object", properties: { id: { type: "integer" } } };
+    const options = { baseUrl: server.baseUrl, checkResults: false };
+    const { tools } = await sourceOf(operationOf(answering({ "application/json": { schema } })), options);
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { id: "one" } });
+    expect(declareTools(tools)).toContain("Promise<{ id?: number }>");
+  });
+
   test("may be null where 3.0 says nullable, also beside a list of values and a reference", async () => {
     await using server = await startServer((_, response) => sendJson(response, { state: null, owner: null }));
     const schema = {
