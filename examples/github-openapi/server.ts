@@ -38,14 +38,14 @@ export async function playApi(document: Described, token: string): Promise<{ rea
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** The first example of an operation's answer of status 200; undefined where it has none. */
-export function exampleOf(document: Described, operation: Part): unknown {
+/** The first example of an operation's answer with a status; undefined where it has none. */
+export function exampleOf(document: Described, operation: Part, status = "200"): unknown {
   const at = (part: unknown, ...names: readonly string[]): unknown => {
     let found = followed(document, part);
     for (const name of names) found = followed(document, (found as Part | undefined)?.[name]);
     return found;
   };
-  const media = at(operation, "responses", "200", "content", "application/json");
+  const media = at(operation, "responses", status, "content", "application/json");
   const [name = ""] = Object.keys((at(media, "examples") ?? {}) as Part);
   return at(media, "examples", name, "value");
 }
