@@ -7,6 +7,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
     String.raw`/(?:[*+?]|\{(\d+)(,(\d*))?\})\??/uy`,
     String.raw`/[ \n\r\t]*/y`,
+    String.raw`/^(?:[!-~]|[!-~][\t -~]*[!-~])$/`,
+    String.raw`/^portcullis(?:@.*)?$/`,
     String.raw`/[\w+#-]*/y`,
     String.raw`/[^,:\]}]*/y`,
     String.raw`/\((?:\?(?::|(<?[=!])|<[^=!>][^>]*>))?/uy`,
@@ -52,6 +54,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^tools\.([\w.]+) is not a function$/`,
   ],
   "what it repeats cannot begin again within itself": [
+    String.raw`/\s+/`,
     String.raw`/ \(\d+:\d+\)$/`,
     String.raw`/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?$/`,
     String.raw`/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu`,
@@ -67,6 +70,10 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
+    String.raw`/"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/`,
+    String.raw`/^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*,/`,
+    String.raw`/^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/s`,
+    "/^[!#$%&'*+\\-.^_`|~0-9A-Za-z]{1,128}$/",
     String.raw`/-(\d+\.\d+\.\d+)\.tgz$/`,
     String.raw`/^usage_usec (\d+)$/m`,
     String.raw`/(?<!await\s+)\btools\.\w/`,
@@ -75,5 +82,10 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]|\s+(?!\S)|\s/gu`,
     String.raw`/unknown.*runtime|runtime.*not found/i`,
   ],
-  "the host's own options": [String.raw`/\/+$/`, String.raw`/\/+(v1\/*)?$/`, String.raw`/\/+(v1beta\/*)?$/`],
+  "the host's own options": [
+    String.raw`/^--?[\w-]*(?:token|key|secret|password|auth)[\w-]*$/i`,
+    String.raw`/\/+$/`,
+    String.raw`/\/+(v1\/*)?$/`,
+    String.raw`/\/+(v1beta\/*)?$/`,
+  ],
 };

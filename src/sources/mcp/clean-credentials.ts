@@ -7,7 +7,33 @@ const READ_LENGTH = 256 * 1024;
 /** Shorter values, like `true` or `8080`, are found in any text. */
 const SHORTEST_CREDENTIAL = 6;
 
-/** Quotes text of a server: bounded, and without the values of the headers and variables that the server was given. */
+/** Arguments whose value behind them, or behind their `=`, is a credential. */
+const SECRET_FLAG = /^--?[\w-]*(?:token|key|secret|password|auth)[\w-]*$/i;
+
+/** What a server was given that must not come back: variables, headers, and what of its address or arguments names a secret. */
+export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenToServer): readonly string[] {
+  const address = url === undefined ? undefined : new URL(url);
+  const behindFlags = args.flatMap((arg, index) => {
+    const [flag = "", ...value] = arg.split("=");
+    if (!SECRET_FLAG.test(flag)) return [];
+    return value.length > 0 ? [value.join("=")] : [args[index + 1] ?? ""];
+  });
+  return [
+    ...Object.values(env),
+    ...Object.values(headers),
+    ...(address ? [address.username, address.password, ...address.searchParams.values()] : []),
+    ...behindFlags,
+  ];
+}
+
+interface GivenToServer {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly url?: string | undefined;
+  readonly args?: readonly string[];
+}
+
+/** Quotes text of a server: bounded, and without the credentials that the server was given. */
 export class ServerText {
   readonly #credentials: readonly string[];
 

@@ -2,7 +2,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { OutputTail } from "../../values/output-tail.ts";
 import { ProtocolFailure } from "./channel.ts";
-import { ServerText } from "./clean-credentials.ts";
+import { credentialsOf, ServerText } from "./clean-credentials.ts";
 import { HttpRefusal, SessionEnded } from "./http-wire.ts";
 import { loadMcp, type McpPackage } from "./load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
@@ -63,7 +63,7 @@ export class McpSource implements AsyncDisposable {
     this.#mcp = mcp;
     this.#server = server;
     this.#policies = policies;
-    this.#text = new ServerText([...Object.values(server.env ?? {}), ...Object.values(server.headers ?? {})]);
+    this.#text = new ServerText(credentialsOf(server));
   }
 
   get name(): string {

@@ -118,7 +118,7 @@ export class HttpWire implements Wire {
     let bytes = 0;
     const bounding = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        // An event is passed on as a whole: the parser searches all that it holds with each chunk.
+        // Events are passed on as wholes, so that what is bounded is a message and not the stream.
         const whole = isStream ? events.push(chunk) : [chunk];
         bytes += chunk.byteLength;
         if (!response.ok && bytes > ERROR_BODY_BYTES) controller.terminate();

@@ -30,13 +30,15 @@ const DESCRIPTION_LENGTH = 16 * 1024;
 /** The tool, or why an entry of a list is none. */
 export function readListed(entry: unknown): ListedTool | string {
   if (!isRecord(entry)) return `it is ${describe(entry)}, not a tool`;
-  const { name, description, inputSchema, outputSchema } = entry;
+  const { name, description, inputSchema, outputSchema, execution } = entry;
   if (typeof name !== "string" || name === "") return `its name is ${describe(name)}`;
   if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are taken`;
   const annotations = annotationsOf(entry);
   const text = typeof description === "string" && description.trim() !== "" ? description : (annotations.title ?? name);
   if (text.length > DESCRIPTION_LENGTH)
     return `its description has ${text.length} characters, at most ${DESCRIPTION_LENGTH} are taken`;
+  if (isRecord(execution) && execution.taskSupport === "required")
+    return "it can be called only as a task, which is not supported";
   if (!isRecord(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
   if (outputSchema !== undefined && !isRecord(outputSchema))
     return `its outputSchema is ${describe(outputSchema)}, not a JSON Schema`;

@@ -253,7 +253,7 @@ describe("the JSON Schema of the key portcullis", () => {
   test("the documentation shows a file that fits", () => {
     expect(documented.length).toBeGreaterThan(0);
   });
-  test.each([
+  test.each<readonly [object, boolean]>([
     ...documented.map((config) => [config as object, true] as const),
     [{ mcpServers: { a: { command: "x", portcullis: POLICY } } }, true],
     [

@@ -20,6 +20,13 @@ const notesIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8")
 
 const GONE = "The server of raw.die cannot be reached, or broke off.";
 
+test("a server is started once, also where it is asked in both versions of the protocol", async () => {
+  const notes = notesFile();
+  await using source = await fromMcp(rawServer("notes-start", notes), READ);
+  expect(await call(source.tools, 'raw.echo({ text: "x" })')).toBe("x");
+  expect(notesIn(notes)).toEqual(["start", "call echo"]);
+});
+
 // ---- a server that dies ------------------------------------------------------------------------------------------
 
 test("a server that dies in mid-call fails the call at once, and is started again at the next one", async () => {
