@@ -46,7 +46,7 @@ export function exampleOf(document: Described, operation: Part, status = "200"):
     return found;
   };
   const media = at(operation, "responses", status, "content", "application/json");
-  const [name = ""] = Object.keys((at(media, "examples") ?? {}) as Part);
+  const [name = ""] = Object.keys(at(media, "examples") ?? {});
   return at(media, "examples", name, "value");
 }
 
