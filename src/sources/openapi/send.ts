@@ -89,11 +89,11 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
     const next = URL.parse(location, url.href);
     if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "") {
       await drop(response);
-      throw failed(sender, response.status, "It redirects to another host, which is not followed.");
+      throw failed(sender, response.status, ["It redirects to another host, which is not followed."]);
     }
     if (redirects === MAX_REDIRECTS) {
       await drop(response);
-      throw failed(sender, response.status, `It redirects more than ${MAX_REDIRECTS} times.`);
+      throw failed(sender, response.status, [`It redirects more than ${MAX_REDIRECTS} times.`]);
     }
     path = next.pathname;
     query = next.search.slice(1);
@@ -228,24 +228,24 @@ async function failureOf(
   response: Response,
   secrets: readonly string[],
 ): Promise<PortcullisError> {
-  const after = response.headers.get("retry-after");
   const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
   const form = formOf(response.headers.get("content-type") ?? "text/plain");
-  const said =
-    form === "bytes"
-      ? ""
-      : oneLine(withoutSecrets(bytesWithoutSecrets(body, secrets).toString(), secrets), FAILURE_LENGTH);
-  const wait =
-    after !== null && effect === "read" && askedWaitMs(response) !== undefined
-      ? " It asks to wait longer than this call may take."
-      : "";
-  return failed(sender, response.status, `${said === "" ? "" : `It says: ${said}`}${wait}`.trim());
+  // A secret at the edge of what was read would be found in half only.
+  const edge = body.length < FAILURE_BYTES ? body.length : body.length - Buffer.byteLength(secrets[0] ?? "");
+  const said = form === "bytes" ? "" : bytesWithoutSecrets(body.subarray(0, edge), secrets).toString();
+  const line = oneLine(said, FAILURE_LENGTH);
+  return failed(sender, response.status, [
+    ...(effect === "read" && askedWaitMs(response) !== undefined
+      ? ["It asks to wait longer than this call may take."]
+      : []),
+    ...(line === "" ? [] : [`It says: ${line}`]),
+  ]);
 }
 
-function failed({ source }: Sender, status: number, more: string): PortcullisError {
+function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
   const reason = STATUS_CODES[status];
   const sentence = `${source} answered with status ${status}${reason === undefined ? "" : ` (${reason})`}.`;
-  return new PortcullisError("tool_failed", more === "" ? sentence : `${sentence} ${more}`);
+  return new PortcullisError("tool_failed", [sentence, ...more].join(" "));
 }
 
 /** The wait that a server asks for: a number of seconds, or a date. */

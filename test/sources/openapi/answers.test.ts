@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { declareTools } from "../../../src/tools/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
@@ -137,7 +138,28 @@ describe("an answer of success", () => {
   });
 });
 
+test("an answer of a few bytes that unpacks to many is given up while it is unpacked", async () => {
+  const packed = gzipSync(Buffer.alloc(50_000_000, 32));
+  await using server = await startServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(packed);
+  });
+  const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+  expect(packed.length).toBeLessThan(100_000);
+  expect(await callTool(tools, "api.call", {}, { resultBytes: 1_000_000 })).toMatchObject({ code: "result_too_large" });
+});
+
 describe("an answer that is no success", () => {
+  test("says nothing of a secret that is cut at the edge of what is read", async () => {
+    const secret = "the-secret-of-this-test";
+    await using server = await startServer((_, response) => {
+      const before = " ".repeat(64 * 1024 - 10);
+      response.writeHead(500, { "content-type": "text/plain" }).end(`broken${before}${secret}`);
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer: secret } });
+    const answer = await callTool(tools, "api.call", {});
+    expect(answer).toMatchObject({ message: expect.stringMatching(/It says: broken$/) });
+  });
+
   test("is a failure with its status, and a bounded part of what it says in one line", async () => {
     const said = { message: `no such repository \u001b[31m\n${"x".repeat(100_000)}` };
     await using server = await startServer((_, response) => sendJson(response, said, 404));
