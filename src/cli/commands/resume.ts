@@ -3,8 +3,8 @@ import type { Report } from "../../output/report.ts";
 import type { ClientResult } from "../../programs/resume.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";
-import { loadTools } from "../input/load-tools.ts";
 import { existingJournal } from "../input/open-journal.ts";
+import { openTools, type ToolsOptions } from "../input/open-tools.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { parseJson } from "../input/parse-json.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
@@ -15,8 +15,7 @@ import { printJson } from "../terminal/print.ts";
 import { printReport } from "../terminal/print-report.ts";
 import { createScreen } from "../terminal/screen.ts";
 
-export interface ResumeOptions {
-  readonly tools: string;
+export interface ResumeOptions extends ToolsOptions {
   readonly sandbox: string;
   readonly approve: string;
   /** `CALL=JSON`, once for each call that a client answers. */
@@ -56,13 +55,13 @@ async function withRuntime(
   work: (runtime: Runtime, signal: AbortSignal, print: (report: Report) => void) => Promise<number>,
 ): Promise<number> {
   const mode = parseApprove(options.approve, true);
-  const tools = await loadTools(options.tools);
+  await using open = await openTools(options);
   const operator = createOperatorLog();
   using cancelling = cancelOnSignal();
   using journal = existingJournal(options.journal);
   using approver = createApprover({ mode, screen: createScreen(), canWait: true });
   await using runtime = await createRuntime({
-    tools,
+    tools: open.tools,
     sandbox: parseSandbox(options.sandbox),
     journal,
     logger: operator,

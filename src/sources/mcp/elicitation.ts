@@ -9,7 +9,7 @@ export interface Question {
 const MESSAGE_LENGTH = 4096;
 const FIELDS = 100;
 const FIELD_LENGTH = 256;
-/** Questions that a server may ask at once. */
+/** Questions that a server may put in place of one result. */
 const QUESTIONS = 16;
 
 /**

@@ -19,6 +19,8 @@ const LOG_BYTES = 8 * 1024;
 const QUOTED_LOG_BYTES = 1024;
 /** Characters of what a server says of the progress of a call. */
 const PROGRESS_LENGTH = 1024;
+/** Questions that an approver is asked in one call; further ones are declined. */
+const QUESTIONS = 16;
 /** Least time between two readings of a server's list, in milliseconds. */
 const LIST_AGAIN_MS = 1000;
 
@@ -213,6 +215,7 @@ export class McpSource implements AsyncDisposable {
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
     const { effect, listed, headers } = tool;
     const { signal, resultBytes, ask, execution, callId } = context;
+    let questions = 0;
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connected(signal);
       this.#refuseChanged(listed.original, name, listed.digest);
@@ -222,7 +225,10 @@ export class McpSource implements AsyncDisposable {
           resultBytes,
           headers: session.readsHeaders ? headersOf(headers, input) : {},
           onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
-          ask: (question) => ask(question),
+          ask: async (question) => {
+            questions += 1;
+            return questions <= QUESTIONS && (await ask(question));
+          },
         });
         return resultValue(result, this.#text);
       } catch (error) {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
@@ -6,6 +7,9 @@ import type { OutputTail } from "../../values/output-tail.ts";
 
 /** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
 const INHERITED = ["PATH", "HOME"];
+
+/** Bytes that wait for a server to read them. One that makes requests and reads no answer is ended. */
+const UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** How long a server may take to end after its standard input was closed, and after SIGTERM, in milliseconds. */
 const CLOSE_MS = 500;
@@ -27,6 +31,8 @@ export class ServerProcess {
   /** Resolves with how the process has ended, like `exit code 1`. */
   readonly ended: Promise<string>;
   #isOver = false;
+  /** Set while more was written than the pipe takes. */
+  #drained: Promise<void> | undefined;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
@@ -78,8 +84,17 @@ export class ServerProcess {
   async write(text: string): Promise<void> {
     const { stdin } = this.#child;
     if (this.#isOver || !stdin?.writable) throw new Error("The server's standard input is closed.");
+    if (stdin.writableLength + text.length > UNREAD_BYTES) {
+      this.#signal("SIGKILL");
+      throw new Error("The server does not read its standard input.");
+    }
     if (stdin.write(text)) return;
-    await Promise.race([new Promise((resolve) => stdin.once("drain", resolve)), this.ended]);
+    this.#drained ??= once(stdin, "drain").then(
+      () => {},
+      () => {},
+    );
+    await Promise.race([this.#drained, this.ended]);
+    this.#drained = undefined;
   }
 
   /** Ends the group: standard input is closed, then SIGTERM, then SIGKILL. Resolves once the process has ended. */

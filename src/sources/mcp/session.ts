@@ -9,7 +9,7 @@ import { StdioWire } from "./stdio-wire.ts";
 import { ConnectionLost, isRecord, MalformedMessage, type Message, type Wire } from "./wire.ts";
 
 /** Bounds of a list of tools. */
-const LIST = { pages: 100, tools: 10_000, pageBytes: 32 * 1024 * 1024 } as const;
+const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024 } as const;
 /** How often a server may ask something before it answers a call. */
 const ROUNDS = 10;
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
@@ -144,8 +144,9 @@ export class Session {
       });
       const { tools, nextCursor } = page;
       if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
-      for (const tool of tools as unknown[]) if (entries.length < LIST.tools) entries.push(tool);
-      if (entries.length === LIST.tools && (tools.length > LIST.tools || typeof nextCursor === "string"))
+      const room = LIST.tools - entries.length;
+      entries.push(...(tools.slice(0, room) as unknown[]));
+      if (tools.length > room || (tools.length === room && typeof nextCursor === "string"))
         return { entries, problem: `The list of tools is cut off after ${LIST.tools} tools.` };
       if (typeof nextCursor !== "string") return { entries, problem: undefined };
       if (cursors.has(nextCursor))

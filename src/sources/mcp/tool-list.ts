@@ -54,7 +54,7 @@ export interface ListReader {
 
 /** Characters of a problem; it may quote the server. */
 const PROBLEM_LENGTH = 500;
-/** Tools that are made before other work gets the thread. */
+/** Entries that are read, and tools that are made, before other work gets the thread. */
 const AT_ONCE = 50;
 
 /**
@@ -68,7 +68,8 @@ export async function readToolList(reader: ListReader, entries: readonly unknown
   };
   const listed = new Map<string, ListedTool>();
   const named: Named[] = [];
-  for (const entry of entries) {
+  for (const [index, entry] of entries.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
     const read = readListed(entry);
     if (typeof read === "string") leaveOut(entryName(entry), read);
     else if (listed.has(read.original)) leaveOut(entryName(entry), "the server lists a tool of this name before");

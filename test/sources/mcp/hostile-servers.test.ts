@@ -32,6 +32,7 @@ async function refusalOf(mode: string, more: Partial<McpServer> = {}): Promise<r
 test.each([
   ["same-cursor", 1, "The list of tools is cut off where the server gave the same cursor again."],
   ["endless-cursors", 100, "The list of tools is cut off after 100 pages."],
+  ["many-pages", 10_000, "The list of tools is cut off after 10000 tools."],
   ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
 ])("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
   await using source = await fromMcp(rawServer(mode), READ);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
 import type { SourceChange } from "../../../src/sources/mcp/mcp-options.ts";
-import { call, rawServer, READ, run } from "./servers.ts";
+import { call, rawServer, READ, run, WRITE } from "./servers.ts";
 
 // ---- changes of the list ----------------------------------------------------------------------------------------
 
@@ -68,6 +68,20 @@ test("a question is cancelled if it cannot be told which of several calls it bel
   await run(source.tools, "await Promise.allSettled([tools.raw.echo({}), tools.raw.echo({})])", { approve });
   // The second question comes while the first call is still open.
   expect(approve.mock.calls.length).toBeLessThan(2);
+});
+
+test("an approver is asked 16 questions in one call, and further ones are declined", async () => {
+  const approve = vi.fn(() => true);
+  await using source = await fromMcp(rawServer("asks-without-end"), READ);
+  const answers = JSON.parse((await call(source.tools, "raw.echo({})", { approve })) as string) as { action: string }[];
+  expect(approve).toHaveBeenCalledTimes(16);
+  expect(answers.filter(({ action }) => action === "accept")).toHaveLength(16);
+  expect(answers).toHaveLength(100);
+});
+
+test("a server that makes requests and does not read the answers is ended", async () => {
+  await using source = await fromMcp({ ...rawServer("asks-and-does-not-read"), timeoutMs: 25_000 }, WRITE);
+  expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "source_unavailable" });
 });
 
 test("sampling and roots are refused", async () => {
