@@ -60,7 +60,6 @@ export class Schemas {
     output: new Map<string, Converted | PartFault>(),
   };
   readonly #names = new Map<string, string>();
-  readonly #taken = new Set<string>();
   readonly #digests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | PartFault>();
   /** Definitions that were searched for circles, and whether there is one. */
@@ -119,19 +118,11 @@ export class Schemas {
     return digest;
   }
 
-  /** Name of a definition. One name stands for one part of the document in all schemas. */
+  /** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
   nameOf(pointer: string): string {
-    const known = this.#names.get(pointer);
-    if (known !== undefined) return known;
-    const plain = pointer
-      .replace(/^#\/components\/schemas\//, "")
-      .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
-      .slice(-100);
-    let name = plain;
-    for (let number = 2; this.#taken.has(name); number += 1) name = `${plain}_${number}`;
-    this.#names.set(pointer, name);
-    this.#taken.add(name);
-    return name;
+    const known = this.#names.get(pointer) ?? definitionName(pointer);
+    this.#names.set(pointer, known);
+    return known;
   }
 
   /** States of a pattern. Throws a `PartFault` for one that cannot be matched in linear time. */
@@ -202,6 +193,12 @@ export class Schemas {
       for (const child of this.#definition(side, pointer).inPlace) open.push({ pointer: child, leaves: false });
     }
   }
+}
+
+function definitionName(pointer: string): string {
+  const plain = pointer.replace(/^#\/components\/schemas\//, "");
+  if (/^[\w.-]{1,100}$/.test(plain)) return plain;
+  return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
 }
 
 function readPattern(source: string): number | PartFault {

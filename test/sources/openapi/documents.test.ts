@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { validate } from "../../../src/tools/schema.ts";
+import { toolDigest } from "../../../src/tools/tool-digest.ts";
 import { declareTools } from "../../../src/tools/declarations.ts";
 import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
 
@@ -153,6 +155,26 @@ describe("inputs", () => {
       "call(input: { n?: number /* integer */, id: string })",
     );
   });
+});
+
+test("a tool's digest depends on its own operation alone, so executions are taken up whatever else is granted", async () => {
+  const schemas = { "a/b": { type: "string" }, a_b: { type: "integer" }, "a b": { type: "boolean" } };
+  const references = ["a~1b", "a_b", "a%20b"].map((name) => `#/components/schemas/${name}`);
+  const paths = references.map(($ref, index) => [
+    `/p${index}`,
+    { post: { operationId: `op${index}`, ...body(named({ x: { $ref }, y: { $ref: references[(index + 1) % 3] } })) } },
+  ]);
+  const spec = specOf(Object.fromEntries(paths), { components: { schemas } });
+  const all = new Map((await sourceOf(spec)).tools.map((tool) => [tool.name, toolDigest(tool)]));
+  for (const wanted of all.keys()) {
+    const { tools } = await sourceOf(spec, {}, (name) => (name === wanted ? ALL : undefined));
+    expect(tools.map((tool) => [tool.name, toolDigest(tool)])).toEqual([[wanted, all.get(wanted)]]);
+  }
+  expect(new Set(all.values()).size).toBe(3);
+  const { tools } = await sourceOf(spec);
+  expect(await validate(tools[0]!.input, { x: "text", y: 1 })).toMatchObject({ ok: true });
+  expect(await validate(tools[2]!.input, { x: true, y: "text" })).toMatchObject({ ok: true });
+  expect(await validate(tools[1]!.input, { x: "text", y: true })).toMatchObject({ ok: false });
 });
 
 describe("schemas that refer to themselves", () => {
