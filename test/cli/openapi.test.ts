@@ -62,6 +62,23 @@ describe("portcullis run --openapi", () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true }]);
   });
 
+  test("a call that waits for approval is made by another process, with credentials that no journal has", async () => {
+    await using server = await startServer();
+    const journal = ["--journal", join(folder, "journal.db")];
+    const auth = { bearer: "${SHOP_KEY}" };
+    const portcullisKey = { allowedCallers: ["programmatic"], approval: "always" };
+    const path = file({ ...API, baseUrl: server.baseUrl, auth, portcullis: portcullisKey });
+    const waits = await run(path, ...journal, "--execution", "order-7");
+    expect([waits.code, server.arrived]).toEqual([6, []]);
+    expect((await portcullis(["decide", "order-7", "1", "--allow", ...journal])).code).toBe(0);
+    const ended = await portcullis(["resume", "order-7", "--openapi", path, ...journal]);
+    expect([ended.code, JSON.parse(ended.stdout)]).toEqual([0, { ok: true }]);
+    expect(server.arrived).toMatchObject([{ headers: { authorization: "Bearer key-from-the-environment" } }]);
+    const { stdout } = await portcullis(["journal", "export", "order-7", ...journal]);
+    expect(stdout).toContain("shop.orders.get");
+    expect(stdout).not.toContain("key-from-the-environment");
+  });
+
   test("portcullis tools lists them, with what is of no caller and the line to add", async () => {
     const path = file({ ...API, portcullis: READ });
     const { stdout } = await portcullis(["tools", "--openapi", path, "--stubs"]);

@@ -63,8 +63,8 @@ export interface UnassignedOperation extends Operation {
   readonly name: string;
 }
 
-/** The tools of an API. */
-export interface OpenApiSource {
+/** The tools of an API. It holds no connection: disposing of it does nothing, and lets hosts treat all sources alike. */
+export interface OpenApiSource extends AsyncDisposable {
   readonly name: string;
   readonly tools: readonly Tool[];
   /** Names that tools of all operations have or would have, also of those that are no tools. */
@@ -185,6 +185,7 @@ class SourceMaker {
       names: Object.freeze(named.map(({ name }) => name)),
       unassigned: Object.freeze(unassigned),
       problems: Object.freeze(this.#problems),
+      [Symbol.asyncDispose]: async () => {},
     });
   }
 
