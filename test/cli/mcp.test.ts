@@ -72,7 +72,7 @@ describe("portcullis tools --mcp", () => {
       /raw\.echo +reads +"echo": \{ "allowedCallers": \["programmatic"\], "effect": "read" \} +--allow raw\.echo=read/,
     );
     const malformed = await portcullis(["tools", "--mcp", config("malformed", POLICY), "--check"]);
-    expect(malformed.stdout).toContain("1 tools may be called.");
+    expect(malformed.stdout).toContain("1 tool may be called.");
     expect(malformed.stdout).toContain(
       'raw: "no-schema" is left out: its inputSchema is undefined, not a JSON Schema.',
     );

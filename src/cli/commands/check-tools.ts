@@ -20,7 +20,7 @@ export function checkTools({ tools, unassigned, problems }: OpenTools, json: boo
     );
     return EXIT.completed;
   }
-  writeStdout(`${tools.length} tools may be called.\n`);
+  writeStdout(`${tools.length === 1 ? "1 tool" : `${tools.length} tools`} may be called.\n`);
   if (lines.length > 0) {
     writeStdout(
       `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n`,

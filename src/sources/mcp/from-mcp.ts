@@ -99,7 +99,11 @@ export class McpSource implements AsyncDisposable {
 
   /** Connects if there is no connection, and lists the tools. `fromMcp` has done so. */
   async connect(): Promise<void> {
-    await this.#connected(this.#closing.signal);
+    try {
+      await this.#connected(this.#closing.signal);
+    } catch (error) {
+      throw PortcullisError.is(error) ? error : this.#notConnected(error);
+    }
   }
 
   /** Ends the connection, and the server where it was started here. Calls that are open fail. */
@@ -120,6 +124,16 @@ export class McpSource implements AsyncDisposable {
     return untilAborted(this.#connecting, signal);
   }
 
+  /** The same for a call. How the server is started, and what it writes then, is not for programs. */
+  async #connectedFor(name: string, signal: AbortSignal): Promise<Session> {
+    try {
+      return await this.#connected(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof Unavailable ? error : this.#callFailed(name, false, error);
+    }
+  }
+
   async #connect(): Promise<Session> {
     if (this.#wasConnected) this.#countReconnect();
     this.#wasConnected = true;
@@ -134,10 +148,7 @@ export class McpSource implements AsyncDisposable {
     } catch (error) {
       await session?.close();
       this.#closing.signal.throwIfAborted();
-      if (timeout.aborted)
-        throw this.#notConnected(`did not list its tools within ${this.#server.connectTimeoutMs} ms`, error);
-      if (PortcullisError.is(error)) throw error;
-      throw this.#notConnected(whatFailed(error, this.#text), error);
+      throw timeout.aborted ? new NoList(this.#server.connectTimeoutMs) : error;
     }
   }
 
@@ -217,7 +228,7 @@ export class McpSource implements AsyncDisposable {
     const { signal, resultBytes, ask, execution, callId } = context;
     let questions = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const session = await this.#connected(signal);
+      const session = await this.#connectedFor(name, signal);
       this.#refuseChanged(listed.original, name, listed.digest);
       try {
         const result = await session.callTool(listed.original, input, {
@@ -286,16 +297,28 @@ export class McpSource implements AsyncDisposable {
     );
   }
 
-  /** For the developer. */
-  #notConnected(what: string, cause: unknown): PortcullisError {
+  /** For the developer: with what the server has written, and how it has ended. */
+  #notConnected(cause: unknown): PortcullisError {
+    const what = whatFailed(cause, this.#text);
     const log = this.#text.quote(this.#log.text.trim(), QUOTED_LOG_BYTES).replaceAll(/\s+/g, " ");
     const said = log === "" ? "" : ` It wrote: ${log}`;
     const how = cause instanceof ConnectionLost && this.#server.command !== undefined ? ` (${cause.message})` : "";
     return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${said}`, { cause });
   }
 
+  /** For the developer and for programs. */
   #unavailable(what: string, advice: string): PortcullisError {
-    return new PortcullisError("source_unavailable", `The MCP server "${this.name}" ${what}. ${advice}.`);
+    return new Unavailable("source_unavailable", `The MCP server "${this.name}" ${what}. ${advice}.`);
+  }
+}
+
+/** An error without details of this machine. */
+class Unavailable extends PortcullisError {}
+
+/** The server did not list its tools in time. */
+class NoList extends Error {
+  constructor(ms: number) {
+    super(`did not list its tools within ${ms} ms`);
   }
 }
 
@@ -320,6 +343,8 @@ function withoutChanged(list: ToolList, pinned: ReadonlyMap<string, string>): To
 
 /** What has become of a request or a connection, behind the words "the server". */
 function whatFailed(error: unknown, text: ServerText): string {
+  if (error instanceof NoList) return error.message;
+  if (PortcullisError.is(error)) return "cannot be started, or its tools cannot be taken over";
   if (error instanceof ProtocolFailure) return `refused the request: ${JSON.stringify(text.quote(error.message))}`;
   if (error instanceof HttpRefusal) return `answered with the status ${error.status}`;
   if (error instanceof MessageTooLarge) return "sent a message that is too large";

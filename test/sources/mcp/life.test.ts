@@ -65,6 +65,19 @@ test("a server is started again at most three times in a minute", async () => {
   expect(notesIn(notes)).toEqual(Array(4).fill("call die"));
 });
 
+test("a server that cannot be started again says nothing of this machine to programs, and all to the operator", async () => {
+  await using source = await fromMcp(rawServer("starts-once", notesFile()), WRITE);
+  await call(source.tools, "raw.die({})");
+  const error = vi.fn();
+  const answer = await call(source.tools, 'raw.echo({ text: "x" })', { logger: { error } });
+  expect(answer).toEqual({
+    code: "source_unavailable",
+    message: "The server of raw.echo cannot be reached, or broke off.",
+  });
+  expect(error.mock.calls[0]).toMatchObject([{ err: { cause: { message: "exit code 9" } } }, expect.any(String)]);
+  expect(source.log).toContain("a detail of the host");
+});
+
 test("other calls of a server that dies fail too, and the program goes on", async () => {
   await using source = await fromMcp(rawServer("silent"), WRITE);
   const { outcome } = await run(
