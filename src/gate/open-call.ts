@@ -39,8 +39,8 @@ export class OpenCall {
   decided = false;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
-  /** For the operator: why the tool's `approval` function did not say whether the call needs approval. */
-  predicateError: Error | undefined;
+  /** For the operator: why the tool's `approval` function did not say whether the call needs approval, or why a question of its handler had no answer. */
+  askError: Error | undefined;
   /** Whether its handler was started. */
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
@@ -164,7 +164,10 @@ export interface WorkBelow {
 export interface ParentSession {
   readonly budget: Budget;
   readonly scope: WorkScope;
+  readonly resultBytes: number;
   readonly note: (line: CallLine) => void;
+  /** Asks the approver a question of an open call's handler. */
+  readonly ask: (call: OpenCall, question: unknown) => Promise<boolean>;
   /** Registers work that one of the session's calls has started. Returns the function that ends it. */
   readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
 }
@@ -205,6 +208,15 @@ class HandlerContext implements CallContext {
 
   static originOf(context: HandlerContext): ParentSession | undefined {
     return context.#origin;
+  }
+
+  get resultBytes(): number {
+    return this.#origin?.resultBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** A getter, because most handlers never ask. */
+  get ask(): (question: unknown) => Promise<boolean> {
+    return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
   }
 
   get idempotencyKey(): string {

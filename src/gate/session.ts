@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -262,6 +263,27 @@ export class GateSession implements ParentSession, WorkBelow {
     return open;
   }
 
+  get resultBytes(): number {
+    return this.#options.limits.resultBytes;
+  }
+
+  async ask(call: OpenCall, question: unknown): Promise<boolean> {
+    const { execution, scope } = this.#options;
+    const { tenant, context, approve } = scope;
+    if (!approve || this.#isGone(call)) return false;
+    const text = JSON.stringify(question);
+    const { identity, signal } = call;
+    const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
+    const endWaiting = this.beginBelow(identity.callId, { waitsForApproval: true });
+    try {
+      const { approval, error } = await this.#inContext(() => askApproval(approve, request, text));
+      call.askError ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
+      return approval !== "later" && approval.type === "approved" && !this.#isGone(call);
+    } finally {
+      endWaiting();
+    }
+  }
+
   note(line: CallLine): void {
     this.#ledger.note(line);
   }
@@ -454,7 +476,7 @@ export class GateSession implements ParentSession, WorkBelow {
     try {
       return await this.#inContext(() => call.tool.needsApproval(input));
     } catch (error) {
-      call.predicateError = sentences.predicateFailed(call.tool.name, error);
+      call.askError = sentences.predicateFailed(call.tool.name, error);
       return true;
     }
   }

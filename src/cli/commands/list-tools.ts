@@ -6,18 +6,24 @@ import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { advise } from "./advise.ts";
+import { checkTools } from "./check-tools.ts";
 import { EXIT } from "../exit-code.ts";
-import { loadTools } from "../input/load-tools.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { table } from "../terminal/table.ts";
 
 /** `portcullis tools`: lists the tools with the tokens of their declarations. Resolves with the exit code. */
-export async function listTools(options: {
-  readonly tools: string;
-  readonly json?: boolean;
-  readonly stubs?: boolean;
-  readonly advise?: string | true;
-}): Promise<number> {
-  const tools = new ToolSet(await loadTools(options.tools));
+export async function listTools(
+  options: ToolsOptions & {
+    readonly json?: boolean;
+    readonly stubs?: boolean;
+    readonly check?: boolean;
+    readonly advise?: string | true;
+  },
+): Promise<number> {
+  await using open = await openTools(options);
+  if (options.check) return checkTools(open, options.json === true);
+  tellUnassigned(open, options);
+  const tools = new ToolSet(open.tools);
   if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
   if (options.stubs) {
     writeStdout(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);
