@@ -39,8 +39,8 @@ export class OpenCall {
   decided = false;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
-  /** For the operator: why the tool's `approval` function did not say whether the call needs approval. */
-  predicateError: Error | undefined;
+  /** For the operator: what went wrong beside the call, like the tool's `approval` function. The call went on. */
+  noticed: unknown;
   /** Whether its handler was started. */
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */

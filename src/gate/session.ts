@@ -1,5 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Caller, Tool } from "../tools/tool.ts";
+import type { ProgramLanguage } from "../tools/declarations.ts";
+import { type SearchInput, searchTool } from "../tools/search/search-tool.ts";
+import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
+import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -33,6 +36,7 @@ const OUTCOME_UNKNOWN = "outcome_unknown";
 /** What all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
+  readonly search: ToolSearch;
   readonly held: HeldBytes;
   /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
   whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
@@ -51,6 +55,8 @@ export interface SessionOptions {
    * tools for programs, and a direct call of one is refused with `caller_not_allowed`.
    */
   readonly visibleTo?: readonly Caller[];
+  /** Language of the stubs that a search finds; JavaScript by default. */
+  readonly language?: ProgramLanguage;
   readonly limits: GateLimits;
   /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
@@ -106,6 +112,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const { share } = this;
     this.#admission = new Admission({
       tools,
+      searchTool: searchTool((input, context) => this.#search(input, context)),
       callers,
       visibleTo,
       limits,
@@ -354,7 +361,7 @@ export class GateSession implements ParentSession, WorkBelow {
     try {
       return await this.#inContext(() => call.tool.needsApproval(input));
     } catch (error) {
-      call.predicateError = sentences.predicateFailed(call.tool.name, error);
+      call.noticed = sentences.predicateFailed(call.tool.name, error);
       return true;
     }
   }
@@ -413,6 +420,21 @@ export class GateSession implements ParentSession, WorkBelow {
     const context = call.contextIn(execution, scope, this);
     const handled = await this.#inContext(() => runHandler(call, input, context, limits.resultBytes, this.share));
     return this.#finish(call, handled);
+  }
+
+  /**
+   * Searches among the tools of this session. A model that also writes programs searches among those for programs: it is
+   * told of the others. The operator is told where the search could not do all that it was set up for.
+   */
+  #search({ query, limit }: SearchInput, { callId, tenant }: CallContext): Promise<readonly FoundTool[]> {
+    const { callers, visibleTo = callers, language = "javascript" } = this.#options;
+    const caller = visibleTo.includes("programmatic") ? "programmatic" : "direct";
+    const onError = (error: unknown) => {
+      const call = this.#open.get(callId);
+      if (call) call.noticed = error;
+    };
+    const work = <Value>(slices: SlicedWork<Value>) => this.share.lane.work(slices);
+    return this.#gate.search.find({ query, limit, caller, tenant, language, work, onError });
   }
 
   /** Asks a client for a call's result. The client answers from outside this process. */

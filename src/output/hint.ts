@@ -1,4 +1,5 @@
 import type { Fault } from "../programs/outcome.ts";
+import { pathOfTool } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
 const NO_NETWORK = "A program has no network access. Use `tools` to reach anything outside.";
@@ -55,7 +56,7 @@ const NO_RESULT_YET =
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   const hint = hintForMessage(fault, tools);
   if (fault.unawaited === undefined) return hint;
-  const unawaited = `Did you forget await? Before this error the program used the promise of tools.${fault.unawaited}(…) like a result.`;
+  const unawaited = `Did you forget await? Before this error the program used the promise of ${pathOfTool(fault.unawaited)}(…) like a result.`;
   return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
 }
 

@@ -125,11 +125,11 @@ const PYTHON_KEYWORDS = new Set(
   ),
 );
 
-function isPythonName(name: string): boolean {
+export function isPythonName(name: string): boolean {
   return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
 }
 
-function pythonPath(name: string): string {
+export function pythonPath(name: string): string {
   return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
 }
 

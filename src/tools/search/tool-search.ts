@@ -1,0 +1,142 @@
+import type { ProgramLanguage } from "../declarations.ts";
+import { oneLine } from "../one-line.ts";
+import type { Caller, Tool } from "../tool.ts";
+import type { ToolSet } from "../tool-set.ts";
+import { readQuery } from "./read-query.ts";
+import { FOUND_DEFAULT } from "./search-tool.ts";
+import { ToolIndex } from "./tool-index.ts";
+import { toolStub } from "./tool-stub.ts";
+import { ToolVectors, type Embed } from "./tool-vectors.ts";
+
+/** Who searches. */
+export interface Searcher {
+  readonly tenant: string;
+  /** The caller that would call what is found. */
+  readonly caller: Caller;
+}
+
+/** Whether a tool may be found. It is asked at each search, about each tool that this caller may call. */
+export type SearchFilter = (tool: Tool, searcher: Searcher) => boolean;
+
+export interface SearchHooks {
+  readonly embed?: Embed | undefined;
+  readonly filter?: SearchFilter | undefined;
+}
+
+export interface SearchRequest extends Searcher {
+  readonly query: string;
+  readonly limit?: number | undefined;
+  readonly language: ProgramLanguage;
+  /** Runs work that yields between slices; at once by default. */
+  readonly work?: Work;
+  /** Called with the error of `embed`. The search goes on by words. */
+  readonly onError?: (error: unknown) => void;
+}
+
+type Work = <Value>(slices: Generator<undefined, Value>) => Value | Promise<Value>;
+
+/** A tool that a search has found. */
+export interface FoundTool {
+  readonly name: string;
+  /** How a program calls it, with types, on one line. */
+  readonly stub: string;
+  readonly description: string;
+}
+
+/** Maximum characters of a description. */
+const DESCRIPTION_LENGTH = 240;
+/** Indexes that are kept, each for the tools that some caller of some tenant may find. */
+const INDEXES_KEPT = 8;
+/** Tools from each of two rankings that are joined into one. */
+const RANKED = 50;
+/** A tool at place n of a ranking counts 1 / (RANK_BASE + n). */
+const RANK_BASE = 60;
+/** Stubs made before the thread is released. */
+const FOUND_PER_SLICE = 1;
+/** Tools that the filter is asked about before the thread is released. */
+const FILTERED_PER_SLICE = 100;
+
+/** Finds tools of a set. What a caller may not call, or the filter refuses, is not in the index that is searched for it. */
+export class ToolSearch {
+  readonly tools: ToolSet;
+  readonly hooks: SearchHooks;
+  readonly #indexes: { readonly tools: readonly Tool[]; readonly index: ToolIndex }[] = [];
+
+  constructor(tools: ToolSet, hooks: SearchHooks = {}) {
+    this.tools = tools;
+    this.hooks = hooks;
+  }
+
+  /** The tools that a searcher may find. */
+  visibleTo(searcher: Searcher): readonly Tool[] {
+    return atOnce(this.#filtered(searcher));
+  }
+
+  async find(request: SearchRequest): Promise<readonly FoundTool[]> {
+    const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
+    const tools = await work(this.#filtered(request));
+    const index = await this.#indexOf(tools, work);
+    const { embed } = this.hooks;
+    const byWords = index.search(readQuery(query), embed ? RANKED : limit);
+    const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
+    const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
+    return work(describeAll(found, language));
+  }
+
+  *#filtered(searcher: Searcher): Generator<undefined, readonly Tool[]> {
+    const { caller, tenant } = searcher;
+    const { filter } = this.hooks;
+    const visible = this.tools.visibleTo([caller]);
+    if (!filter) return visible;
+    const kept: Tool[] = [];
+    for (const [place, tool] of visible.entries()) {
+      if (filter(tool, { caller, tenant })) kept.push(tool);
+      if (place % FILTERED_PER_SLICE === FILTERED_PER_SLICE - 1) yield;
+    }
+    return kept;
+  }
+
+  async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
+    const known = this.#indexes.find((one) => isSame(one.tools, tools));
+    if (known) return known.index;
+    const index = await work(ToolIndex.of(tools));
+    this.#indexes.unshift({ tools, index });
+    this.#indexes.splice(INDEXES_KEPT);
+    return index;
+  }
+
+  async #nearest(embed: Embed, query: string, tools: readonly Tool[]): Promise<readonly Tool[]> {
+    return ToolVectors.of(embed).nearest(query, tools, RANKED);
+  }
+}
+
+function isSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
+  return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
+}
+
+/** One ranking of several, by reciprocal places. */
+function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
+  const scores = new Map<Tool, number>();
+  for (const ranking of rankings)
+    for (const [place, tool] of ranking.entries())
+      scores.set(tool, (scores.get(tool) ?? 0) + 1 / (RANK_BASE + place + 1));
+  return [...scores].toSorted(([, a], [, b]) => b - a).map(([tool]) => tool);
+}
+
+function* describeAll(tools: readonly Tool[], language: ProgramLanguage): Generator<undefined, readonly FoundTool[]> {
+  const found: FoundTool[] = [];
+  for (const [place, tool] of tools.entries()) {
+    const description = oneLine(tool.description, DESCRIPTION_LENGTH);
+    found.push({ name: tool.name, stub: toolStub(tool, language), description });
+    if (place % FOUND_PER_SLICE === FOUND_PER_SLICE - 1) yield;
+  }
+  return found;
+}
+
+/** Runs sliced work to its end. */
+function atOnce<Value>(slices: Generator<undefined, Value>): Value {
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}
