@@ -49,7 +49,7 @@ export interface AgentReport {
  */
 export async function runAgent(scope: AgentScope, request: AgentRequest): Promise<AgentReport> {
   const { model, task, programs } = request;
-  const conversation = await model.converse(openingFor(model, scope.gate.tools, programs, scope.language));
+  const conversation = await model.converse(openingFor(model, scope.gate.search, programs, scope));
   // When one of several calls makes the conversation reject, the other programs end too.
   const over = new AbortController();
   const signal = AbortSignal.any([scope.signal, over.signal]);
@@ -108,6 +108,7 @@ class AgentLoop {
       execution,
       scope,
       ...ROLES[programs],
+      language: scope.language,
       limits,
       above,
       maxTokens,

@@ -4,9 +4,10 @@ import type { ProgramLanguage } from "../tools/declarations.ts";
 import type { JsonSchema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
-import { isVisible, type ToolSet } from "../tools/tool-set.ts";
+import type { ToolSearch } from "../tools/search/tool-search.ts";
+import { isVisible } from "../tools/tool-set.ts";
 import { instructionsFor } from "./instructions.ts";
-import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
+import { declarePrograms, RUN_PROGRAM } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
 /**
@@ -15,11 +16,12 @@ import type { ProgramsOption } from "./transcript.ts";
  */
 export function openingFor(
   model: Model,
-  tools: ToolSet,
+  search: ToolSearch,
   programs: ProgramsOption,
-  language: ProgramLanguage,
+  { language, tenant }: { readonly language: ProgramLanguage; readonly tenant: string },
   subject = "agent",
 ): Opening {
+  const { tools } = search;
   if (programs === "hosted" && !model.hostsPrograms)
     throw optionError(
       `${subject}({ programs })`,
@@ -33,10 +35,11 @@ export function openingFor(
     );
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
+  const local = programs === "local" ? declarePrograms(search, language, tenant) : undefined;
   return {
     instructions: instructionsFor(programs),
-    tools: told.map((tool) => declare(tool, programs)),
-    ...(programs === "local" ? { runProgram: declareRunProgram(tools, language) } : {}),
+    tools: [...told.map((tool) => declare(tool, programs)), ...(local?.search ? [local.search] : [])],
+    ...(local ? { runProgram: local.runProgram } : {}),
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };
 }

@@ -1,6 +1,11 @@
-import type { ProgramDeclaration } from "../models/model.ts";
-import { declareTools, type ProgramLanguage } from "../tools/declarations.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
+import type { ProgramDeclaration, ToolDeclaration } from "../models/model.ts";
+import { PROGRAM_SCHEMA } from "../models/program-input.ts";
+import { countTokens } from "../tools/count-tokens.ts";
+import { declareTools, declareWithin, type ProgramLanguage } from "../tools/declarations.ts";
+import { describeNamespaces } from "../tools/search/describe-namespaces.ts";
+import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
+import type { ToolSearch } from "../tools/search/tool-search.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 
 export const RUN_PROGRAM = "run_program";
 
@@ -16,8 +21,67 @@ Use it where an answer takes more than a few calls, or large results: loop, filt
 Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. Each run begins afresh. There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
-/** The tool that runs a program. Its description has the typed stubs of the tools that programs may call. */
-export function declareRunProgram(tools: ToolSet, language: ProgramLanguage): ProgramDeclaration {
-  const stubs = declareTools(tools.visibleTo(["programmatic"]), { language });
-  return { name: RUN_PROGRAM, description: `${RULES[language]}\n\n${stubs === "" ? "(there are none)" : stubs}` };
+const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
+  javascript: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
+const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description }]`,
+  python: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
+found = await searchTools("invoices of a customer", 5)  # [{name, stub, description}]`,
+};
+
+const SEARCH: ToolDeclaration = {
+  name: SEARCH_TOOLS,
+  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words where nothing fits.`,
+  input: SEARCH_INPUT,
+  callers: ["direct"],
+};
+
+/** Tokens of the declaration of a tool beside its description: its name, and its input of one field. */
+const ENVELOPE_TOKENS = countTokensOnce(() => JSON.stringify({ name: RUN_PROGRAM, input: PROGRAM_SCHEMA }));
+const SEARCH_DECLARATION_TOKENS = countTokensOnce(() => JSON.stringify(SEARCH));
+/** Part of the tokens that the stubs of pinned tools may take. The rest is for the namespaces. */
+const PINNED_SHARE = 0.6;
+/** Tokens for pinned tools and namespaces where the budget is nearly spent by the rules alone. */
+const LEAST_TOKENS = 200;
+
+/** What a model is told so that it can write programs. */
+export interface ProgramDeclarations {
+  readonly runProgram: ProgramDeclaration;
+  /** The search among tools, where they are too many to be listed. */
+  readonly search: ToolDeclaration | undefined;
+}
+
+/**
+ * The tool that runs a program. Its description has the typed stubs of the tools that programs may call, or, where they
+ * exceed \`stubTokens\`, those of pinned tools and the namespaces of the others. \`run_program\` and \`search_tools\` together
+ * take no more tokens than that.
+ */
+export function declarePrograms(search: ToolSearch, language: ProgramLanguage, tenant: string): ProgramDeclarations {
+  const rules = RULES[language];
+  const tools = search.tools.visibleTo(["programmatic"]);
+  const room = search.stubTokens - countTokens(rules) - ENVELOPE_TOKENS();
+  const stubs = declareWithin(tools, language, Math.max(1, room));
+  if (stubs !== undefined)
+    return { runProgram: declaration(rules, stubs === "" ? "(there are none)" : stubs), search: undefined };
+
+  const searched = SEARCHED[language];
+  const found = search.visibleTo({ caller: "programmatic", tenant });
+  const left = Math.max(LEAST_TOKENS, room - countTokens(searched) - SEARCH_DECLARATION_TOKENS());
+  const pinned = found.filter((tool) => tool.pinned);
+  const pinnedStubs =
+    pinned.length === 0
+      ? ""
+      : declareTools(pinned, { language, budgetTokens: Math.max(1, Math.floor(left * PINNED_SHARE)) });
+  const namespaces = describeNamespaces(found, left - countTokens(pinnedStubs));
+  const parts = [rules, searched, pinnedStubs, namespaces];
+  return { runProgram: declaration(...parts.filter((part) => part !== "")), search: SEARCH };
+}
+
+function declaration(...parts: readonly string[]): ProgramDeclaration {
+  return { name: RUN_PROGRAM, description: parts.join("\n\n") };
+}
+
+/** Counted at the first use, because it loads an encoding. */
+function countTokensOnce(text: () => string): () => number {
+  let tokens: number | undefined;
+  return () => (tokens ??= countTokens(text()));
 }

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import type { Tool } from "../tools/tool.ts";
-import { type SearchHooks, ToolSearch } from "../tools/search/tool-search.ts";
+import { type SearchSettings, ToolSearch } from "../tools/search/tool-search.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
@@ -23,13 +23,13 @@ export class Gate implements SharedRules {
   constructor(
     tools: ToolSet,
     held = new HeldBytes(),
-    hooks: SearchHooks = {},
+    search: SearchSettings = {},
     queues = new WeakMap<Tool, ToolQueue>(),
   ) {
     this.held = held;
     this.#queues = queues;
     this.tools = tools;
-    this.search = new ToolSearch(tools, hooks);
+    this.search = new ToolSearch(tools, search);
     for (const tool of tools.all) {
       if (Number.isFinite(tool.concurrency) && !queues.has(tool))
         queues.set(tool, new PQueue({ concurrency: tool.concurrency }));
@@ -38,7 +38,7 @@ export class Gate implements SharedRules {
 
   /** A gate for other tools. It shares the queues: a tool of both gates has one concurrency limit. */
   beside(tools: ToolSet): Gate {
-    return new Gate(tools, this.held, this.search.hooks, this.#queues);
+    return new Gate(tools, this.held, this.search.settings, this.#queues);
   }
 
   open(options: SessionOptions): GateSession {

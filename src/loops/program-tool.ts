@@ -1,5 +1,5 @@
 import { RESULTS } from "../agent/instructions.ts";
-import { declareRunProgram, NO_SOURCE, RUN_PROGRAM } from "../agent/run-program.ts";
+import { NO_SOURCE, type ProgramDeclarations, RUN_PROGRAM } from "../agent/run-program.ts";
 import { PortcullisError } from "../errors.ts";
 import type { Approve } from "../gate/approval.ts";
 import type { Report } from "../output/report.ts";
@@ -9,6 +9,8 @@ import type { ToolSet } from "../tools/tool-set.ts";
 /** The part of a runtime that runs programs for another package's loop. */
 export interface ProgramHost {
   readonly tools: ToolSet;
+  /** What models are told of programs and of the search among tools. */
+  readonly programs: ProgramDeclarations;
   /** Whether the runtime has an `approve` of its own. */
   readonly approves: boolean;
   readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
@@ -50,7 +52,7 @@ export class ProgramTool {
     this.tools = host.tools;
     this.#own = own;
     this.hostApproves = own.approve !== undefined || host.approves;
-    this.description = `${declareRunProgram(host.tools, "javascript").description}\n\n${RESULTS}`;
+    this.description = `${host.programs.runProgram.description}\n\n${RESULTS}`;
     this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
   }
 

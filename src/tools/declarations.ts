@@ -78,6 +78,28 @@ export function declareTools(tools: readonly Tool[], options: DeclarationOptions
   return namesOnly(tools, form, budgetTokens);
 }
 
+/** Details in which no part of a type is left out. */
+const WITH_WHOLE_TYPES = DETAILS.slice(0, 3);
+/** No declaration has fewer tokens. */
+const LEAST_TOKENS = 8;
+
+/** Declarations with whole types, their descriptions shortened if need be; undefined if they exceed the budget. */
+export function declareWithin(
+  tools: readonly Tool[],
+  language: ProgramLanguage,
+  budgetTokens: number,
+): string | undefined {
+  if (tools.length * LEAST_TOKENS > budgetTokens) return undefined;
+  const form = FORMS[language];
+  return WITH_WHOLE_TYPES.map((detail) =>
+    joinLines(
+      form,
+      detail.leftOut,
+      tools.map((tool) => declare(tool, form, detail)),
+    ),
+  ).find((text) => countTokens(text) <= budgetTokens);
+}
+
 /** Form of a declaration in one language. */
 interface Form {
   readonly comment: string;

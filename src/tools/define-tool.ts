@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
+  array,
+  flag,
   oneOf,
   option,
   type OptionPlace,
@@ -85,6 +87,10 @@ export const TOOL_RULES = {
    * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
    */
   onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
+  /** Words by which the tool is searched for, beside its name and description. */
+  tags: array<string>("an array of strings"),
+  /** Whether models are told of the tool also where the tools are too many to be listed; false by default. */
+  pinned: flag(),
 };
 
 /** Options whose types depend on the schemas of one tool. */
@@ -132,6 +138,8 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
     onUnknown,
+    tags,
+    pinned,
   } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
@@ -159,6 +167,8 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
     onUnknown,
+    ...(tags === undefined ? {} : { tags: tags.map(String) }),
+    ...(pinned === undefined ? {} : { pinned }),
   });
   checkInputFields(tool);
   return tool;

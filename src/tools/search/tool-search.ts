@@ -18,10 +18,14 @@ export interface Searcher {
 /** Whether a tool may be found. It is asked at each search, about each tool that this caller may call. */
 export type SearchFilter = (tool: Tool, searcher: Searcher) => boolean;
 
-export interface SearchHooks {
+export interface SearchSettings {
   readonly embed?: Embed | undefined;
   readonly filter?: SearchFilter | undefined;
+  /** Maximum tokens of the declaration of `run_program` with all its stubs. Above it, models are told to search. */
+  readonly stubTokens?: number | undefined;
 }
+
+export const STUB_TOKENS = 1500;
 
 export interface SearchRequest extends Searcher {
   readonly query: string;
@@ -59,12 +63,16 @@ const FILTERED_PER_SLICE = 100;
 /** Finds tools of a set. What a caller may not call, or the filter refuses, is not in the index that is searched for it. */
 export class ToolSearch {
   readonly tools: ToolSet;
-  readonly hooks: SearchHooks;
+  readonly settings: SearchSettings;
   readonly #indexes: { readonly tools: readonly Tool[]; readonly index: ToolIndex }[] = [];
 
-  constructor(tools: ToolSet, hooks: SearchHooks = {}) {
+  constructor(tools: ToolSet, settings: SearchSettings = {}) {
     this.tools = tools;
-    this.hooks = hooks;
+    this.settings = settings;
+  }
+
+  get stubTokens(): number {
+    return this.settings.stubTokens ?? STUB_TOKENS;
   }
 
   /** The tools that a searcher may find. */
@@ -76,7 +84,7 @@ export class ToolSearch {
     const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
     const tools = await work(this.#filtered(request));
     const index = await this.#indexOf(tools, work);
-    const { embed } = this.hooks;
+    const { embed } = this.settings;
     const byWords = index.search(readQuery(query), embed ? RANKED : limit);
     const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
     const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
@@ -85,7 +93,7 @@ export class ToolSearch {
 
   *#filtered(searcher: Searcher): Generator<undefined, readonly Tool[]> {
     const { caller, tenant } = searcher;
-    const { filter } = this.hooks;
+    const { filter } = this.settings;
     const visible = this.tools.visibleTo([caller]);
     if (!filter) return visible;
     const kept: Tool[] = [];

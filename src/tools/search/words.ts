@@ -24,8 +24,8 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
-/** Runs of capitals (`URL` of `URLName`), words, numbers, and text in scripts without case. */
-const PARTS = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu;
+/** Runs of capitals (`URL` of `URLName` and of `URLs`), words, numbers, and text in scripts without case. */
+const PARTS = /\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu;
 
 /** A word without its ending, so that `issues`, `listed` and `listing` meet `issue` and `list`. For English only. */
 export function stem(word: string): string {
