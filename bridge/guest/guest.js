@@ -387,7 +387,10 @@
         },
       },
       (key) => {
-        throw misuse(tool, `${pathOf(tool)}(…) returns a promise, which has no property ${stringify(shorten(key, 64))}:`);
+        throw misuse(
+          tool,
+          `${pathOf(tool)}(…) returns a promise, which has no property ${stringify(shorten(key, 64))}:`,
+        );
       },
     );
     return { __proto__: null, fresh, awaited };

@@ -1,7 +1,7 @@
 import type { ProgramDeclaration, ToolDeclaration } from "../models/model.ts";
 import { PROGRAM_SCHEMA } from "../models/program-input.ts";
 import { countTokens } from "../tools/count-tokens.ts";
-import { declareTools, declareWithin, type ProgramLanguage } from "../tools/declarations.ts";
+import { declareTools, declareWholeTypes, type ProgramLanguage } from "../tools/declarations.ts";
 import { describeNamespaces } from "../tools/search/describe-namespaces.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
@@ -35,13 +35,12 @@ const SEARCH: ToolDeclaration = {
   callers: ["direct"],
 };
 
-/** Tokens of the declaration of a tool beside its description: its name, and its input of one field. */
-const ENVELOPE_TOKENS = countTokensOnce(() => JSON.stringify({ name: RUN_PROGRAM, input: PROGRAM_SCHEMA }));
-const SEARCH_DECLARATION_TOKENS = countTokensOnce(() => JSON.stringify(SEARCH));
-/** Part of the tokens that the stubs of pinned tools may take. The rest is for the namespaces. */
-const PINNED_SHARE = 0.6;
-/** Tokens for pinned tools and namespaces where the budget is nearly spent by the rules alone. */
+/** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */
+const PINNED_SHARE = 0.5;
+/** Tokens for pinned tools and namespaces where the rules alone spend nearly all. */
 const LEAST_TOKENS = 200;
+/** Tokens by which a provider's form of two tools is longer than their JSON. */
+const FORM_TOKENS = 40;
 
 /** What a model is told so that it can write programs. */
 export interface ProgramDeclarations {
@@ -58,30 +57,28 @@ export interface ProgramDeclarations {
 export function declarePrograms(search: ToolSearch, language: ProgramLanguage, tenant: string): ProgramDeclarations {
   const rules = RULES[language];
   const tools = search.tools.visibleTo(["programmatic"]);
-  const room = search.stubTokens - countTokens(rules) - ENVELOPE_TOKENS();
-  const stubs = declareWithin(tools, language, Math.max(1, room));
-  if (stubs !== undefined)
-    return { runProgram: declaration(rules, stubs === "" ? "(there are none)" : stubs), search: undefined };
-
-  const searched = SEARCHED[language];
+  const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
+  const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);
+  if (stubs !== undefined) return { runProgram: withStubs(stubs), search: undefined };
   const found = search.visibleTo({ caller: "programmatic", tenant });
-  const left = Math.max(LEAST_TOKENS, room - countTokens(searched) - SEARCH_DECLARATION_TOKENS());
   const pinned = found.filter((tool) => tool.pinned);
+  const least = tokensOf(declaration(rules, SEARCHED[language]), SEARCH);
+  const allowed = Math.max(search.stubTokens, least + LEAST_TOKENS);
   const pinnedStubs =
     pinned.length === 0
-      ? ""
-      : declareTools(pinned, { language, budgetTokens: Math.max(1, Math.floor(left * PINNED_SHARE)) });
-  const namespaces = describeNamespaces(found, left - countTokens(pinnedStubs));
-  const parts = [rules, searched, pinnedStubs, namespaces];
-  return { runProgram: declaration(...parts.filter((part) => part !== "")), search: SEARCH };
+      ? []
+      : [declareTools(pinned, { language, budgetTokens: Math.floor((allowed - least) * PINNED_SHARE) })];
+  const declare = (...namespaces: readonly string[]) =>
+    declaration(rules, SEARCHED[language], ...pinnedStubs, ...namespaces);
+  const namespaces = describeNamespaces(found, (text) => tokensOf(declare(text), SEARCH) <= allowed);
+  return { runProgram: namespaces === "" ? declare() : declare(namespaces), search: SEARCH };
 }
 
 function declaration(...parts: readonly string[]): ProgramDeclaration {
   return { name: RUN_PROGRAM, description: parts.join("\n\n") };
 }
 
-/** Counted at the first use, because it loads an encoding. */
-function countTokensOnce(text: () => string): () => number {
-  let tokens: number | undefined;
-  return () => (tokens ??= countTokens(text()));
+function tokensOf(runProgram: ProgramDeclaration, search?: ToolDeclaration): number {
+  const declared = [{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])];
+  return countTokens(JSON.stringify(declared)) + FORM_TOKENS;
 }

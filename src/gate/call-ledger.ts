@@ -97,10 +97,7 @@ export class CallLedger {
   }
 
   refused(call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>, { code }: Refusal, error?: unknown): void {
-    this.#list(
-      lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }),
-      error ?? call.noticed,
-    );
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }), error ?? call.noticed);
   }
 
   aborted(call: OpenCall): void {

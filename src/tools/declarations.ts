@@ -80,24 +80,25 @@ export function declareTools(tools: readonly Tool[], options: DeclarationOptions
 
 /** Details in which no part of a type is left out. */
 const WITH_WHOLE_TYPES = DETAILS.slice(0, 3);
-/** No declaration has fewer tokens. */
-const LEAST_TOKENS = 8;
 
-/** Declarations with whole types, their descriptions shortened if need be; undefined if they exceed the budget. */
-export function declareWithin(
+/** Declarations with whole types, their descriptions shortened if need be: the first that fit, or undefined. */
+export function declareWholeTypes(
   tools: readonly Tool[],
   language: ProgramLanguage,
-  budgetTokens: number,
+  fits: (text: string) => boolean,
 ): string | undefined {
-  if (tools.length * LEAST_TOKENS > budgetTokens) return undefined;
   const form = FORMS[language];
-  return WITH_WHOLE_TYPES.map((detail) =>
-    joinLines(
+  // Where not even the names fit, no type is read.
+  if (!fits(tools.map(({ name }) => form.bareSignature(name)).join("\n"))) return undefined;
+  for (const detail of WITH_WHOLE_TYPES) {
+    const text = joinLines(
       form,
       detail.leftOut,
       tools.map((tool) => declare(tool, form, detail)),
-    ),
-  ).find((text) => countTokens(text) <= budgetTokens);
+    );
+    if (fits(text)) return text;
+  }
+  return undefined;
 }
 
 /** Form of a declaration in one language. */

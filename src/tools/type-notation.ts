@@ -56,11 +56,10 @@ export const TYPESCRIPT: TypeNotation = {
         return `${key}${required ? "" : "?"}: ${type}${comment}`;
       })
       .join(", ")} }`,
-  literals: (values, text, more) => [
-    ...values.map((value, place) =>
+  literals: (values, text, more) =>
+    values.map((value, place) =>
       more > 0 && place === values.length - 1 ? `${text(value)} /* and ${more} more */` : text(value),
     ),
-  ],
 };
 
 const PYTHON_WORDS: ReadonlyMap<unknown, string> = new Map<unknown, string>([

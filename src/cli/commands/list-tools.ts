@@ -8,16 +8,31 @@ import { ToolSet } from "../../tools/tool-set.ts";
 import { advise } from "./advise.ts";
 import { EXIT } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
+import { checkValue, oneOf } from "../../options/options.ts";
 import { table } from "../terminal/table.ts";
+import { searchTools, showTool } from "./search-tools.ts";
 
-/** `portcullis tools`: lists the tools with the tokens of their declarations. Resolves with the exit code. */
-export async function listTools(options: {
-  readonly tools: string;
-  readonly json?: boolean;
-  readonly stubs?: boolean;
-  readonly advise?: string | true;
-}): Promise<number> {
+const ACTION = oneOf(["search", "show"]);
+
+/**
+ * `portcullis tools`: lists the tools with the tokens of their declarations; `tools search WORDS` and `tools show NAME` look
+ * among them. Resolves with the exit code.
+ */
+export async function listTools(
+  words: readonly string[],
+  options: {
+    readonly tools: string;
+    readonly json?: boolean;
+    readonly stubs?: boolean;
+    readonly advise?: string | true;
+    readonly limit?: string;
+  },
+): Promise<number> {
+  const [action, ...rest] = words;
+  if (action !== undefined) checkValue("tools ACTION", action, ACTION);
   const tools = new ToolSet(await loadTools(options.tools));
+  if (action === "search") return searchTools(tools, rest.join(" "), options);
+  if (action === "show") return showTool(tools, rest.join(" "), options);
   if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
   if (options.stubs) {
     writeStdout(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);

@@ -1,4 +1,3 @@
-import { countTokens } from "../count-tokens.ts";
 import type { Tool } from "../tool.ts";
 
 /** Maximum of namespaces, and of names in one, that are tried. */
@@ -7,12 +6,12 @@ const NAMES_SHOWN = 12;
 /** Part of the names that is kept when they do not fit. */
 const KEPT = 0.7;
 
-/** What tools there are, for a model that has to search for them: namespaces, how many tools each has, and what is in them, within so many tokens. */
-export function describeNamespaces(tools: readonly Tool[], budgetTokens: number): string {
+/** What tools there are, for a model that has to search for them: namespaces, how many tools each has, and what is in them, as much as fits. */
+export function describeNamespaces(tools: readonly Tool[], fits: (text: string) => boolean): string {
   const namespaces = namespacesOf(tools);
   for (let names = NAMES_SHOWN, shown = NAMESPACES_SHOWN; shown >= 1;) {
     const text = textOf(namespaces, Math.floor(shown), Math.floor(names));
-    if (countTokens(text) <= budgetTokens) return text;
+    if (fits(text)) return text;
     if (names >= 1) names *= KEPT;
     else shown *= KEPT;
   }

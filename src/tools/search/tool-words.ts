@@ -4,7 +4,15 @@ import { type JsonSchema, resolveReference } from "../schema.ts";
 import { wordsOf } from "./words.ts";
 
 /** How much a word counts by where it stands. Chosen on one half of the queries of test/tools/search/queries.ts. */
-const WEIGHTS = { name: 4, service: 2, tag: 1, firstSentence: 3.5, description: 0.8, field: 0.5, fieldDescription: 0.3 };
+const WEIGHTS = {
+  name: 4,
+  service: 2,
+  tag: 1,
+  firstSentence: 3.5,
+  description: 0.8,
+  field: 0.5,
+  fieldDescription: 0.3,
+};
 
 /** Maximum characters of a description that are read, and of a field's. */
 const DESCRIPTION_LENGTH = 1000;

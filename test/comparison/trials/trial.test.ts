@@ -207,7 +207,10 @@ describe("the offline accounting of a recorded trial", () => {
   async function contexts(): Promise<readonly number[]> {
     const { transcript } = await trial([{ calls: CALLS }, { text: "7" }]);
     await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
-    const opening = openingFor(scriptedModel([]), new ToolSearch(runtime.tools), "none", { language: "javascript", tenant: "" });
+    const opening = openingFor(scriptedModel([]), new ToolSearch(runtime.tools), "none", {
+      language: "javascript",
+      tenant: "",
+    });
     const request = await recordLastRequest(openAiResponsesWire, opening, transcript.task, transcript.turns);
     return contextsOf(exchangeOf(request, "7", (text) => countTokens(text)));
   }

@@ -59,13 +59,18 @@ function toolsOf(service: string, file: string): CatalogueTool[] {
       found = found.$ref
         .split("/")
         .slice(1)
-        .reduce<unknown>((place, key) => (place as Part)[key.replaceAll("~1", "/").replaceAll("~0", "~")], spec) as Part;
+        .reduce<unknown>(
+          (place, key) => (place as Part)[key.replaceAll("~1", "/").replaceAll("~0", "~")],
+          spec,
+        ) as Part;
     return found ?? {};
   };
   return Object.entries(spec.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
       if (!METHODS.has(method)) return [];
-      const parameters = [...((operations.parameters as unknown as Part[]) ?? []), ...(operation.parameters ?? [])].map(follow);
+      const parameters = [...((operations.parameters as unknown as Part[]) ?? []), ...(operation.parameters ?? [])].map(
+        follow,
+      );
       const content = Object.values((follow(operation.requestBody).content as Part) ?? {})[0] as Part | undefined;
       const body = follow(content?.schema);
       const fields = [
@@ -81,7 +86,9 @@ function toolsOf(service: string, file: string): CatalogueTool[] {
           description: cut(words.join(". "), DESCRIPTION_LENGTH),
           effect: EFFECTS[method] ?? "write",
           tags: operation.tags ?? [],
-          fields: fields.map(([name, about]) => [String(name), cut(String(about ?? ""), FIELD_LENGTH)] as const),
+          fields: fields.map(
+            ([name, about]) => [String(name), cut(typeof about === "string" ? about : "", FIELD_LENGTH)] as const,
+          ),
         },
       ];
     }),
@@ -90,10 +97,14 @@ function toolsOf(service: string, file: string): CatalogueTool[] {
 
 /** `issues/list-for-repo` of github is `github.issues.listForRepo`. */
 function nameOf(service: string, id: string): string {
-  const parts = id.split(/[./]/).map((part) =>
-    part.replaceAll(/[^A-Za-z0-9_]+([A-Za-z0-9])?/g, (_, next: string | undefined) => (next ?? "").toUpperCase()),
-  );
-  const [first = "", ...rest] = parts.filter((part) => part !== "").map((part) => (/^\d/.test(part) ? `_${part}` : part));
+  const parts = id
+    .split(/[./]/)
+    .map((part) =>
+      part.replaceAll(/[^A-Za-z0-9_]+([A-Za-z0-9])?/g, (_, next: string | undefined) => (next ?? "").toUpperCase()),
+    );
+  const [first = "", ...rest] = parts
+    .filter((part) => part !== "")
+    .map((part) => (/^\d/.test(part) ? `_${part}` : part));
   return [...(first === service ? [] : [service]), first, ...rest].join(".");
 }
 
@@ -115,4 +126,4 @@ const packed = brotliCompressSync(JSON.stringify(tools), {
   params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 },
 });
 writeFileSync(join(import.meta.dirname, "catalogue.json.br"), packed);
-console.log(`${tools.length} tools, ${packed.length} bytes`);
+process.stdout.write(`${tools.length} tools, ${packed.length} bytes\n`);

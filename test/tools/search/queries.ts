@@ -86,10 +86,7 @@ export const QUERIES: readonly Query[] = [
   { words: "read the log of a pod", wanted: ["kubernetes.readCoreV1NamespacedPodLog"] },
   {
     words: "scale a deployment to five replicas",
-    wanted: [
-      "kubernetes.patchAppsV1NamespacedDeploymentScale",
-      "kubernetes.replaceAppsV1NamespacedDeploymentScale",
-    ],
+    wanted: ["kubernetes.patchAppsV1NamespacedDeploymentScale", "kubernetes.replaceAppsV1NamespacedDeploymentScale"],
   },
   { words: "delete a pod that hangs", wanted: ["kubernetes.deleteCoreV1NamespacedPod"] },
   { words: "store a secret in the cluster", wanted: ["kubernetes.createCoreV1NamespacedSecret"] },

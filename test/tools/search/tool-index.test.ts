@@ -1,5 +1,5 @@
 import MiniSearch from "minisearch";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { readQuery } from "../../../src/tools/search/read-query.ts";
 import { ToolIndex } from "../../../src/tools/search/tool-index.ts";
@@ -58,7 +58,14 @@ test.each([
       tool("crm.listCustomers", () => null),
       "All of them.",
     ),
-    { ...described(tool("billing.open", () => null), "Invoices that are overdue.", input), tags: ["Finance"] },
+    {
+      ...described(
+        tool("billing.open", () => null),
+        "Invoices that are overdue.",
+        input,
+      ),
+      tags: ["Finance"],
+    },
     tool("weather.today", () => null),
   ]);
   expect(namesIn(index)(words)[0]).toBe(name);
@@ -86,7 +93,7 @@ test("tools whose schemas refer to themselves, or have parts of any type, are in
     const input = {
       "~standard": { ...one.input["~standard"], jsonSchema: { input: () => schema, output: () => ({}) } },
     };
-    return { ...one, input } as Tool;
+    return { ...one, input };
   });
   expect(namesIn(indexOf(tools))("odd tool")).toHaveLength(odd.length);
 });
