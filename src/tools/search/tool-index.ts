@@ -36,6 +36,8 @@ export class ToolIndex {
   readonly #tools: readonly Tool[];
   readonly #postings = new Map<string, Postings>();
   readonly #names: (readonly string[])[] = [];
+  /** How rare each word of a name is. */
+  readonly #rarities = new Map<string, number>();
   readonly #lengths: number[] = [];
   #meanLength = 1;
 
@@ -50,6 +52,7 @@ export class ToolIndex {
       index.#add(place, tool);
       if (place % TOOLS_PER_SLICE === TOOLS_PER_SLICE - 1) yield;
     }
+    for (const word of new Set(index.#names.flat())) index.#rarities.set(word, index.#rarity(word));
     index.#meanLength = Math.max(1, index.#lengths.reduce((sum, length) => sum + length, 0) / tools.length);
     return index;
   }
@@ -69,27 +72,31 @@ export class ToolIndex {
   search(query: Query, limit: number): readonly Tool[] {
     const wanted = this.#wanted(query.words);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
-    const scores = new Map<number, number>();
-    const met = new Map<number, number>();
+    const scores = new Float64Array(this.#tools.length);
+    const met = new Float64Array(this.#tools.length);
     for (const { words, rarity } of wanted) {
-      for (const [place, score] of this.#scoresOf(words)) {
-        scores.set(place, (scores.get(place) ?? 0) + rarity * score);
-        met.set(place, (met.get(place) ?? 0) + rarity * Math.min(1, score));
+      for (const [place, score] of this.#scoresOf(words).entries()) {
+        if (score === 0) continue;
+        scores[place] = (scores[place] ?? 0) + rarity * score;
+        met[place] = (met[place] ?? 0) + rarity * Math.min(1, score);
       }
     }
-    return [...scores]
-      .map(([place, score]) => ({
-        place,
-        score: (score * (met.get(place) ?? 0) * (1 + this.#namedPart(place, wanted)) * this.#fit(place, query)) / total,
-      }))
+    const shares = sharesOf(wanted);
+    const found: { readonly place: number; readonly score: number }[] = [];
+    for (const [place, score] of scores.entries()) {
+      if (score === 0) continue;
+      const coverage = (met[place] ?? 0) / total;
+      found.push({ place, score: score * coverage * (1 + this.#namedPart(place, shares)) * this.#fit(place, query) });
+    }
+    return found
       .toSorted((a, b) => b.score - a.score || a.place - b.place)
       .slice(0, limit)
       .flatMap(({ place }) => this.#tools[place] ?? []);
   }
 
   /** For each tool the best score of its words among these. */
-  #scoresOf(words: ReadonlyMap<string, number>): ReadonlyMap<number, number> {
-    const best = new Map<number, number>();
+  #scoresOf(words: ReadonlyMap<string, number>): Float64Array {
+    const best = new Float64Array(this.#tools.length);
     for (const [word, share] of words) {
       const postings = this.#postings.get(word) ?? [];
       for (let at = 0; at < postings.length; at += 2) {
@@ -98,22 +105,20 @@ export class ToolIndex {
         const length = (this.#lengths[place] ?? 0) / this.#meanLength;
         const saturation = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length);
         const score = (share * weight * (SATURATION + 1)) / (weight + saturation);
-        if (score > (best.get(place) ?? 0)) best.set(place, score);
+        if (score > (best[place] ?? 0)) best[place] = score;
       }
     }
     return best;
   }
 
   /** Which part of a tool's name the query has named, from 0 to 1. */
-  #namedPart(place: number, wanted: readonly Wanted[]): number {
+  #namedPart(place: number, shares: ReadonlyMap<string, number>): number {
     let named = 0;
     let whole = 0;
     for (const word of this.#names[place] ?? []) {
-      const rarity = this.#rarity(word);
+      const rarity = this.#rarities.get(word) ?? 0;
       whole += rarity;
-      let share = 0;
-      for (const { words } of wanted) share = Math.max(share, words.get(word) ?? 0);
-      named += rarity * share;
+      named += rarity * (shares.get(word) ?? 0);
     }
     return whole === 0 ? 0 : named / whole;
   }
@@ -168,4 +173,12 @@ export class ToolIndex {
       if (known.length >= PREFIX_LENGTH && (known.startsWith(word) || word.startsWith(known)))
         yield [known, PREFIX_WEIGHT];
   }
+}
+
+/** The weight of each word of a query and of its synonyms. */
+function sharesOf(wanted: readonly Wanted[]): ReadonlyMap<string, number> {
+  const shares = new Map<string, number>();
+  for (const { words } of wanted)
+    for (const [word, share] of words) shares.set(word, Math.max(share, shares.get(word) ?? 0));
+  return shares;
 }

@@ -64,6 +64,7 @@ const FILTERED_PER_SLICE = 100;
 export class ToolSearch {
   readonly tools: ToolSet;
   readonly settings: SearchSettings;
+  readonly #visible = new Map<Caller, readonly Tool[]>();
   readonly #indexes: { readonly tools: readonly Tool[]; readonly index: ToolIndex }[] = [];
 
   constructor(tools: ToolSet, settings: SearchSettings = {}) {
@@ -94,7 +95,8 @@ export class ToolSearch {
   *#filtered(searcher: Searcher): Generator<undefined, readonly Tool[]> {
     const { caller, tenant } = searcher;
     const { filter } = this.settings;
-    const visible = this.tools.visibleTo([caller]);
+    const visible = this.#visible.get(caller) ?? this.tools.visibleTo([caller]);
+    this.#visible.set(caller, visible);
     if (!filter) return visible;
     const kept: Tool[] = [];
     for (const [place, tool] of visible.entries()) {
@@ -119,6 +121,7 @@ export class ToolSearch {
 }
 
 function isSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
+  if (tools === others) return true;
   return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
 }
 

@@ -1,6 +1,7 @@
 import { isPythonName, type ProgramLanguage, pythonPath } from "../declarations.ts";
+import type { JsonSchema } from "../schema.ts";
 import type { Tool } from "../tool.ts";
-import { inputSchemaOf, jsonSchemaOf } from "../tool-schemas.ts";
+import { jsonSchemaOf } from "../tool-schemas.ts";
 import { PYTHON, TYPESCRIPT, type TypeNotation } from "../type-notation.ts";
 import { fieldsOf, typeText, type TypeTextOptions } from "../type-text.ts";
 
@@ -18,7 +19,7 @@ const DETAILS: readonly Omit<TypeTextOptions, "notation">[] = [
 
 const FORMS: Readonly<Record<ProgramLanguage, (tool: Tool, detail?: (typeof DETAILS)[number]) => string>> = {
   javascript(tool, detail) {
-    const input = detail ? typeText(inputSchemaOf(tool), { ...detail, notation: TYPESCRIPT }) : "object";
+    const input = detail ? typeText(inputOf(tool), { ...detail, notation: TYPESCRIPT }) : "object";
     return `tools.${tool.name} as (input: ${input}) => Promise<${resultType(tool, TYPESCRIPT, detail)}>`;
   },
   python(tool, detail) {
@@ -49,6 +50,10 @@ export function toolStub(tool: Tool, language: ProgramLanguage): string {
   return form(tool);
 }
 
+function inputOf(tool: Tool): JsonSchema {
+  return jsonSchemaOf(tool.name, "input", tool.input);
+}
+
 function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)[number] | undefined): string {
   if (tool.output === undefined || !detail) return notation.unknown;
   return typeText(jsonSchemaOf(tool.name, "output", tool.output), { ...detail, constraints: false, notation });
@@ -57,7 +62,7 @@ function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)
 /** Keyword arguments, or one dict if a field's name is not a Python name. */
 function pythonArguments(tool: Tool, detail: (typeof DETAILS)[number]): string {
   const options = { ...detail, notation: PYTHON_STUB };
-  const schema = inputSchemaOf(tool);
+  const schema = inputOf(tool);
   const fields = fieldsOf(schema, options);
   if (!fields?.every(({ name }) => isPythonName(name))) return typeText(schema, options);
   return fields.map(({ name, type, required, comment }) => `${name}=${annotated(type, required, comment)}`).join(", ");
