@@ -23,7 +23,7 @@ const CHANGES = new Set(
 );
 
 export function readQuery(text: string): Query {
-  const [first = ""] = /\p{L}+/u.exec(text.slice(0, 200))?.[0].toLowerCase().split(" ") ?? [];
+  const first = /\p{L}{1,32}/u.exec(text.slice(0, 200))?.[0].toLowerCase() ?? "";
   const asksTo = READS.has(first) ? "read" : CHANGES.has(first) ? "change" : undefined;
   return { words: wordsOf(text).slice(0, MAX_WORDS), asksTo };
 }

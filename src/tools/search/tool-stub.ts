@@ -70,6 +70,6 @@ function pythonArguments(tool: Tool, detail: (typeof DETAILS)[number]): string {
 
 function annotated(type: string, required: boolean, comment: string): string {
   const optional = required ? type : `NotRequired[${type}]`;
-  const about = comment.replace(/^ \/\* /, "").replace(/ \*\/$/, "");
+  const about = comment.slice(" /* ".length, -" */".length);
   return about === "" ? optional : `Annotated[${optional}, ${JSON.stringify(about)}]`;
 }

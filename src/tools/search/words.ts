@@ -29,7 +29,7 @@ const PARTS = /\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu;
 
 /** A word without its ending, so that `issues`, `listed` and `listing` meet `issue` and `list`. For English only. */
 export function stem(word: string): string {
-  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
+  if (word.length < 4 || /[^a-z]/.test(word)) return word;
   return withoutEnding(singular(word));
 }
 
