@@ -57,6 +57,7 @@ import { FOUND_MAX } from "./tools/search/search-tool.ts";
 import { type FoundTool, type SearchFilter, STUB_TOKENS } from "./tools/search/tool-search.ts";
 import type { Embed } from "./tools/search/tool-vectors.ts";
 import { type Caller, CALLERS, type Tool } from "./tools/tool.ts";
+import { SEARCH_TOOLS } from "./tools/tool-name.ts";
 import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
 import { jsonTextOf } from "./values/json-text.ts";
@@ -359,6 +360,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       programs: declarePrograms(gate.search, "javascript", tenant),
       approves,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+      search: (input, context, signal) => {
+        const call = { tool: SEARCH_TOOLS, caller: "programmatic", input, context, ...(signal && { signal }) } as const;
+        return this.call(call as unknown as CallOptions<Context>);
+      },
     };
     return toolsFor(loop, options, host);
   }

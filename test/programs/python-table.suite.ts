@@ -65,7 +65,7 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
   '`await searchTools("an order", 5)`': [
     ['sorted(one.name for one in await searchTools("an order", 5))', { returns: ["orders.all", "orders.find"] }],
     [
-      '(await searchTools("one order", limit=1))[0]["stub"]',
+      '(await searchTools("find an order by id", limit=1))[0]["stub"]',
       { returns: "result: Any = await tools.orders.find(id=float, limit=NotRequired[float])" },
     ],
   ],

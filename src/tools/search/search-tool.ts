@@ -31,7 +31,7 @@ export const SEARCH_INPUT = {
   },
   required: ["query"],
   additionalProperties: false,
-};
+} as const;
 
 /** The tool of which each call is a search. A gate has one for each session. */
 export function searchTool(search: (input: SearchInput, context: CallContext) => Promise<unknown>): Tool {
