@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       createMemoryJournal exportLines importLines`,
     types: `
       AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
-      RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
+      RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
     values: `

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime, defineTool, PortcullisError } from "../src/index.ts";
@@ -271,6 +272,26 @@ test("a model is told namespaces and pinned tools, finds a tool, and calls it fr
     ["c1", "search_tools"],
     [expect.stringContaining("/1") as string, invoices.name],
   ]);
+});
+
+test("the journal has a digest of each definition that a model or a program was shown", async () => {
+  const model = scriptedModel([{ programs: [`return await searchTools("invoices", 1);`] }, { text: "done" }]);
+  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+  const digestOf = (shown: { readonly name: string }) => ({
+    name: shown.name,
+    digest: hash("sha256", JSON.stringify(shown)),
+  });
+  const { execution, calls } = await runtime.agent({ model, task: "x" });
+  expect(calls).toHaveLength(1);
+  const { opening } = model.conversations[0]?.[0] ?? {};
+  const [header] = await runtime.execution(execution).records();
+  expect(header).toMatchObject({
+    shown: [opening?.runProgram, ...(opening?.tools ?? [])].flatMap((one) => (one ? [digestOf(one)] : [])),
+  });
+  const [found] = await runtime.searchTools("invoices", 1);
+  const programs = (await Array.fromAsync(runtime.executions())).filter(({ kind }) => kind === "program");
+  const records = await runtime.execution(programs[0]?.id ?? "").records();
+  expect(records.find(({ type }) => type === "answered")).toMatchObject({ shown: [found && digestOf(found)] });
 });
 
 test("an agent that is a tool searches among its own tools", async () => {

@@ -4,10 +4,20 @@ import { headerBase } from "../gate/header-base.ts";
 import type { GateSession } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
-import type { CallResult, Conversation, Model, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
+import type {
+  CallResult,
+  Conversation,
+  Model,
+  ModelCall,
+  ModelTurn,
+  Opening,
+  ProgramCall,
+  TurnReply,
+} from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { execute } from "../programs/execute.ts";
 import type { Caller } from "../tools/tool.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { CallAnswerer } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
@@ -49,11 +59,12 @@ export interface AgentReport {
  */
 export async function runAgent(scope: AgentScope, request: AgentRequest): Promise<AgentReport> {
   const { model, task, programs } = request;
-  const conversation = await model.converse(openingFor(model, scope.gate.search, programs, scope));
+  const opening = openingFor(model, scope.gate.search, programs, scope);
+  const conversation = await model.converse(opening);
   // When one of several calls makes the conversation reject, the other programs end too.
   const over = new AbortController();
   const signal = AbortSignal.any([scope.signal, over.signal]);
-  const loop = await AgentLoop.begin(scope.with({ signal }), request, conversation);
+  const loop = await AgentLoop.begin(scope.with({ signal }), request, opening, conversation);
   const onAbort = () => loop.session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -134,12 +145,19 @@ class AgentLoop {
     });
   }
 
-  static async begin(scope: AgentScope, request: AgentRequest, conversation: Conversation): Promise<AgentLoop> {
+  static async begin(
+    scope: AgentScope,
+    request: AgentRequest,
+    opening: Opening,
+    conversation: Conversation,
+  ): Promise<AgentLoop> {
     const { model, task } = request;
     const { gate, journal, leaseMs, onEvent } = scope;
     const execution = randomUUID();
     const base = headerBase(execution, scope, gate.tools.all);
-    const header = { ...base, kind: "conversation", model: model.name, task } as const;
+    const { tools, runProgram } = opening;
+    const shown = [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
+    const header = { ...base, kind: "conversation", model: model.name, task, shown } as const;
     const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
     onEvent({ type: "conversation_started", execution, model: model.name });
     return new AgentLoop(execution, scope, request, conversation, log);

@@ -86,7 +86,7 @@ export class CallLedger {
 
   succeeded(call: OpenCall, { bytes }: Value, shape: string): void {
     const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    this.#answered(line, { ok: true, shape });
+    this.#answered(line, { ok: true, shape, ...(call.shown && { shown: call.shown }) });
     this.#list(line, call.noticed);
   }
 
@@ -111,7 +111,7 @@ export class CallLedger {
     above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }
 
-  #answered({ callId, ms, bytes }: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape">): void {
+  #answered({ callId, ms, bytes }: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "shown">): void {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
 

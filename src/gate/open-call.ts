@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord, ResultRecord } from "../journal/record.ts";
+import type { CallRecord, DecisionRecord, ResultRecord, ShownDefinition } from "../journal/record.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
 import { ApprovalClock } from "./approval-clock.ts";
@@ -45,6 +45,8 @@ export class OpenCall {
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
   dropped: Promise<unknown> | undefined;
+  /** Of a search: the definitions that it showed. */
+  shown: readonly ShownDefinition[] | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
   #approvalClock: ApprovalClock | undefined;

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import { type SearchInput, searchTool } from "../tools/search/search-tool.ts";
 import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
@@ -426,15 +427,17 @@ export class GateSession implements ParentSession, WorkBelow {
    * Searches among the tools of this session. A model that also writes programs searches among those for programs: it is
    * told of the others. The operator is told where the search could not do all that it was set up for.
    */
-  #search({ query, limit }: SearchInput, { callId, tenant }: CallContext): Promise<readonly FoundTool[]> {
+  async #search({ query, limit }: SearchInput, { callId, tenant }: CallContext): Promise<readonly FoundTool[]> {
     const { callers, visibleTo = callers, language = "javascript" } = this.#options;
     const caller = visibleTo.includes("programmatic") ? "programmatic" : "direct";
+    const call = this.#open.get(callId);
     const onError = (error: unknown) => {
-      const call = this.#open.get(callId);
       if (call) call.noticed = error;
     };
     const work = <Value>(slices: SlicedWork<Value>) => this.share.lane.work(slices);
-    return this.#gate.search.find({ query, limit, caller, tenant, language, work, onError });
+    const found = await this.#gate.search.find({ query, limit, caller, tenant, language, work, onError });
+    if (call) call.shown = found.map(shownDigest);
+    return found;
   }
 
   /** Asks a client for a call's result. The client answers from outside this process. */

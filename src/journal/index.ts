@@ -19,6 +19,7 @@ export type {
   RestartRecord,
   ResultRecord,
   RetryRecord,
+  ShownDefinition,
   ToolDigest,
   TurnRecord,
   ViolationRecord,

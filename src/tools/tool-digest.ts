@@ -2,6 +2,11 @@ import { hash } from "node:crypto";
 import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
+/** SHA-256 in hex of a definition of a tool as it was shown. */
+export function shownDigest<Definition extends { readonly name: string }>(definition: Definition) {
+  return { name: definition.name, digest: hash("sha256", JSON.stringify(definition)) };
+}
+
 const digests = new WeakMap<Tool, string>();
 
 /** SHA-256 in hex of a tool's interface: its name and both JSON Schemas, without policy and handler. */
