@@ -106,6 +106,7 @@ class AgentLoop {
     scope: AgentScope,
     request: AgentRequest,
     conversation: Conversation,
+    { deferred = [] }: Opening,
     log: ExecutionLog,
   ) {
     this.#execution = execution;
@@ -120,6 +121,7 @@ class AgentLoop {
       scope,
       ...ROLES[programs],
       language: scope.language,
+      deferred: deferred.flatMap(({ name }) => gate.tools.get(name) ?? []),
       limits,
       above,
       maxTokens,
@@ -130,6 +132,7 @@ class AgentLoop {
     this.#answerer = new CallAnswerer({
       session: this.session,
       tools: gate.tools,
+      deferred: new Set(deferred.map(({ name }) => name)),
       outputBytes: limits.outputBytes,
       runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
       recordRefused: ({ id: call, tool, caller }) =>
@@ -160,7 +163,7 @@ class AgentLoop {
     const header = { ...base, kind: "conversation", model: model.name, task, shown } as const;
     const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
     onEvent({ type: "conversation_started", execution, model: model.name });
-    return new AgentLoop(execution, scope, request, conversation, log);
+    return new AgentLoop(execution, scope, request, conversation, opening, log);
   }
 
   /** Asks for turns and answers their calls until the conversation ends. */

@@ -2,8 +2,9 @@ import PQueue from "p-queue";
 import type { GateSession } from "../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../models/model.ts";
 import type { Report } from "../output/report.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { refusal, resultOfAnswer, resultOfReport } from "./call-result.ts";
+import { refusal, resultOfAnswer, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE, RUN_PROGRAM } from "./run-program.ts";
 
 /** Longest delay of a timer, in milliseconds. */
@@ -12,6 +13,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export interface AnswererParts {
   readonly session: GateSession;
   readonly tools: ToolSet;
+  /** Names of the tools that the model is told of when a search has found them. */
+  readonly deferred: ReadonlySet<string>;
   /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
   /** Undefined where programs do not run locally. */
@@ -48,7 +51,7 @@ export class CallAnswerer {
 
   async #callTool(call: ToolCall): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy } = call;
-    const { session, outputBytes, recordRefused } = this.#parts;
+    const { session, deferred, outputBytes, recordRefused } = this.#parts;
     if (caller === "unknown") {
       await recordRefused(call);
       return refusal(call, "The caller of this call is of an unknown kind, so the call was refused.");
@@ -57,7 +60,10 @@ export class CallAnswerer {
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
       const answer = await session.call({ callId, tool, caller, inputText });
-      if (answer) return await resultOfAnswer(call, answer, outputBytes, session.share.lane);
+      if (answer) {
+        const result = await resultOfAnswer(call, answer, outputBytes, session.share.lane);
+        return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
+      }
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);
     } finally {
       timer?.stop();

@@ -7,7 +7,7 @@ import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
 import { isVisible } from "../tools/tool-set.ts";
 import { instructionsFor } from "./instructions.ts";
-import { declarePrograms, RUN_PROGRAM } from "./run-program.ts";
+import { declarePrograms, RUN_PROGRAM, SEARCH_DIRECT } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
 /**
@@ -36,12 +36,32 @@ export function openingFor(
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
   const local = programs === "local" ? declarePrograms(search, language, tenant) : undefined;
+  const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
+  // The provider of a hosted program reads the definitions of all tools.
+  const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));
+  const isDeferred = ({ defer, pinned }: Tool) => programs !== "hosted" && (defer ?? (isMany && pinned !== true));
+  const deferred = all.filter(({ tool }) => isDeferred(tool)).map(({ declared }) => declared);
+  const shown = all.filter(({ tool }) => !isDeferred(tool)).map(({ declared }) => declared);
+  const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
     instructions: instructionsFor(programs),
-    tools: [...told.map((tool) => declare(tool, programs)), ...(local?.search ? [local.search] : [])],
+    tools: [...shown, ...(searched ? [searched] : [])],
+    ...(deferred.length > 0 ? { deferred } : {}),
     ...(local ? { runProgram: local.runProgram } : {}),
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };
+}
+
+/** JSON of direct tools that a model is told of at once, in UTF-16 code units: some 10,000 tokens. */
+const DIRECT_LENGTH = 40_000;
+
+function isLarge(declared: readonly ToolDeclaration[]): boolean {
+  let length = 0;
+  for (const { name, description, input } of declared) {
+    length += name.length + description.length + JSON.stringify(input).length;
+    if (length > DIRECT_LENGTH) return true;
+  }
+  return false;
 }
 
 function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {

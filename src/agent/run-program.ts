@@ -35,6 +35,13 @@ const SEARCH: ToolDeclaration = {
   callers: ["direct"],
 };
 
+/** The same where only tools that the model calls directly are searched for. */
+export const SEARCH_DIRECT: ToolDeclaration = {
+  ...SEARCH,
+  description:
+    "Finds tools by what they do, and gives back a JSON array of { name, description }. You can call them from then on. Search before you say that there is no tool; search again in other words where nothing fits.",
+};
+
 /** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */
 const PINNED_SHARE = 0.5;
 /** Tokens for pinned tools and namespaces where the rules alone spend nearly all. */

@@ -56,6 +56,8 @@ export interface SessionOptions {
    * tools for programs, and a direct call of one is refused with `caller_not_allowed`.
    */
   readonly visibleTo?: readonly Caller[];
+  /** Tools that a model may call directly and finds by a search. */
+  readonly deferred?: readonly Tool[];
   /** Language of the stubs that a search finds; JavaScript by default. */
   readonly language?: ProgramLanguage;
   readonly limits: GateLimits;
@@ -96,6 +98,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #open = new Map<string, OpenCall>();
   readonly #waits = new CallWaits(this.#open);
   readonly #givenUp = new Set<string>();
+  #found: readonly Tool[] | undefined;
   /** Called when a call begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: () => void = () => {};
   readonly #endBelow: (() => void) | undefined;
@@ -427,17 +430,34 @@ export class GateSession implements ParentSession, WorkBelow {
    * Searches among the tools of this session. A model that also writes programs searches among those for programs: it is
    * told of the others. The operator is told where the search could not do all that it was set up for.
    */
-  async #search({ query, limit }: SearchInput, { callId, tenant }: CallContext): Promise<readonly FoundTool[]> {
+  async #search(
+    { query, limit }: SearchInput,
+    { callId, caller: by, tenant }: CallContext,
+  ): Promise<readonly FoundTool[]> {
     const { callers, visibleTo = callers, language = "javascript" } = this.#options;
-    const caller = visibleTo.includes("programmatic") ? "programmatic" : "direct";
+    const forPrograms = visibleTo.includes("programmatic");
+    const among = by === "direct" && this.#deferred.length > 0 ? this.#findable(forPrograms) : undefined;
+    const caller = forPrograms || among ? "programmatic" : "direct";
     const call = this.#open.get(callId);
     const onError = (error: unknown) => {
       if (call) call.noticed = error;
     };
     const work = <Value>(slices: SlicedWork<Value>) => this.share.lane.work(slices);
-    const found = await this.#gate.search.find({ query, limit, caller, tenant, language, work, onError });
+    const found = await this.#gate.search.find({ query, limit, among, caller, tenant, language, work, onError });
     if (call) call.shown = found.map(shownDigest);
     return found;
+  }
+
+  get #deferred(): readonly Tool[] {
+    return this.#options.deferred ?? [];
+  }
+
+  /** What a model finds that has deferred tools: these, and the tools for programs. */
+  #findable(forPrograms: boolean): readonly Tool[] {
+    this.#found ??= [
+      ...new Set([...(forPrograms ? this.#gate.tools.visibleTo(["programmatic"]) : []), ...this.#deferred]),
+    ];
+    return this.#found;
   }
 
   /** Asks a client for a call's result. The client answers from outside this process. */

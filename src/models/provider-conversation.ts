@@ -8,6 +8,7 @@ import type {
   ModelUsage,
   Opening,
   ProviderFailureCode,
+  ToolDeclaration,
   TurnEnd,
   TurnReply,
   TurnRequest,
@@ -64,6 +65,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   readonly #ids = new CallIds();
   /** Programs of the provider that have started and not ended. */
   readonly #openPrograms = new Set<string>();
+  readonly #found = new Set<string>();
   #texts: string[] = [];
   #results: Fields[] = [];
   #openCalls: OpenCall[] = [];
@@ -117,6 +119,13 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   protected abstract wordsOf(reply: Reply): string;
   /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): TurnReply;
+
+  /** The deferred tools that a search has found and no search before it. */
+  protected foundFirst({ found = [] }: CallResult): readonly ToolDeclaration[] {
+    const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
+    for (const { name } of first) this.#found.add(name);
+    return first;
+  }
 
   /** Registers a call under an id that is unique in the conversation, and returns the id. */
   protected openCall(providedId: string | undefined, toBlock: OpenCall["toBlock"]): string {

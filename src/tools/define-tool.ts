@@ -91,6 +91,11 @@ export const TOOL_RULES = {
   tags: array<string>("an array of strings"),
   /** Whether models are told of the tool also where the tools are too many to be listed; false by default. */
   pinned: flag(),
+  /**
+   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default where the
+   * direct tools of a conversation are many, and the tool is not pinned.
+   */
+  defer: flag(),
 };
 
 /** Options whose types depend on the schemas of one tool. */
@@ -140,6 +145,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     onUnknown,
     tags,
     pinned,
+    defer,
   } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
@@ -169,6 +175,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     onUnknown,
     ...(tags === undefined ? {} : { tags: tags.map(String) }),
     ...(pinned === undefined ? {} : { pinned }),
+    ...(defer === undefined ? {} : { defer }),
   });
   checkInputFields(tool);
   return tool;

@@ -64,6 +64,8 @@ export interface Tool<Context = unknown> {
   readonly tags?: readonly string[];
   /** Whether a model is always told of the tool, however many there are. */
   readonly pinned?: boolean;
+  /** Whether a model that may call the tool directly is told of it only when it has searched for it. */
+  readonly defer?: boolean;
 }
 
 /** Rule of a tool whose every call needs approval. */

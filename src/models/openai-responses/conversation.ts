@@ -1,10 +1,11 @@
 import { type Fields, isFields, textOf, without } from "../fields.ts";
 import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } from "../model.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
-import { declareTools, outputItem, type ResponsesTools } from "./request.ts";
+import { declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
 import { withoutNulls } from "./strict-schema.ts";
 
 /** The smallest limit that OpenAI accepts. */
@@ -86,6 +87,12 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   }
 
   #callOf(item: Fields): ModelCall {
+    if (item.type === "tool_search_call") {
+      const id = this.openCall(textOf(item, "call_id") ?? "", (result) => searchOutput(item, result, this.#tools));
+      const input = item.arguments;
+      const inputText = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+      return { type: "tool_call", id, tool: SEARCH_TOOLS, caller: "direct", inputText };
+    }
     const caller = callerOf(item.caller);
     const id = this.openCall(textOf(item, "call_id") ?? "", (result) => outputItem(item, caller !== "direct", result));
     const name = textOf(item, "name") ?? "";
@@ -119,6 +126,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   }
 }
 
-function isCall({ type }: Fields): boolean {
+/** A search without a call id, or one that the provider makes itself, is not ours to answer. */
+function isCall({ type, execution, call_id: callId }: Fields): boolean {
+  if (type === "tool_search_call") return execution === "client" && typeof callId === "string";
   return type === "function_call" || type === "custom_tool_call";
 }

@@ -30,6 +30,8 @@ export const STUB_TOKENS = 1500;
 export interface SearchRequest extends Searcher {
   readonly query: string;
   readonly limit?: number | undefined;
+  /** Tools to search among, in place of those that the caller may call. Those that it may not call are called directly. */
+  readonly among?: readonly Tool[] | undefined;
   readonly language: ProgramLanguage;
   /** Runs work that yields between slices; at once by default. */
   readonly work?: Work;
@@ -83,24 +85,25 @@ export class ToolSearch {
 
   async find(request: SearchRequest): Promise<readonly FoundTool[]> {
     const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
-    const tools = await work(this.#filtered(request));
+    const { among, caller } = request;
+    const tools = await work(this.#filtered(request, among));
     const index = await this.#indexOf(tools, work);
     const { embed } = this.settings;
     const byWords = index.search(readQuery(query), embed ? RANKED : limit);
     const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
     const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
-    return work(describeAll(found, language));
+    return work(describeAll(found, language, among ? caller : undefined));
   }
 
-  *#filtered(searcher: Searcher): Generator<undefined, readonly Tool[]> {
+  *#filtered(searcher: Searcher, among?: readonly Tool[]): Generator<undefined, readonly Tool[]> {
     const { caller, tenant } = searcher;
     const { filter } = this.settings;
-    const visible = this.#visible.get(caller) ?? this.tools.visibleTo([caller]);
-    this.#visible.set(caller, visible);
+    const visible = among ?? this.#visible.get(caller) ?? this.tools.visibleTo([caller]);
+    if (!among) this.#visible.set(caller, visible);
     if (!filter) return visible;
     const kept: Tool[] = [];
     for (const [place, tool] of visible.entries()) {
-      if (filter(tool, { caller, tenant })) kept.push(tool);
+      if (filter(tool, { caller: tool.allowedCallers.includes(caller) ? caller : "direct", tenant })) kept.push(tool);
       if (place % FILTERED_PER_SLICE === FILTERED_PER_SLICE - 1) yield;
     }
     return kept;
@@ -134,11 +137,20 @@ function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
   return [...scores].toSorted(([, a], [, b]) => b - a).map(([tool]) => tool);
 }
 
-function* describeAll(tools: readonly Tool[], language: ProgramLanguage): Generator<undefined, readonly FoundTool[]> {
+/** In place of a stub, for a tool that the model calls itself. */
+const CALLED_DIRECTLY = "(called directly, not from a program)";
+
+/** With `caller`, tools that it may not call have no stub. */
+function* describeAll(
+  tools: readonly Tool[],
+  language: ProgramLanguage,
+  caller?: Caller,
+): Generator<undefined, readonly FoundTool[]> {
   const found: FoundTool[] = [];
   for (const [place, tool] of tools.entries()) {
     const description = oneLine(tool.description, DESCRIPTION_LENGTH);
-    found.push({ name: tool.name, stub: toolStub(tool, language), description });
+    const isDirect = caller !== undefined && !tool.allowedCallers.includes(caller);
+    found.push({ name: tool.name, stub: isDirect ? CALLED_DIRECTLY : toolStub(tool, language), description });
     if (place % FOUND_PER_SLICE === FOUND_PER_SLICE - 1) yield;
   }
   return found;
