@@ -289,8 +289,8 @@ test("the journal has a digest of each definition that a model or a program was 
     shown: [opening?.runProgram, ...(opening?.tools ?? [])].flatMap((one) => (one ? [digestOf(one)] : [])),
   });
   const [found] = await runtime.searchTools("invoices", 1);
-  const programs = (await Array.fromAsync(runtime.executions())).filter(({ kind }) => kind === "program");
-  const records = await runtime.execution(programs[0]?.id ?? "").records();
+  const program = (await Array.fromAsync(runtime.executions())).find(({ kind }) => kind === "program");
+  const records = await runtime.execution(program?.id ?? "").records();
   expect(records.find(({ type }) => type === "answered")).toMatchObject({ shown: [found && digestOf(found)] });
 });
 

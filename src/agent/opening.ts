@@ -46,7 +46,7 @@ export function openingFor(
   return {
     instructions: instructionsFor(programs),
     tools: [...shown, ...(searched ? [searched] : [])],
-    ...(deferred.length > 0 ? { deferred } : {}),
+    ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
     ...(local ? { runProgram: local.runProgram } : {}),
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };

@@ -26,6 +26,8 @@ export interface Opening {
    * adapter declares them from then on, or from the beginning where its provider hides them from the model.
    */
   readonly deferred?: readonly ToolDeclaration[];
+  /** Whether the search also finds tools for programs, whose stubs only the text of its result has. */
+  readonly searchesPrograms?: boolean;
   /** The tool that takes the source of a program, where programs run locally. */
   readonly runProgram?: ProgramDeclaration;
   /** Whether hosted programs may call the tools that allow programs. */

@@ -3,7 +3,7 @@ import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
 /** SHA-256 in hex of a definition of a tool as it was shown. */
-export function shownDigest<Definition extends { readonly name: string }>(definition: Definition) {
+export function shownDigest(definition: { readonly name: string }) {
   return { name: definition.name, digest: hash("sha256", JSON.stringify(definition)) };
 }
 

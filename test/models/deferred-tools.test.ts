@@ -134,6 +134,22 @@ test("OpenAI gets the definitions of what was found as the output of its search"
   });
 });
 
+test("where OpenAI's search would lose the stubs of programs, the found tools are added", async () => {
+  await using served = await serve(responsesWire, [SEARCH, CALL, { text: "done" }]);
+  const fillers = Array.from({ length: 80 }, (_, place) => makeTool({ name: `crm.thing${place}` }));
+  await using runtime = await createRuntime({ tools: [...TOOLS, ...fillers], sandbox: createMemorySandbox() });
+  const { ending, calls } = await runtime.agent({ model: served.model({}), task: "x" });
+  expect(ending).toMatchObject({ type: "answered" });
+  expect(calls.map(({ tool }) => tool)).toEqual(["search_tools", "billing.refund"]);
+  expect(shownIn(served.asked[0]?.body)).toContain("search_tools");
+  const input = served.asked[1]?.body.input as Record<string, unknown>[];
+  expect(input.at(-1)).toMatchObject({
+    type: "additional_tools",
+    role: "developer",
+    tools: [{ type: "function", name: "billing_refund" }],
+  });
+});
+
 test("direct tools are deferred where they are many, but for those that are pinned or say otherwise", async () => {
   const model = scriptedModel([{ text: "done" }]);
   const many = catalogueTools().map((one): Tool => ({ ...one, allowedCallers: direct }));

@@ -5,7 +5,7 @@ import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
-import { declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
+import { additionalTools, declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
 import { withoutNulls } from "./strict-schema.ts";
 
 /** The smallest limit that OpenAI accepts. */
@@ -24,6 +24,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   /** Input of the next request: the whole history, or what is new where OpenAI stores the rest. */
   #input: Fields[] = [];
   #previousId: string | undefined;
+  /** Declarations of deferred tools for the next request. */
+  readonly #additional: Fields[] = [];
 
   constructor(parts: ConversationParts, client: OpenAiClient) {
     super(parts, toolNamesOf(parts.opening));
@@ -34,6 +36,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
 
   protected addInput(results: readonly Fields[], texts: readonly string[]): void {
     for (const result of results) this.#input.push(result);
+    this.#input.push(...this.#additional.splice(0));
     for (const content of texts) this.#input.push({ role: "user", content });
   }
 
@@ -94,7 +97,11 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
       return { type: "tool_call", id, tool: SEARCH_TOOLS, caller: "direct", inputText };
     }
     const caller = callerOf(item.caller);
-    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => outputItem(item, caller !== "direct", result));
+    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => {
+      const found = this.foundFirst(result);
+      if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
+      return outputItem(item, caller !== "direct", result);
+    });
     const name = textOf(item, "name") ?? "";
     if (item.type === "custom_tool_call") {
       if (name === this.opening.runProgram?.name && caller === "direct")

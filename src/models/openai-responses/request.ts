@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOf } from "../fields.ts";
+import { type Fields, isFields, textOf, without } from "../fields.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { labelledText } from "../result-text.ts";
@@ -15,7 +15,7 @@ export interface ResponsesTools {
 }
 
 export function declareTools(
-  { tools, deferred = [], runProgram, hosted }: Opening,
+  { tools, deferred = [], searchesPrograms = false, runProgram, hosted }: Opening,
   names: ToolNames,
   { strict: isStrict }: { readonly strict: boolean },
 ): ResponsesTools {
@@ -33,7 +33,8 @@ export function declareTools(
       ...(hosted && output !== undefined ? { output_schema: output } : {}),
     };
   };
-  const isSearch = ({ name }: ToolDeclaration) => deferred.length > 0 && name === SEARCH_TOOLS;
+  // OpenAI's own search has no place for the stubs of programs.
+  const isSearch = ({ name }: ToolDeclaration) => deferred.length > 0 && !searchesPrograms && name === SEARCH_TOOLS;
   const searches = tools.filter(isSearch).map(({ description, input }) => ({
     type: "tool_search",
     execution: "client",
@@ -63,6 +64,12 @@ export function searchOutput(call: Fields, { found = [] }: CallResult, { deferre
     status: "completed",
     tools: found.flatMap((name) => deferred.get(name) ?? []),
   };
+}
+
+/** The item by which deferred tools are declared that were found by another tool than OpenAI's own search. */
+export function additionalTools(found: readonly ToolDeclaration[], { deferred }: ResponsesTools): Fields {
+  const tools = found.map(({ name }) => deferred.get(name)).filter((tool) => tool !== undefined);
+  return { type: "additional_tools", role: "developer", tools: tools.map((tool) => without(tool, "defer_loading")) };
 }
 
 /** The item that carries the result of a call. Programs get the bare text, because they parse it. */

@@ -206,7 +206,10 @@ function inputFault(
   if (!stored && !isDeepStrictEqual(body.include, ["reasoning.encrypted_content"]))
     return "include: reasoning would be lost";
   const outputs = input.filter(({ type }) => type?.endsWith("_call_output") || type === "tool_search_output");
-  const echoed = input.filter((item) => item.role !== "user" && !outputs.includes(item));
+  const added = input.filter(({ type }) => type === "additional_tools");
+  if (added.some(({ role, tools }) => role !== "developer" || !Array.isArray(tools)))
+    return "input: additional_tools is malformed";
+  const echoed = input.filter((item) => item.role !== "user" && !outputs.includes(item) && !added.includes(item));
   const given = replies.flatMap(({ output }) => output).map((item) => without(item, "created_by") as Item);
   if (!isDeepStrictEqual(echoed, stored ? [] : given)) return "input: items of the model were changed, or are missing";
   const calls = (stored ? (replies.at(-1)?.output ?? []) : given).filter(({ type }) =>
