@@ -67,7 +67,7 @@ export class ToolSearch {
   readonly tools: ToolSet;
   readonly settings: SearchSettings;
   readonly #visible = new Map<Caller, readonly Tool[]>();
-  readonly #indexes: { readonly tools: readonly Tool[]; readonly index: ToolIndex }[] = [];
+  readonly #indexes: { readonly tools: readonly Tool[]; readonly index: Promise<ToolIndex> }[] = [];
 
   constructor(tools: ToolSet, settings: SearchSettings = {}) {
     this.tools = tools;
@@ -89,7 +89,8 @@ export class ToolSearch {
     const tools = await work(this.#filtered(request, among));
     const index = await this.#indexOf(tools, work);
     const { embed } = this.settings;
-    const byWords = index.search(readQuery(query), embed ? RANKED : limit);
+    // Searches that are made at once take turns with other work.
+    const byWords = await work(inOneSlice(() => index.search(readQuery(query), embed ? RANKED : limit)));
     const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
     const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
     return work(describeAll(found, language, among ? caller : undefined));
@@ -112,9 +113,15 @@ export class ToolSearch {
   async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
     const known = this.#indexes.find((one) => isSame(one.tools, tools));
     if (known) return known.index;
-    const index = await work(ToolIndex.of(tools));
-    this.#indexes.unshift({ tools, index });
+    // Kept at once: searches that come while it is made wait for it.
+    const index = Promise.resolve(work(ToolIndex.of(tools)));
+    const kept = { tools, index };
+    this.#indexes.unshift(kept);
     this.#indexes.splice(INDEXES_KEPT);
+    index.catch(() => {
+      const place = this.#indexes.indexOf(kept);
+      if (place >= 0) this.#indexes.splice(place, 1);
+    });
     return index;
   }
 
@@ -154,6 +161,11 @@ function* describeAll(
     if (place % FOUND_PER_SLICE === FOUND_PER_SLICE - 1) yield;
   }
   return found;
+}
+
+// oxlint-disable-next-line eslint/require-yield
+function* inOneSlice<Value>(step: () => Value): Generator<undefined, Value> {
+  return step();
 }
 
 /** Runs sliced work to its end. */

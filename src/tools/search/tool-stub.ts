@@ -42,6 +42,15 @@ const PYTHON_STUB: TypeNotation = {
  * TypeScript, or an assignment of Python whose arguments are types.
  */
 export function toolStub(tool: Tool, language: ProgramLanguage): string {
+  const known = stubs[language].get(tool) ?? makeStub(tool, language);
+  stubs[language].set(tool, known);
+  return known;
+}
+
+/** Stubs of the tools that were found so far. */
+const stubs = { javascript: new WeakMap<Tool, string>(), python: new WeakMap<Tool, string>() };
+
+function makeStub(tool: Tool, language: ProgramLanguage): string {
   const form = FORMS[language];
   for (const detail of DETAILS) {
     const stub = form(tool, detail);
