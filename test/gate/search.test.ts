@@ -1,6 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, test } from "vitest";
-import type { Tool } from "../../src/tools/tool.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { makeTool, openSession } from "./open-session.ts";
 
@@ -47,7 +46,7 @@ test("a search over the limit of calls is refused, and one in a closed session i
 test("a filter that throws fails the search, and says nothing of why", async () => {
   const { Gate } = await import("../../src/gate/gate.ts");
   const { ToolSet } = await import("../../src/tools/tool-set.ts");
-  const filter = (_: Tool) => {
+  const filter = () => {
     throw new Error("hunter2");
   };
   const { call } = openSession({ gate: new Gate(new ToolSet([own]), undefined, { filter }) });
