@@ -27,6 +27,7 @@ import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./comparison/compare-options
 import { insetText } from "./output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "./options/options.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
+import { FOUND_DEFAULT } from "./tools/search/search-tool.ts";
 
 let exitCode: number = EXIT.completed;
 
@@ -143,20 +144,24 @@ program
 
 program
   .command("tools")
-  .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
+  .description(
+    "list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs; search WORDS finds tools, show NAME prints one",
+  )
+  .argument("[action...]", "nothing, or: search WORDS, show NAME")
   .option(...TOOLS)
   .addOption(mcpOption())
   .addOption(openApiOption())
   .addOption(allowOption())
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")
+  .option("--limit <number>", `maximum of tools that search finds; ${FOUND_DEFAULT} by default`)
   .option("--check", "list the tools of servers that no caller may call, with the line to add, and what was left out")
   .option(
     "--advise [report]",
     "advise which tools to call directly, from a report of bench (default: bench/report.json)",
   )
-  .action(async (options) => {
-    exitCode = await listTools(options);
+  .action(async (words, options) => {
+    exitCode = await listTools(words, options);
   });
 
 program

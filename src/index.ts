@@ -1,5 +1,13 @@
 export { createRuntime } from "./runtime.ts";
-export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptions } from "./runtime.ts";
+export type {
+  CallOptions,
+  DeriveOptions,
+  ExecutionHandle,
+  Runtime,
+  RuntimeOptions,
+  SearchOptions,
+  SearchToolsOptions,
+} from "./runtime.ts";
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
@@ -32,6 +40,7 @@ export type { DeclarationOptions } from "./tools/declarations.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema, Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
+export type { FoundTool } from "./tools/search/tool-search.ts";
 export type { ToolSet } from "./tools/tool-set.ts";
 
 export { fromAiSdk } from "./sources/from-ai-sdk.ts";

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
       fromOpenApi gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
   "portcullis/comparison": {
     values: `
@@ -23,8 +23,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
-      RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
+      AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
     values: `

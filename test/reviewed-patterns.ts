@@ -59,6 +59,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?$/`,
     String.raw`/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu`,
     String.raw`/[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/`,
+    String.raw`/\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu`,
     String.raw`/\S+\s*|\s+/g`,
     String.raw`/\b(?:sk|AIza)[\w*.-]{8,}/g`,
     String.raw`/\s+/g`,

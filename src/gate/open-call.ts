@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord, ResultRecord } from "../journal/record.ts";
+import type { CallRecord, DecisionRecord, ResultRecord, ShownDefinition } from "../journal/record.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
 import { ApprovalClock } from "./approval-clock.ts";
@@ -39,12 +39,14 @@ export class OpenCall {
   decided = false;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
-  /** For the operator: why the tool's `approval` function did not say whether the call needs approval, or why a question of its handler had no answer. */
-  askError: Error | undefined;
+  /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
+  noticed: unknown;
   /** Whether its handler was started. */
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
   dropped: Promise<unknown> | undefined;
+  /** Of a search: the definitions that it showed. */
+  shown: readonly ShownDefinition[] | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
   #approvalClock: ApprovalClock | undefined;

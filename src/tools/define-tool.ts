@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
+  array,
+  flag,
   oneOf,
   option,
   type OptionPlace,
@@ -85,6 +87,15 @@ export const TOOL_RULES = {
    * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
    */
   onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
+  /** Words by which the tool is searched for, beside its name and description. */
+  tags: array<string>("an array of strings"),
+  /** Whether models are told of the tool also where the tools are too many to be listed; false by default. */
+  pinned: flag(),
+  /**
+   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default where the
+   * direct tools of a conversation are many, and the tool is not pinned.
+   */
+  defer: flag(),
 };
 
 /** Options whose types depend on the schemas of one tool. */
@@ -132,6 +143,9 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
     onUnknown,
+    tags,
+    pinned,
+    defer,
   } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
@@ -153,6 +167,9 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
     onUnknown,
+    ...(tags === undefined ? {} : { tags: tags.map(String) }),
+    ...(pinned === undefined ? {} : { pinned }),
+    ...(defer === undefined ? {} : { defer }),
   });
   checkInputFields(tool);
   return tool;

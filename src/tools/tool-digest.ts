@@ -3,6 +3,11 @@ import { identityOf } from "./schema.ts";
 import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
+/** SHA-256 in hex of a definition of a tool as it was shown. */
+export function shownDigest(definition: { readonly name: string }) {
+  return { name: definition.name, digest: hash("sha256", JSON.stringify(definition)) };
+}
+
 const digests = new WeakMap<Tool, string>();
 
 /** SHA-256 in hex of a tool's interface: its name and both JSON Schemas, without policy and handler. */

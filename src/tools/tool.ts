@@ -71,6 +71,12 @@ export interface Tool<Context = unknown> {
   readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
   /** What becomes of a `write` whose host died while the handler ran. */
   readonly onUnknown: OnUnknown;
+  /** Words by which the tool is searched for, beside its name and description. */
+  readonly tags?: readonly string[];
+  /** Whether a model is always told of the tool, however many there are. */
+  readonly pinned?: boolean;
+  /** Whether a model that may call the tool directly is told of it only when it has searched for it. */
+  readonly defer?: boolean;
 }
 
 /** Rule of a tool whose every call needs approval. */
