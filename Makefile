@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-durable bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -42,7 +42,8 @@ test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
 	@vitest run
 
-# Kills drivers of executions at random, KILLS times in all (100 in make test-all).
+# Kills drivers of executions at random and at every named point, KILLS times in all (100 in make test-all), stops them and
+# locks them out.
 kill-test: export PORTCULLIS_TESTS := all
 kill-test: $(PACKAGES)
 	@KILLS=$(or $(KILLS),1000) vitest run test/durability
@@ -66,6 +67,10 @@ types: $(PACKAGES)
 bench: export PORTCULLIS_TESTS := all
 bench: build
 	@node test/bench/bench.ts
+
+# The rows of durable executions alone.
+bench-durable: build
+	@node test/bench/bench-durable.ts
 
 bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false

@@ -17,12 +17,12 @@ export class BridgeViolation extends Error {}
 /** Memory that a kept command takes besides its text, as a number of characters. */
 const COMMAND_LENGTH = 256;
 
-/** The guest's commands together are longer than the allowed length. */
+/** The commands of a turn are longer than the allowed length. */
 export class TextTooLong extends Error {
   /** Length of the commands read so far, in characters. */
   readonly length: number;
   constructor(length: number) {
-    super("The guest sent more than can be kept.");
+    super("The guest sent more in one turn than can be held.");
     this.length = length;
   }
 }
@@ -50,10 +50,10 @@ export class TurnReader {
   #lastId = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
-  /** Length of all commands so far, in characters. */
+  /** Length of the turn's commands so far, in characters. */
   #length = 0;
 
-  /** `maxLength` limits all commands of the guest together, in characters, because they are all kept. */
+  /** `maxLength` limits the commands of one turn, in characters, because a turn is read as a whole. */
   constructor(language: Language, maxLength: number) {
     this.#language = language;
     this.#maxLength = maxLength;
@@ -146,6 +146,7 @@ export class TurnReader {
     const turn = { commands: this.#commands, texts: this.#texts, settled };
     this.#commands = [];
     this.#texts = [];
+    this.#length = 0;
     this.#ended += 1;
     if (this.#ended === this.#events.length) {
       this.#events = [];

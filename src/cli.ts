@@ -57,6 +57,12 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 const approveOption = () =>
   new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
 
+/** `--approve-program` of the commands that run programs of others. */
+const APPROVE_PROGRAM = [
+  "--approve-program",
+  "hold each program itself for a decision before it starts, as --approve says",
+] as const;
+
 const program = new Command("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
@@ -81,6 +87,7 @@ program
   )
   .addOption(limitOption())
   .addOption(approveOption())
+  .option(...APPROVE_PROGRAM)
   .option("--tenant <name>", "tenant that the program runs for")
   .option("--execution <id>", "id of the execution: the same id again gives the same execution")
   .option(...JOURNAL)
@@ -93,7 +100,10 @@ program
   .command("ask")
   .description("give a task to a model that may call the tools")
   .argument("<task>", "the task, as text")
-  .requiredOption("--model <provider:name>", `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name`)
+  .requiredOption(
+    "--model <provider:name>",
+    `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`,
+  )
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
@@ -101,6 +111,7 @@ program
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
   .option(...JOURNAL)
   .addOption(approveOption())
+  .option(...APPROVE_PROGRAM)
   .option("--no-stream", "request each turn as one reply, not as a stream")
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
@@ -196,6 +207,7 @@ program
   .option("--done <json>", "the call was done, with this result: for a call whose outcome is unknown")
   .option("--by <name>", "who decides, for the journal")
   .option("--note <text>", "why, for the journal; the program reads the note of a denial")
+  .option("--remember", "decide later calls of the execution with the same tool and input alike")
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)
   .action(async (execution: string, call: string, options) => {
@@ -207,6 +219,11 @@ program
   .description("take up an execution that waits, or whose host died, and print its report")
   .argument("<execution>", "id of the execution")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(
+    "--model <provider:name>",
+    "the model of a conversation, or a module that exports it by default (default: the one it began with)",
+  )
+  .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .addOption(approveOption())
   .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
@@ -222,7 +239,13 @@ program
   .command("recover")
   .description("take up every execution whose host died, and print the reports")
   .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(
+    "--model <provider:name>",
+    "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
+  )
+  .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
+  .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
   .addOption(approveOption())
   .option(...JOURNAL)
   .option("--json", "print each report as one JSON document a line")

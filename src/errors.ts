@@ -10,7 +10,7 @@ export const ERROR_CODES = {
   tools_conflict: "The names of two tools in one set conflict.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:
-    "The queue of programs that wait for an engine is full. `execute` reports it as an ending; `replay` rejects with it.",
+    "Too many programs wait for an engine, or one has waited for too long. `execute` reports it as an ending; `replay` rejects with it, and so does `resume`, which leaves the execution as it is.",
   program_failed:
     "A program that another package's loop ran with `run_program` did not complete. The message is what the model is told, and `cause` the outcome.",
   program_not_run:
@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   journal_read_only: "The journal's file cannot be written. The message says why.",
   execution_driven: "Another process drives this execution. The message says until when its lease lasts.",
   call_unknown: "The execution has no such open call, or the call does not wait for what was given.",
+  approval_expired:
+    "The call has waited for longer than its execution allows (limit `waitMs`), and takes no decision or result any more.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",

@@ -1,17 +1,11 @@
 export { createRuntime } from "./runtime.ts";
-export type {
-  CallOptions,
-  DeriveOptions,
-  ExecutionHandle,
-  Runtime,
-  RuntimeOptions,
-  SearchOptions,
-  SearchToolsOptions,
-} from "./runtime.ts";
+export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptions } from "./runtime.ts";
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
-export type { ClientResult, Decision } from "./programs/resume.ts";
+export type { Unrecovered } from "./executions/recover.ts";
+export type { RecoveredConversation, RecoveredExecution, RecoverOptions } from "./executions/recover-options.ts";
+export type { ClientResult, Decision } from "./programs/decide.ts";
 export type { ResumeOptions } from "./programs/resume-options.ts";
 export type { Limits } from "./programs/limits.ts";
 export type { Outcome } from "./programs/outcome.ts";
@@ -21,7 +15,8 @@ export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlit
 export type { ExecutionId } from "./journal/execution-id.ts";
 
 export { agentAsTool } from "./agent/agent-as-tool.ts";
-export type { AgentReport } from "./agent/agent.ts";
+export type { ResumeAgentOptions } from "./agent/resume-agent-options.ts";
+export type { AgentReport } from "./agent/agent-report.ts";
 export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";
@@ -37,7 +32,6 @@ export type { DeclarationOptions } from "./tools/declarations.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema, Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
-export type { FoundTool } from "./tools/search/tool-search.ts";
 export type { ToolSet } from "./tools/tool-set.ts";
 
 export { fromAiSdk } from "./sources/from-ai-sdk.ts";

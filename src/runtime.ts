@@ -1,8 +1,11 @@
-import { type AgentReport, runAgent } from "./agent/agent.ts";
+import type { AgentReport } from "./agent/agent-report.ts";
+import { runAgent } from "./agent/agent.ts";
 import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
 import { AgentScope } from "./agent/agent-scope.ts";
 import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
 import { declarePrograms } from "./agent/run-program.ts";
+import { resumeAgent, runAgentOnce } from "./agent/resume-agent.ts";
+import { RESUME_AGENT_RULES, type ResumeAgentOptions } from "./agent/resume-agent-options.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { type CallAnswer, callTool } from "./gate/call-tool.ts";
@@ -19,6 +22,7 @@ import {
   callback,
   checkValue,
   object,
+  flag,
   oneOf,
   option,
   optionsIn,
@@ -43,10 +47,15 @@ import {
   TENANT,
   type WithContext,
 } from "./programs/execute-options.ts";
-import { DEFAULT_LIMITS, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
-import { type ListedExecution, listExecutions } from "./programs/list-executions.ts";
+import { defaultLimitsFor, type Limits, LIMITS_OPTION, resolveLimits } from "./programs/limits.ts";
+import { type ListedExecution, listExecutions } from "./executions/list-executions.ts";
 import { replay } from "./programs/replay.ts";
-import { type Decision, decide, executeOnce, recover, resume } from "./programs/resume.ts";
+import type { Decision } from "./programs/decide.ts";
+import { executeOnce } from "./programs/execute-once.ts";
+import { decide } from "./executions/decide.ts";
+import { recover, type Unrecovered } from "./executions/recover.ts";
+import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
+import { resume } from "./programs/resume.ts";
 import { RESUME_RULES, type ResumeOptions } from "./programs/resume-options.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
@@ -85,6 +94,11 @@ const RUNTIME_RULES = {
   limits: LIMITS_OPTION,
   /** Decides calls that need approval. */
   approve: APPROVE,
+  /**
+   * Holds the source of each program for a decision of `approve` before it starts: a request for the tool `run_program` with
+   * the input `{ source, language }`. False by default. Programs that run at a provider are not held.
+   */
+  approvePrograms: withDefault(flag(), false),
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
   /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
@@ -174,12 +188,21 @@ export type CallOptions<Context = unknown> = WithContext<OptionsOf<typeof CALL_R
  */
 export async function createRuntime<Context = unknown>(options: RuntimeOptions<Context>): Promise<Runtime<Context>> {
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
-  const { approve, heldBytes, journal = createMemoryJournal(), leaseMs, onEvent, logger, tenant = "default" } = read;
+  const {
+    approve,
+    approvePrograms,
+    heldBytes,
+    journal = createMemoryJournal(),
+    leaseMs,
+    onEvent,
+    logger,
+    tenant = "default",
+  } = read;
   const { stubTokens } = read;
   const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
   const tools = new ToolSet(read.tools, "createRuntime({ tools })");
   const gate = new Gate(tools, new HeldBytes(heldBytes), { ...search, stubTokens });
-  const limits = resolveLimits(DEFAULT_LIMITS, read.limits, optionsIn("createRuntime", "limits"));
+  const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = sandboxOf(read.sandbox ?? "isolate");
   const runtime = new Runtime<Context>({
     sandbox,
@@ -190,6 +213,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     limits,
     tenant,
     approve,
+    approvePrograms,
     onEvent,
     logger,
     parent: undefined,
@@ -207,6 +231,7 @@ interface RuntimeParts {
   readonly limits: Limits;
   readonly tenant: string;
   readonly approve: Approve | undefined;
+  readonly approvePrograms: boolean;
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
   readonly logger: Logger | undefined;
   /** The runtime that this one is derived from. */
@@ -236,7 +261,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: RuntimeParts) {
-    const { sandbox, gate, journal, leaseMs, limits, tenant, approve, parent } = parts;
+    const { sandbox, gate, journal, leaseMs, limits, tenant, approve, approvePrograms, parent } = parts;
     this.limits = limits;
     this.sandbox = sandbox;
     this.journal = journal;
@@ -251,6 +276,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       tenant,
       context: undefined,
       approve,
+      approvePrograms,
       language: EXECUTE_RULES.language.default,
       signal: this.closing,
       onEvent: () => {},
@@ -294,7 +320,22 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     );
   }
 
-  /** Notes decisions about calls of an execution that wait, by call id. It drives nothing. Rejects as `resume` does. */
+  /**
+   * Takes up a conversation that waits, or whose host died, with the model that it began with, and drives it to its
+   * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids, like
+   * `call_2/17`. One that has ended gives its report, and nothing runs. Rejects as `resume` and `agent` do.
+   */
+  async resumeAgent(id: ExecutionId, options: ResumeAgentOptions<Context>): Promise<AgentReport> {
+    const read = readOptions("resumeAgent", options, RESUME_AGENT_RULES);
+    const { onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
+    return this.#run("resumeAgent", read, listener, (scope) => resumeAgent(scope, id, read));
+  }
+
+  /**
+   * Notes decisions about calls of an execution or a conversation that wait, by call id. It drives nothing. Rejects as
+   * `resume` does.
+   */
   async decide(
     id: ExecutionId,
     decisions: Readonly<Record<string, Decision>>,
@@ -304,10 +345,32 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
   }
 
-  /** Takes up every program's execution that no driver holds and that does not only wait, and yields their reports. */
-  async *recover(): AsyncGenerator<Report> {
-    const scope = this.#scopeFor("recover", {});
-    for await (const { execution } of recover(scope)) yield reportOf(execution, scope.limits, scope.gate.tools);
+  /**
+   * Takes up every program's execution that no driver holds and that does not only wait, several at once; with `model`,
+   * which gives the model of a conversation, also conversations. Yields a report when one has ended or waits, and
+   * `{ execution, tenant, error }` for one that could not be taken up; the others go on. Rejects only if an option is
+   * invalid, the runtime is closed or the journal cannot be listed.
+   */
+  recover(
+    options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
+  ): AsyncGenerator<Report | AgentReport | Unrecovered>;
+  recover(...given: ContextArguments<RecoverOptions<Context>, Context>): AsyncGenerator<Report | Unrecovered>;
+  async *recover(
+    ...given: ContextArguments<RecoverOptions<Context>, Context>
+  ): AsyncGenerator<Report | AgentReport | Unrecovered> {
+    const [options = {}] = given;
+    const { concurrency, context, model } = readOptions("recover", options, RECOVER_RULES);
+    const { limits, gate } = this.#scopeFor("recover", {});
+    const recovering = recover({
+      journal: this.journal,
+      signal: this.closing,
+      concurrency,
+      model: (conversation) => model?.(conversation),
+      run: (one, work) =>
+        this.#run("recover", { tenant: one.tenant, context: context?.(one) }, undefined, (scope) => work(scope)),
+    });
+    for await (const one of recovering)
+      yield "error" in one || "transcript" in one ? one : reportOf(one, limits, gate.tools);
   }
 
   /** Executions and conversations of the journal, the latest first. */
@@ -326,7 +389,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     return this.#run("agent", read, listener, (scope) => {
       const programs = programsFor(read.programs, scope.gate.tools);
-      return runAgent(scope, { model, task, programs, maxTurns, maxTokens });
+      const request = { model, task, programs, maxTurns, maxTokens };
+      const { execution } = read;
+      return execution === undefined ? runAgent(scope, request) : runAgentOnce(scope, request, execution);
     });
   }
 
@@ -418,7 +483,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return {
       id,
       records: () => Array.fromAsync(journal.read(id)),
-      replay: async () => replay(await Array.fromAsync(journal.read(id)), sandbox, closing),
+      replay: async () => replay(() => journal.read(id), sandbox, closing),
     };
   }
 
@@ -454,7 +519,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     }
   }
 
-  #scopeFor(subject: string, { language, tenant, signal, limits, tools, context, approve }: ScopeOptions): AgentScope {
+  #scopeFor(subject: string, options: ScopeOptions): AgentScope {
+    const { language, tenant, signal, limits, tools, context, approve, approvePrograms } = options;
     if (language !== undefined && !this.sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
@@ -473,6 +539,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       tenant: tenant ?? this.#scope.tenant,
       context,
       approve: approve ?? this.#scope.approve,
+      approvePrograms: approvePrograms ?? this.#scope.approvePrograms,
       signal: signal ? AbortSignal.any([signal, this.closing]) : this.closing,
     });
   }
@@ -489,7 +556,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 }
 
 type ScopeOptions = Partial<
-  Pick<Resolved<typeof AGENT_RULES>, "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve">
+  Pick<
+    Resolved<typeof AGENT_RULES>,
+    "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
+  >
 >;
 
 /**

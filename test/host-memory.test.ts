@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -50,24 +53,49 @@ const PROGRAMS: Readonly<Record<string, string>> = {
     return (await Promise.allSettled(all)).length;`,
 };
 
+/** Programs for a journal in a file, with which calls may move 1 GiB. */
+const PROGRAMS_WITH_FILE: Readonly<Record<string, string>> = {
+  ...PROGRAMS,
+  "400 results of 1 MB that it leaves unread, for it computes": `
+    const all = Array.from({ length: 400 }, () => tools.late({}).then(({ length }) => length));
+    await tools.tick({});
+    for (let n = 0; n < 4e9; n += 1);
+    return (await Promise.allSettled(all)).length;`,
+  "200 inputs of 900 kB, one after the other": `
+    const value = "x".repeat(900_000);
+    for (let n = 0; n < 200; n += 1) await tools.take({ value });
+    return 200;`,
+  "300 calls with an input of 900 kB that stay open": `
+    const value = "x".repeat(900_000);
+    const all = Array.from({ length: 300 }, () => tools.stay({ value }));
+    return (await Promise.allSettled(all)).length;`,
+};
+
 /** The quick run takes the largest class alone. */
-const chosen = Object.entries(PROGRAMS).filter(([name]) => ALL_TESTS || name === "results of 1 MB, all at once");
+const cases = [
+  ...Object.entries(PROGRAMS).map((named) => ["memory", ...named] as const),
+  ...Object.entries(PROGRAMS_WITH_FILE).map((named) => ["a file", ...named] as const),
+];
+const chosen = cases.filter(([, name]) => ALL_TESTS || name === "results of 1 MB, all at once");
 if (!ALL_TESTS)
   process.stdout.write(
-    `${chosen.length} of ${Object.keys(PROGRAMS).length} programs that fill the host's memory are run; make test-all runs all.\n`,
+    `${chosen.length} of ${cases.length} programs that fill the host's memory are run; make test-all runs all.\n`,
   );
 
 test.each(chosen)(
-  `a host with a heap of ${HEAP_MIB} MiB lives on, and grows by no more than is promised: %s`,
+  `a host with a heap of ${HEAP_MIB} MiB and its journal in %s lives on, and grows by no more than is promised: %s`,
   { timeout: 120_000 },
-  async (_, program) => {
+  async (place, _, program) => {
+    const folder = mkdtempSync(join(tmpdir(), "portcullis-memory-"));
     const script = fileURLToPath(new URL("hostile-support/host-memory.ts", import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [
       "--expose-gc",
       `--max-old-space-size=${HEAP_MIB}`,
       script,
       program,
+      ...(place === "memory" ? [] : [join(folder, "journal.db")]),
     ]);
+    rmSync(folder, { recursive: true });
     const { grownBytes, outcome } = JSON.parse(stdout) as { readonly grownBytes: number; readonly outcome: Outcome };
     process.stdout.write(`grown by ${(grownBytes / MIB).toFixed(1)} MiB, ${outcome.type}\n`);
     expect(grownBytes / MIB).toBeLessThanOrEqual(GROWN_BYTES / MIB);

@@ -10,8 +10,8 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromOpenAIAgents
       gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools Outcome Report ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
-      ToolPolicy ToolSet`,
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger LoopTools Outcome RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
+      ToolPolicy ToolSet Unrecovered`,
   },
   "portcullis/comparison": {
     values: `
@@ -22,9 +22,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/journal": {
     values: `
-      createMemoryJournal exportLines importLines`,
+      createMemoryJournal exportLines importLines readLines`,
     types: `
-      AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
+      AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
       RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       replayTranscript`,
     types: `
-      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode FailureEntry Fault ListedExecution Logs
+      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals CrashCode Divergence FailureCode FailureEntry Fault FoundTool ListedExecution Logs
       Output
       ProgramsOption RefusalCode Replayed ReplayedTranscript StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage Waiting WaitingApproval WaitingCall`,

@@ -6,7 +6,9 @@ import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { ToolSearch } from "../tools/search/tool-search.ts";
 import { TOOLS, ToolSet } from "../tools/tool-set.ts";
-import { type AgentReport, runAgent } from "./agent.ts";
+import type { AgentReport } from "./agent-report.ts";
+import { runAgentOnce } from "./resume-agent.ts";
+import { childExecution } from "./child-execution.ts";
 import { MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, programsFor } from "./agent-options.ts";
 import { AgentScope } from "./agent-scope.ts";
 import { agentEndingText } from "./ending.ts";
@@ -62,7 +64,8 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const above = { session: origin, execution: context.execution, callId: context.callId };
     const gate = scope.gate.beside(tools);
     const inner = scope.with({ gate, above, signal: context.signal });
-    return runAgent(inner, { model, task, programs, maxTurns, maxTokens });
+    const { execution, callId } = context;
+    return runAgentOnce(inner, { model, task, programs, maxTurns, maxTokens }, childExecution(execution, callId));
   };
   const tool = defineTool({
     name,
@@ -71,6 +74,8 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     output: jsonSchema<string>({ type: "string" }),
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
+    // Its conversation has a journal of its own: it goes on where its host died.
+    onUnknown: "retry",
     concurrency,
     timeoutMs,
     async handler({ task }, context) {

@@ -3,6 +3,7 @@ import {
   abortSignal,
   array,
   callback,
+  flag,
   oneOf,
   option,
   type OptionsOf,
@@ -11,7 +12,7 @@ import {
   withDefault,
   words,
 } from "../options/options.ts";
-import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
+import { APPROVE, CONTEXT, EXECUTION, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -28,6 +29,11 @@ export const AGENT_RULES = {
   model: MODEL,
   /** What the model is asked to do. */
   task: required(words()),
+  /**
+   * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
+   * one, takes up one whose host died, or gives its report, and never begins a second one.
+   */
+  execution: EXECUTION,
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
@@ -45,6 +51,8 @@ export const AGENT_RULES = {
   limits: LIMITS_OPTION,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,
+  /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
+  approvePrograms: flag(),
   /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent: callback<(event: AgentEvent) => void>(),
   /** Tenant of the conversation; the runtime's by default. */
@@ -60,7 +68,7 @@ export type AgentOptions<Context = unknown> = Omit<WithContext<OptionsOf<typeof 
   readonly tools?: readonly (Tool<Context> | string)[];
 };
 
-function isModel(value: unknown): value is Model {
+export function isModel(value: unknown): value is Model {
   if (typeof value !== "object" || value === null) return false;
   const { name, converse } = value as Partial<Model>;
   return typeof name === "string" && typeof converse === "function";

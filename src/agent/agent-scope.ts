@@ -16,6 +16,7 @@ export class AgentScope implements Scope {
   readonly leaseMs: number;
   readonly language: Scope["language"];
   readonly limits: Scope["limits"];
+  readonly approvePrograms: Scope["approvePrograms"];
   readonly tenant: string;
   readonly context: unknown;
   readonly approve: Scope["approve"];
@@ -31,6 +32,7 @@ export class AgentScope implements Scope {
     this.leaseMs = parts.leaseMs;
     this.language = parts.language;
     this.limits = parts.limits;
+    this.approvePrograms = parts.approvePrograms;
     this.tenant = parts.tenant;
     this.context = parts.context;
     this.approve = parts.approve;

@@ -1,8 +1,10 @@
 import PQueue from "p-queue";
+import type { PastCall } from "../gate/open-call.ts";
 import type { GateSession } from "../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../models/model.ts";
 import type { Report } from "../output/report.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import type { Waiting } from "../programs/waiting.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { refusal, resultOfAnswer, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE, RUN_PROGRAM } from "./run-program.ts";
@@ -17,26 +19,103 @@ export interface AnswererParts {
   readonly deferred: ReadonlySet<string>;
   /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
-  /** Undefined where programs do not run locally. */
-  readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report>) | undefined;
+  /** Undefined where programs do not run locally. Resolves with `WAITS` if the program waits for the outside. */
+  readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report | typeof WAITS>) | undefined;
   /** Journals a call with an unknown caller, which the gate cannot decide. */
   readonly recordRefused: (call: ToolCall) => Promise<void>;
+  /** Called with each result once it is there. */
+  readonly onResult: (result: CallResult) => void;
+  /** What the calls wait for, by the journal; undefined if one of them can go on. */
+  readonly waiting: () => Promise<CallsWaiting>;
+  /** Throws if the conversation belongs to another driver now. */
+  readonly checkOwned: () => void;
+}
+
+/** A program's execution waits, or a call does. */
+export const WAITS = Symbol("waits");
+
+export interface CallsWaiting {
+  /** What all of them wait for; undefined if one can go on. */
+  readonly waiting: Waiting | undefined;
+  /** Whether the program of a call still waits. */
+  readonly isProgramWaiting: (callId: string) => boolean;
 }
 
 /** Answers the calls of a model's turns, each exactly once. */
 export class CallAnswerer {
   readonly #parts: AnswererParts;
-  /** Calls that may write, and programs, run one after the other in the order of the turn. The gate limits how many others run at once. */
+  /**
+   * Calls that may write, and programs, run one after the other in the order of the turn. One that waits for the outside
+   * gives its place up. The gate limits how many others run at once.
+   */
   readonly #inOrder = new PQueue({ concurrency: 1 });
+  readonly #unanswered = new Set<string>();
+  /** Calls whose programs have stopped to wait. */
+  readonly #waitingPrograms = new Set<string>();
+  /** Resolves the place of a call in the order once it waits. */
+  readonly #leaving = new Map<string, () => void>();
+  /** Programs that were counted as calls: one that goes on after a wait is counted once. */
+  readonly #counted = new Set<string>();
+  #changed = Promise.withResolvers<void>();
+  #isOver = false;
 
   constructor(parts: AnswererParts) {
     this.#parts = parts;
+    parts.session.onWaiting = (callId) => {
+      this.#leaving.get(callId)?.();
+      this.#changed.resolve();
+    };
   }
 
-  answerAll(calls: readonly ModelCall[]): Promise<CallResult[]> {
-    return Promise.all(
-      calls.map((call) => (this.#mayOverlap(call) ? this.#answer(call) : this.#inOrder.add(() => this.#answer(call)))),
-    );
+  /**
+   * Answers these calls. Resolves once all have a result, or with what those without one wait for. `past` is what the
+   * journal says of calls that another driver has left open.
+   */
+  async answerAll(
+    calls: readonly ModelCall[],
+    past: ReadonlyMap<string, PastCall> = NONE,
+  ): Promise<Waiting | undefined> {
+    const failed = Promise.withResolvers<never>();
+    const begin = (call: ModelCall) => this.#begin(call, past.get(call.id)).catch(failed.reject);
+    // The rejection may come after the calls were answered.
+    failed.promise.catch(() => {});
+    for (const { id } of calls) this.#unanswered.add(id);
+    for (const call of calls) void begin(call);
+    for (;;) {
+      const changed = Promise.race([this.#changed.promise, failed.promise]);
+      if (this.#unanswered.size === 0) return undefined;
+      if (this.#isIdle()) {
+        const { waiting, isProgramWaiting } = await this.#parts.waiting();
+        if (waiting && this.#isIdle()) {
+          this.#isOver = true;
+          return waiting;
+        }
+        for (const call of calls) {
+          if (isProgramWaiting(call.id) || !this.#waitingPrograms.delete(call.id)) continue;
+          void begin(call);
+        }
+        continue;
+      }
+      await changed;
+      this.#changed = Promise.withResolvers();
+    }
+  }
+
+  /** Whether every call without a result waits for the outside. */
+  #isIdle(): boolean {
+    return [...this.#unanswered].every((id) => this.#waitingPrograms.has(id) || this.#parts.session.waitsFor(id));
+  }
+
+  /** A call that waits leaves the order. */
+  async #begin(call: ModelCall, past: PastCall | undefined): Promise<void> {
+    if (this.#mayOverlap(call)) return this.#answer(call, past);
+    await this.#inOrder.add(async () => {
+      const left = Promise.withResolvers<void>();
+      this.#leaving.set(call.id, left.resolve);
+      const answering = this.#answer(call, past);
+      await Promise.race([answering, left.promise]);
+      this.#leaving.delete(call.id);
+    });
   }
 
   /** A hosted program decides itself which calls it makes at once. */
@@ -45,11 +124,19 @@ export class CallAnswerer {
     return call.caller !== "direct" || (this.#parts.tools.get(call.tool)?.effect ?? "read") === "read";
   }
 
-  #answer(call: ModelCall): Promise<CallResult> {
-    return call.type === "program_call" ? this.#runProgram(call) : this.#callTool(call);
+  async #answer(call: ModelCall, past: PastCall | undefined): Promise<void> {
+    const result = await (call.type === "program_call" ? this.#runProgram(call) : this.#callTool(call, past));
+    if (this.#isOver) return;
+    this.#parts.checkOwned();
+    if (result === WAITS) this.#waitingPrograms.add(call.id);
+    else {
+      this.#unanswered.delete(call.id);
+      this.#parts.onResult(result);
+    }
+    this.#changed.resolve();
   }
 
-  async #callTool(call: ToolCall): Promise<CallResult> {
+  async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy } = call;
     const { session, deferred, outputBytes, recordRefused } = this.#parts;
     if (caller === "unknown") {
@@ -59,7 +146,7 @@ export class CallAnswerer {
     const late = `The call of ${tool} took longer than the provider of the program waits, and was cancelled.`;
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
-      const answer = await session.call({ callId, tool, caller, inputText });
+      const answer = await session.call({ callId, tool, caller, inputText }, past);
       if (answer) {
         const result = await resultOfAnswer(call, answer, outputBytes, session.share.lane);
         return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
@@ -70,15 +157,22 @@ export class CallAnswerer {
     }
   }
 
-  async #runProgram(call: ProgramCall): Promise<CallResult> {
+  async #runProgram(call: ProgramCall): Promise<CallResult | typeof WAITS> {
     const { runProgram, session } = this.#parts;
     if (!runProgram) return refusal(call, "Programs cannot be run in this conversation.", RUN_PROGRAM);
     if (call.source === undefined) return refusal(call, NO_SOURCE, RUN_PROGRAM);
-    const refused = await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
+    const isCounted = this.#counted.has(call.id);
+    this.#counted.add(call.id);
+    const refused = isCounted
+      ? undefined
+      : await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
     if (refused && !refused.ok) return refusal(call, refused.message, RUN_PROGRAM);
-    return resultOfReport(call, RUN_PROGRAM, await runProgram(call, call.source));
+    const report = await runProgram(call, call.source);
+    return report === WAITS ? WAITS : resultOfReport(call, RUN_PROGRAM, report);
   }
 }
+
+const NONE: ReadonlyMap<string, PastCall> = new Map();
 
 const CANCELLED = "The conversation was ended before this call had an answer.";
 

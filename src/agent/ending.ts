@@ -1,6 +1,8 @@
 import type { ProviderFailure } from "../models/model.ts";
+import { waitingText } from "../output/sentences.ts";
+import type { Waiting } from "../programs/waiting.ts";
 
-/** How a conversation ended. */
+/** How a conversation ended, or why it rests. */
 export type AgentEnding =
   | { readonly type: "answered"; readonly answer: string }
   /** The model did not finish within its turns. */
@@ -12,7 +14,9 @@ export type AgentEnding =
   /** The last turn is incomplete; its calls were not made. */
   | { readonly type: "cut_off"; readonly reason: string }
   | { readonly type: "provider_failed"; readonly failure: ProviderFailure }
-  | { readonly type: "cancelled" };
+  | { readonly type: "cancelled" }
+  /** Only decisions or results from outside bring it further. It has no outcome in the journal; `resumeAgent` goes on. */
+  | Waiting;
 
 type EndingTexts = {
   readonly [Type in AgentEnding["type"]]: (ending: Extract<AgentEnding, { readonly type: Type }>) => string;
@@ -29,6 +33,7 @@ const TEXTS: EndingTexts = {
   cut_off: ({ reason }) => `The model's last turn was cut off, and nothing of it was done: ${reason}`,
   provider_failed: ({ failure }) => failure.message,
   cancelled: () => "The conversation was cancelled.",
+  waiting: (waiting) => waitingText("conversation", waiting),
 };
 
 export const AGENT_ENDINGS: ReadonlySet<string> = new Set(Object.keys(TEXTS));

@@ -2,6 +2,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ModelUsage } from "../models/model.ts";
 import type { ExecutionEvent } from "../programs/execute.ts";
 import type { Outcome } from "../programs/outcome.ts";
+import type { Waiting } from "../programs/waiting.ts";
 import type { AgentEnding } from "./ending.ts";
 
 /**
@@ -28,6 +29,7 @@ export type AgentEvent =
       readonly isError: boolean;
       readonly hosted: boolean;
     }
+  | { readonly type: "conversation_waiting"; readonly execution: ExecutionId; readonly waiting: Waiting }
   | { readonly type: "conversation_ended"; readonly execution: ExecutionId; readonly ending: AgentEnding }
   | ExecutionEvent;
 

@@ -1,5 +1,6 @@
 import type { ProgramDeclaration, ToolDeclaration } from "../models/model.ts";
 import { PROGRAM_SCHEMA } from "../models/program-input.ts";
+import { RUN_PROGRAM } from "../programs/execution-state.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { declareTools, declareWholeTypes, type ProgramLanguage } from "../tools/declarations.ts";
 import { describeNamespaces } from "../tools/search/describe-namespaces.ts";
@@ -7,7 +8,7 @@ import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 
-export const RUN_PROGRAM = "run_program";
+export { RUN_PROGRAM };
 
 /** The answer to a call of `run_program` without a source. */
 export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text, and got none.`;

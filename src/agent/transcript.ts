@@ -8,7 +8,10 @@ export const PROGRAMS_OPTIONS: readonly ProgramsOption[] = ["local", "hosted", "
 /** One turn of the model, and the results of its calls. */
 export interface TranscriptTurn {
   readonly turn: ModelTurn;
-  /** One for each call, in the same order; also for calls that were not made. */
+  /**
+   * One for each call, in the same order; also for calls that were not made. In the last turn of a conversation that
+   * waits, only those that are there.
+   */
   readonly results: readonly CallResult[];
 }
 

@@ -1,3 +1,4 @@
+import type { AgentEnding } from "../agent/ending.ts";
 import type { Report } from "../output/report.ts";
 
 export const EXIT = {
@@ -36,4 +37,24 @@ function wasRefused({ usage, calls }: Report, code: string): boolean {
   return startedNothing
     ? /^programs?_/.test(code)
     : calls.some(({ outcome }) => outcome.type === "refused" && outcome.code === code);
+}
+
+/** The exit code of a conversation. */
+export function agentExitCodeOf(ending: AgentEnding): number {
+  switch (ending.type) {
+    case "answered":
+      return EXIT.completed;
+    case "refused":
+      return EXIT.refused;
+    case "turns_spent":
+    case "tokens_spent":
+    case "cut_off":
+      return EXIT.stopped;
+    case "provider_failed":
+      return EXIT.environment;
+    case "waiting":
+      return EXIT.waiting;
+    case "cancelled":
+      return EXIT.cancelled;
+  }
 }

@@ -5,6 +5,7 @@ export const REFUSAL_CODES = [
   "budget_spent",
   "input_invalid",
   "approval_denied",
+  "approval_expired",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
@@ -16,6 +17,7 @@ export const FAILURE_CODES = [
   "result_too_large",
   "result_over_budget",
   "outcome_unknown",
+  "result_expired",
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
 

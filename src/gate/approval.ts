@@ -24,6 +24,8 @@ export interface ApprovalDecision {
   readonly by?: string;
   /** For the journal; the caller reads the note of a denial. */
   readonly note?: string;
+  /** Decides later calls of the same execution with the same tool and the same input alike, without asking. */
+  readonly remember?: "execution";
 }
 
 /** What an approver answers. `"later"`: the decision comes by `runtime.decide` or `runtime.resume`. */
@@ -40,7 +42,7 @@ export type Approve<Context = unknown> = (
 /** Approval state of a call that needs approval. */
 export type Approval =
   | { readonly type: "held" }
-  | { readonly type: "approved" | "denied"; readonly by?: string; readonly note?: string };
+  | ({ readonly type: "approved" | "denied" } & Omit<ApprovalDecision, "allow">);
 
 /** An approval that was given or denied. */
 export type DecidedApproval = Exclude<Approval, { type: "held" }>;
@@ -79,14 +81,15 @@ function ownOf(answer: object, name: string): unknown {
 }
 
 function readDecision(answer: object): DecidedApproval {
-  return { type: ownOf(answer, "allow") === true ? "approved" : "denied", ...wordsOf(answer) };
+  return { type: ownOf(answer, "allow") === true ? "approved" : "denied", ...detailsOf(answer) };
 }
 
-/** The name and the note of a decision, within their bounds. Anything that is not text is left out. */
-export function wordsOf(decision: object): Pick<ApprovalDecision, "by" | "note"> {
+/** What a decision has beside `allow`, with texts within their bounds. Anything else than it may have is left out. */
+export function detailsOf(decision: object): Omit<ApprovalDecision, "allow"> {
   const [by, note] = [ownOf(decision, "by"), ownOf(decision, "note")];
   return {
     ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),
     ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
+    ...(ownOf(decision, "remember") === "execution" ? { remember: "execution" } : {}),
   };
 }

@@ -5,6 +5,8 @@ export interface GateLimits {
   readonly inputBytes: number;
   readonly resultBytes: number;
   readonly totalBytes: number;
+  /** Time that a held call may wait for an answer, in milliseconds; unbounded if left out. */
+  readonly waitMs?: number;
 }
 
 /** A limit that a call would exceed. */

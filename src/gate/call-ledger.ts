@@ -13,6 +13,8 @@ export interface GateLog {
   appendSafely(record: CallRecord): Promise<void>;
   /** Journals the record together with the next one that is appended. */
   defer(record: AnsweredRecord): void;
+  /** Resolves once the decisions and results that others have appended so far are passed to the session. */
+  catchUp(): Promise<void>;
 }
 
 /** An event of a call. `error` is for the operator and may hold anything. */
@@ -68,15 +70,25 @@ export class CallLedger {
     return effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
-  /** Resolves once the journal holds the approver's decision. */
-  approved({ callId }: CallIdentity, { type, ...details }: DecidedApproval): Promise<void> {
-    return this.#parts.log.append({
+  /** The returned record is in the journal once `done` resolves. */
+  approved(
+    { callId }: CallIdentity,
+    { type, ...details }: DecidedApproval,
+    remembered?: string,
+  ): { readonly record: DecisionRecord; readonly done: Promise<void> } {
+    const record: DecisionRecord = {
       type: "decision",
       call: callId,
       allow: type === "approved",
       ...details,
+      ...(remembered === undefined ? {} : { remembered }),
       at: Date.now(),
-    });
+    };
+    return { record, done: this.#parts.log.append(record) };
+  }
+
+  catchUp(): Promise<void> {
+    return this.#parts.log.catchUp();
   }
 
   started({ callId, tool, caller }: CallIdentity): void {

@@ -1,26 +1,45 @@
 import type { DecisionRecord, ResultRecord } from "../journal/record.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { OpenCall, WorkBelow } from "./open-call.ts";
 
 /** What others than the driver append about a call. */
 export type OutsideRecord = DecisionRecord | ResultRecord;
 
-/** Interval at which work that a call has started is checked for whether it waits for approvals alone. */
+/** What ends the waiting of a held call: a record, or the end of the time that it may wait. */
+export type Arrival = OutsideRecord | { readonly type: "expired" };
+
+/** Longest delay of a timer, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Interval at which work that a call has started is checked for whether it waits for approvals alone, and held calls for whether their time is over. */
 const LOOK_MS = 20;
 
 /** What the open calls of a session wait for: approvals, records from outside this process, and work that they have started. */
 export class CallWaits {
   readonly #open: ReadonlyMap<string, OpenCall>;
-  /** Calls that wait for approval or for a client. */
-  readonly #held = new Set<string>();
+  /** How long a call may be held, in milliseconds. */
+  readonly #waitMs: number;
+  readonly #onDue: () => void;
+  /** Calls that wait for approval or for a client, and since when, in milliseconds since 1970. */
+  readonly #held = new Map<string, number>();
   /** Calls whose decision or result may come from outside this process. */
-  readonly #outside = new Map<string, PromiseWithResolvers<OutsideRecord>>();
+  readonly #outside = new Map<string, PromiseWithResolvers<Arrival>>();
+  /** The first record that came for each of them. */
+  readonly #arrived = new Map<string, OutsideRecord>();
   /** Those of them that wait for nothing else. */
   readonly #waiting = new Set<string>();
   /** Work that calls have started, by the id of the call. A conversation's programs are no calls of tools, and not open here. */
   readonly #below = new Map<string, WorkBelow>();
 
-  constructor(open: ReadonlyMap<string, OpenCall>) {
+  /** When the call that has waited longest has waited for `waitMs`. There is one timer for all. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `onDue` is called when a call may have waited for `waitMs`. `expire` is to follow. */
+  constructor(open: ReadonlyMap<string, OpenCall>, waitMs = Number.POSITIVE_INFINITY, onDue: () => void) {
     this.#open = open;
+    this.#waitMs = waitMs;
+    this.#onDue = onDue;
   }
 
   /** Whether calls are held, or the work that they have started waits for approvals, and no call does anything else. */
@@ -39,9 +58,41 @@ export class CallWaits {
     return this.#waiting.size > 0 && this.#open.size === this.#waiting.size && this.#below.size === 0;
   }
 
-  hold(callId: string): void {
-    this.#held.add(callId);
+  isOutside(callId: string): boolean {
+    return this.#waiting.has(callId);
+  }
+
+  hold(callId: string, since = Date.now()): void {
+    this.#held.set(callId, since);
     this.#outside.set(callId, Promise.withResolvers());
+    this.#watch(since + this.#waitMs);
+  }
+
+  /** Ends the waiting of calls whose time is over. There may be thousands. */
+  *expire(): SlicedWork<void> {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    const now = Date.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const [callId, since] of this.#held) {
+      const dueAt = since + this.#waitMs;
+      if (dueAt > now) next = Math.min(next, dueAt);
+      else this.#outside.get(callId)?.resolve({ type: "expired" });
+      yield;
+    }
+    this.#watch(Math.max(next, now + LOOK_MS));
+  }
+
+  /** Nothing expires any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#dueAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #watch(dueAt: number): void {
+    if (dueAt >= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(this.#onDue, Math.min(Math.max(0, dueAt - Date.now()), MAX_TIMER_MS));
   }
 
   /** A held call was decided. */
@@ -53,25 +104,34 @@ export class CallWaits {
   remove(callId: string): void {
     this.#held.delete(callId);
     this.#outside.delete(callId);
+    this.#arrived.delete(callId);
     this.#waiting.delete(callId);
   }
 
   /** Passes a record to its call. Without such a call it does nothing. */
   take(record: OutsideRecord): void {
-    this.#outside.get(record.call)?.resolve(record);
+    const arriving = this.#outside.get(record.call);
+    if (!arriving || this.#arrived.has(record.call)) return;
+    this.#arrived.set(record.call, record);
+    arriving.resolve(record);
   }
 
-  /** The record from outside about a held call. */
-  recordOf(callId: string): Promise<OutsideRecord> | undefined {
+  /** The record from outside that has come for a call, if one has. */
+  arrived(callId: string): OutsideRecord | undefined {
+    return this.#arrived.get(callId);
+  }
+
+  /** What ends the waiting of a held call. */
+  arrivalOf(callId: string): Promise<Arrival> | undefined {
     return this.#outside.get(callId)?.promise;
   }
 
   /** The same, for a call that waits for nothing else from now on. */
-  async untilRecord(callId: string): Promise<OutsideRecord | undefined> {
+  async untilArrival(callId: string): Promise<Arrival | undefined> {
     this.#waiting.add(callId);
-    const record = await this.recordOf(callId);
+    const arrival = await this.arrivalOf(callId);
     this.#waiting.delete(callId);
-    return record;
+    return arrival;
   }
 
   /** Notes work that a call has started, and measures how long it waits for approvals alone. Returns a function that ends both. */

@@ -176,6 +176,8 @@ export interface ParentCall {
   readonly session: ParentSession;
   readonly execution: string;
   readonly callId: string;
+  /** Whether it may end its own driving to wait, if what it has started waits; false by default. */
+  readonly canWait?: boolean;
 }
 
 /** The session of a handler's call; undefined for a context that no gate has made. */

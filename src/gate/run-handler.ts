@@ -25,14 +25,17 @@ export interface Failed {
 /** The outcome of a handler. */
 export type Handled = Succeeded | Failed;
 
-/** Runs a call's handler, validates its result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. */
-export async function runHandler(
-  call: OpenCall,
-  input: unknown,
-  context: CallContext,
-  resultBytes: number,
-  share: Share,
-): Promise<Handled> {
+/** What a handler returned, which is not checked yet. */
+export class Returned {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** Runs a call's handler. Never rejects. */
+export async function runHandler(call: OpenCall, input: unknown, context: CallContext): Promise<Returned | Failed> {
   const { tool, identity } = call;
   const { handler } = tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
@@ -56,19 +59,27 @@ export async function runHandler(
     clearTimeout(timer);
   }
   if (value === OVER) return failed(sentences.handlerTimedOut(tool));
-  return toText(call, value, resultBytes, share);
+  return new Returned(value);
 }
 
 /** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
 export async function readResult(call: OpenCall, text: string, resultBytes: number, share: Share): Promise<Handled> {
   const bytes = Buffer.byteLength(text);
   if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
-  const value = await share.lane.run(() => JSON.parse(text) as unknown);
-  return toText(call, value, resultBytes, share);
+  const read = await share.lane.run(() => parseOutside(text, call));
+  return toText(call, read, resultBytes, share);
 }
 
-/** Returns a promise only where it must wait, because it runs for every call. */
-function toText(call: OpenCall, returned: unknown, resultBytes: number, share: Share): Handled | Promise<Handled> {
+/**
+ * Validates a result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. Returns a
+ * promise only where it must wait, because it runs for every call.
+ */
+export function toText(
+  call: OpenCall,
+  returned: unknown,
+  resultBytes: number,
+  share: Share,
+): Handled | Promise<Handled> {
   if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes, share);
   const encoded = resultText(returned, resultBytes, share);
   return encoded instanceof Promise
@@ -112,6 +123,18 @@ function handledText({ tool, identity }: OpenCall, value: unknown, encoded: Resu
   }
 }
 
-function failed(answer: Failure, error?: unknown): Handled {
+function failed(answer: Failure, error?: unknown): Failed {
   return error === undefined ? { answer } : { answer, error };
+}
+
+/** A value from outside was JSON when it was journalled, but a journal may come from elsewhere. */
+function parseOutside(text: string, { identity }: OpenCall): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new PortcullisError(
+      "journal_invalid",
+      `The journal holds a result of call ${identity.callId} of ${identity.tool} that is not JSON.`,
+    );
+  }
 }

@@ -103,6 +103,15 @@ export function approvalDenied(tool: string, note?: string) {
   );
 }
 
+/** No decision came within the limit `waitMs`. */
+export function approvalExpired(tool: string, waitMs: number) {
+  return refusal(
+    "approval_expired",
+    tool,
+    `The call of ${tool} needs approval, and no decision came within ${waitMs} ms (limit waitMs). Continue without it.`,
+  );
+}
+
 /** Without an approver. */
 export function approvalUnavailable(tool: string) {
   return refusal(
@@ -150,7 +159,7 @@ export function predicateFailed(tool: string, cause: unknown): PortcullisError {
 export function cannotWait(tool: string): PortcullisError {
   return new PortcullisError(
     "option_invalid",
-    `The call of ${tool} would wait for a later decision or a client's result. Only programs that \`runtime.execute\` runs can wait: conversations, programs inside them, and \`runtime.call\` cannot. Decide such calls at once.`,
+    `The call of ${tool} would wait for a later decision or a client's result. Agents that are tools, the programs that they start, and \`runtime.call\` cannot wait. Decide such calls at once.`,
   );
 }
 
@@ -182,6 +191,15 @@ export function outcomeUnknown(tool: string) {
 /** `message` is the client's own text. */
 export function clientFailed(tool: string, message: string) {
   return failure("handler_failed", tool, message === "" ? `${tool} failed.` : message);
+}
+
+/** No result of a client came within the limit `waitMs`. */
+export function resultExpired(tool: Tool, waitMs: number) {
+  return failure(
+    "result_expired",
+    tool.name,
+    `No client answered the call of ${tool.name} within ${waitMs} ms (limit waitMs).${tool.effect === "read" ? "" : " It may have taken effect."} Continue without it.`,
+  );
 }
 
 export function outputInvalid(tool: string) {

@@ -1,20 +1,22 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { DecisionRecord } from "../journal/record.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import { type SearchInput, searchTool } from "../tools/search/search-tool.ts";
 import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { HeldBytes, Share } from "../values/held-bytes.ts";
+import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
+import { isLarge } from "../values/result-text.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
-import { askApproval, wordsOf } from "./approval.ts";
+import { askApproval, detailsOf } from "./approval.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./call-queues.ts";
-import { CallWaits, type OutsideRecord } from "./call-waits.ts";
+import { type Arrival, CallWaits, type OutsideRecord } from "./call-waits.ts";
 import {
   type CallIdentity,
   type CallRequest,
@@ -26,8 +28,10 @@ import {
   type WorkBelow,
   type WorkScope,
 } from "./open-call.ts";
-import { type Handled, readResult, runHandler } from "./run-handler.ts";
+import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
+import { type Handled, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import * as sentences from "./sentences.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");
@@ -65,6 +69,8 @@ export interface SessionOptions {
   readonly above?: ParentCall | undefined;
   /** Whether the execution may end its driving to wait for decisions or results from outside; false by default. */
   readonly canWait?: boolean;
+  /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
+  readonly unread?: UnreadAnswers | undefined;
   /** What an execution that is taken up again has used already. */
   readonly past?: PastUse | undefined;
   /** Tokens that models may use; unlimited by default. */
@@ -80,6 +86,7 @@ export interface PastUse {
   readonly inputBytes: number;
   readonly resultBytes: number;
   readonly lines: readonly CallLine[];
+  readonly remembered?: readonly RememberedDecision[];
 }
 
 /**
@@ -96,11 +103,12 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
   readonly #open = new Map<string, OpenCall>();
-  readonly #waits = new CallWaits(this.#open);
+  readonly #waits: CallWaits;
+  readonly #remembered: RememberedDecisions;
   readonly #givenUp = new Set<string>();
   #found: readonly Tool[] | undefined;
-  /** Called when a call begins to wait for a decision or a result from outside, and for nothing else. */
-  onWaiting: () => void = () => {};
+  /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
+  onWaiting: (callId: string) => void = () => {};
   readonly #endBelow: (() => void) | undefined;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
   readonly #inContext = AsyncLocalStorage.snapshot();
@@ -127,6 +135,8 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#ledger = new CallLedger(options);
     if (options.past) this.#admission.budget.restore(options.past);
     this.#queues = new CallQueues(limits.callsAtOnce);
+    this.#waits = new CallWaits(this.#open, limits.waitMs, () => void this.#expireCalls());
+    this.#remembered = new RememberedDecisions(options.past?.remembered);
     this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
 
@@ -147,6 +157,11 @@ export class GateSession implements ParentSession, WorkBelow {
     return { calls, open: this.#open.size, resultBytes };
   }
 
+  /** Memory of the answers that the owner has not read. */
+  get unreadBytes(): number {
+    return this.#options.unread?.bytes ?? 0;
+  }
+
   /** The limit that a call of this session exceeded last. */
   get overdraft(): Overdraft | undefined {
     return this.#admission.overdraft;
@@ -155,6 +170,11 @@ export class GateSession implements ParentSession, WorkBelow {
   /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
   get waitsForApproval(): boolean {
     return !this.#closed && this.#waits.areApprovals && this.isOwnerIdle();
+  }
+
+  /** Whether a call waits for a decision or a result from outside this process, and for nothing else. */
+  waitsFor(callId: string): boolean {
+    return this.#waits.isOutside(callId);
   }
 
   /** Whether all its calls wait for decisions or results from outside this process. */
@@ -173,7 +193,13 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request);
     if (refusal) return this.#refuse(request, refusal);
 
-    const call = new OpenCall(found, request);
+    return this.callOf(found, request, past);
+  }
+
+  /** Takes a call that is admitted already, of a tool that need not be among the session's, from its approval on. */
+  async callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
+    if (this.#closed) return this.#drop(request);
+    const call = new OpenCall(tool, request);
     this.#open.set(request.callId, call);
     try {
       const answer = await call.orOver(() => this.#goOn(call, past));
@@ -196,6 +222,11 @@ export class GateSession implements ParentSession, WorkBelow {
   /** Passes a decision or a result from outside to its call. The journal holds it already. Without such a call it does nothing. */
   take(record: OutsideRecord): void {
     this.#waits.take(record);
+  }
+
+  /** The owner has read the answer of a call. Returns the memory that the answer takes. */
+  noteRead(callId: string): number {
+    return this.#options.unread?.remove(callId) ?? 0;
   }
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
@@ -236,6 +267,8 @@ export class GateSession implements ParentSession, WorkBelow {
     const open = [...this.#open.values()];
     this.#open.clear();
     this.#queues.close();
+    this.#waits.close();
+    this.#options.unread?.close();
     this.#endBelow?.();
     return open;
   }
@@ -256,35 +289,48 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #endOpen(call: OpenCall): void {
-    if (!call.decided) call.dropped = this.#drop(call.identity);
+    if (!call.decided) {
+      call.dropped = this.#drop(call.identity);
+      // The call may have failed already, with the journal, and is then not awaited any more.
+      call.dropped.catch(() => {});
+    }
     this.#abort(call, "The execution has ended.");
   }
 
   /** Continues a call where the journal says that it is; a new one from its beginning. */
   async #goOn(call: OpenCall, { decided, decision, result }: PastCall): Promise<Answer | undefined> {
-    const { tool, identity } = call;
+    const { identity } = call;
     switch (decided?.decision) {
       case "held":
         call.approval = { type: "held" };
-        this.#waits.hold(identity.callId);
-        if (decision) return this.#follow(call, decision, decided.code);
-        if (decided.code === OUTCOME_UNKNOWN || !this.scope.approve) return this.#waitOutside(call, decided.code);
-        return this.#askAndRun(call);
+        this.#waits.hold(identity.callId, decided.at);
+        if (decision) return this.#obey(call, decision, decided.code);
+        if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
+        return this.#decideAlike(call) ?? (this.scope.approve ? this.#askAndRun(call) : this.#waitOutside(call));
       case "client":
-        this.#waits.hold(identity.callId);
-        return result ? this.#follow(call, result) : this.#waitOutside(call);
+        this.#waits.hold(identity.callId, decided.at);
+        return result ? this.#obey(call, result) : this.#waitOutside(call);
       case "allowed":
         return this.#repeat(call);
+      case "refused":
+        // The program has not been told yet. What was decided, or not in time, holds.
+        if (decision?.allow === false) return this.#obey(call, decision);
+        if (decided.code === "approval_expired") call.approval = { type: "held" };
+        return call.approval ? this.#expired(call) : this.#begin(call);
       default:
-        return tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
+        return this.#begin(call);
     }
+  }
+
+  #begin(call: OpenCall): Promise<Answer | undefined> {
+    return call.tool.approvable ? this.#approveAndRun(call) : this.#runAtItsTurn(call);
   }
 
   /** Continues a call whose driver died while its handler may have run. */
   async #repeat(call: OpenCall): Promise<Answer | undefined> {
     const { tool, identity, inputDigest } = call;
     if (tool.effect !== "write" || tool.onUnknown === "retry") return this.#runAtItsTurn(call);
-    if (tool.onUnknown === "fail") return this.#failUnknown(call);
+    if (tool.onUnknown === "fail" || !this.#options.canWait) return this.#failUnknown(call);
     this.#waits.hold(identity.callId);
     await this.#ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
@@ -299,14 +345,43 @@ export class GateSession implements ParentSession, WorkBelow {
   /** `code` is that of the record by which the call is held. */
   async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
     this.#admission.giveBackInput(call);
-    const arriving = this.#waits.untilRecord(call.identity.callId);
-    this.onWaiting();
-    const record = await arriving;
-    return record && !this.#isGone(call) ? this.#follow(call, record, code) : undefined;
+    const arriving = this.#waits.untilArrival(call.identity.callId);
+    this.onWaiting(call.identity.callId);
+    const arrival = await arriving;
+    return arrival && !this.#isGone(call) ? this.#follow(call, arrival, code) : undefined;
+  }
+
+  /** Takes over what others have decided by now, and ends the waiting of calls whose time is over. */
+  async #expireCalls(): Promise<void> {
+    // If the journal fails here, it also refuses the records that follow, and the calls reject with that.
+    await this.#ledger.catchUp().catch(() => {});
+    if (!this.#closed) await this.share.lane.work(this.#waits.expire());
+  }
+
+  /** The answer to a call that has waited for too long. An approver that was asked is told. */
+  async #expired(call: OpenCall, code?: string): Promise<Answer | undefined> {
+    const { tool, identity, approval } = call;
+    const { waitMs = 0 } = this.#options.limits;
+    this.#waits.release(identity.callId);
+    call.endHandler(`No answer came within ${waitMs} ms.`);
+    if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
+    if (approval?.type === "held") return this.#refuse(call, sentences.approvalExpired(tool.name, waitMs));
+    return this.#remove(identity.callId) ? this.#fail(call, sentences.resultExpired(tool, waitMs)) : undefined;
+  }
+
+  /** Goes on with a call that has waited, as what has come for it says. */
+  async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
+    if (arrival.type === "expired") return this.#expired(call, code);
+    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#remember(call, arrival);
+    return this.#obey(call, arrival, code);
+  }
+
+  #remember({ identity, inputDigest }: OpenCall, decision: DecisionRecord): void {
+    this.#remembered.note({ tool: identity.tool, inputDigest, decision });
   }
 
   /** Does what a decision or a result from outside says. */
-  async #follow(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
+  async #obey(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
     const { tool, identity } = call;
     this.#waits.release(identity.callId);
     if (record.type === "result") {
@@ -315,13 +390,36 @@ export class GateSession implements ParentSession, WorkBelow {
         ? this.#fail(call, sentences.clientFailed(tool.name, record.error ?? ""))
         : undefined;
     }
-    const { allow, note, done } = record;
-    if (done !== undefined) return this.#deliver(call, done);
-    call.approval = { type: allow ? "approved" : "denied", ...wordsOf(record) };
-    if (allow) return this.#runAtItsTurn(call);
-    return code === OUTCOME_UNKNOWN
-      ? this.#failUnknown(call)
-      : this.#refuse(call, sentences.approvalDenied(tool.name, note));
+    if (record.done !== undefined) return this.#deliver(call, record.done);
+    if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
+    return record.allow ? this.#runAtItsTurn(call) : this.#failUnknown(call);
+  }
+
+  /** Does what was decided about a call that needs approval. The journal holds the decision, or will before it holds anything else. */
+  #carryOut(
+    call: OpenCall,
+    decision: DecisionRecord,
+    { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: Error | undefined } = {},
+  ): Promise<Answer | undefined> {
+    const { tool } = call;
+    const { allow, note } = decision;
+    call.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
+    return allow
+      ? this.#runAtItsTurn(call, read)
+      : this.#refuse(call, sentences.approvalDenied(tool.name, note), error);
+  }
+
+  /** Decides a held call as a remembered decision says; undefined without one. */
+  #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
+    const { identity, inputDigest } = call;
+    const known = this.#remembered.of(identity.tool, inputDigest);
+    if (!known) return undefined;
+    this.#waits.release(identity.callId);
+    const { by, note } = detailsOf(known);
+    const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
+    const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
+    // It is written with what follows from it, which is awaited.
+    return this.#carryOut(call, this.#ledger.approved(identity, approval, known.call).record);
   }
 
   /** Answers a call with a value from outside this process. */
@@ -345,13 +443,15 @@ export class GateSession implements ParentSession, WorkBelow {
 
     if (this.#isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
-    if (!this.scope.approve)
+    const isKnown = this.#remembered.of(identity.tool, inputDigest) !== undefined;
+    if (!isKnown && !this.scope.approve)
       return this.#refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.approval = { type: "held" };
     this.#waits.hold(identity.callId);
-    await this.#ledger.decided(identity, { decision: "held", inputDigest });
+    const held = this.#ledger.decided(identity, { decision: "held", inputDigest });
+    if (!isKnown) await held;
     if (this.#isGone(call)) return undefined;
-    return this.#askAndRun(call);
+    return this.#decideAlike(call) ?? this.#askAndRun(call);
   }
 
   /** A call whose decision comes later leaves the queue of approvals. */
@@ -372,33 +472,47 @@ export class GateSession implements ParentSession, WorkBelow {
 
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
     if (this.#isGone(call)) return undefined;
+    // While the call waited to be asked about, an equal one may have been decided.
+    const alike = this.#decideAlike(call);
+    if (alike) return alike;
     const { identity, inputText, inputDigest, signal } = call;
     const { execution, scope } = this.#options;
     const { tenant, context, approve } = scope;
     const request = { execution, ...identity, inputDigest, tenant, context, signal };
     const asked = this.#inContext(() => askApproval(approve, request, inputText));
-    const decided = await Promise.race([asked, this.#waits.recordOf(identity.callId) ?? asked]);
+    const decided = await Promise.race([asked, this.#waits.arrivalOf(identity.callId) ?? asked]);
     if (this.#isGone(call)) return undefined;
-    // A decision from outside came first.
-    if ("call" in decided) return this.#follow(call, decided);
+    // A decision from outside came first, or the time is over.
+    if ("type" in decided) return this.#follow(call, decided);
     const { approval, error } = decided;
     if (approval === "later") {
       if (this.#options.canWait) return LATER;
       return this.#refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
     }
-    call.approval = approval;
     this.#waits.release(identity.callId);
-    await this.#ledger.approved(identity, approval);
-    return approval.type === "approved"
-      ? this.#runAtItsTurn(call, { input })
-      : this.#refuse(call, sentences.approvalDenied(call.tool.name, approval.note), error);
+    const { record, done } = this.#ledger.approved(identity, approval);
+    await done;
+    // A record from outside that came by now is in the journal before this decision, and the first one holds.
+    const first = this.#waits.arrived(identity.callId);
+    if (first) return this.#follow(call, first);
+    this.#remember(call, record);
+    return this.#carryOut(call, record, { read: { input }, error });
   }
 
-  /** Runs a call when the concurrency of its execution and its tool allows it. Reads its input then, unless it was read before. */
+  /**
+   * Runs a call when the concurrency of its execution and its tool allows it, and the program has read enough of its
+   * answers. Reads its input then, unless it was read before. The result becomes text after the tool is free again: a
+   * program that reads nothing does not keep others from it.
+   */
   #runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     if (call.tool.handler === "client") return this.#withInput(call, () => this.#askClient(call));
     const run = () => (read ? this.#run(call, read.input) : this.#withInput(call, (input) => this.#run(call, input)));
-    return this.#queues.run((closing) => this.#gate.whenFree(call.tool, run, closing));
+    return this.#queues.run(async (closing) => {
+      const room = this.#options.unread?.whenRoom();
+      if (room) await room;
+      const ran = await this.#gate.whenFree(call.tool, run, closing);
+      return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
+    });
   }
 
   /** Reads a call's input and passes it to `goOn`, or refuses the call. */
@@ -413,17 +527,28 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
-  async #run(call: OpenCall, input: unknown): Promise<Answer | undefined> {
+  async #run(call: OpenCall, input: unknown): Promise<Answer | Returned | undefined> {
     if (this.#isGone(call)) return undefined;
     const { identity } = call;
     call.decided = true;
     await this.#ledger.allowed(call);
     if (this.#isGone(call)) return undefined;
     this.#ledger.started(identity);
-    const { execution, limits, scope } = this.#options;
+    const { execution, scope } = this.#options;
     const context = call.contextIn(execution, scope, this);
-    const handled = await this.#inContext(() => runHandler(call, input, context, limits.resultBytes, this.share));
-    return this.#finish(call, handled);
+    const handled = await this.#inContext(() => runHandler(call, input, context));
+    return handled instanceof Returned ? handled : this.#finish(call, handled);
+  }
+
+  /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
+  #answerWith(call: OpenCall, returned: unknown): Answer | undefined | Promise<Answer | undefined> {
+    const { unread, limits } = this.#options;
+    const make = () => {
+      if (this.#isGone(call)) return undefined;
+      const made = this.#inContext(() => toText(call, returned, limits.resultBytes, this.share));
+      return made instanceof Promise ? made.then((handled) => this.#finish(call, handled)) : this.#finish(call, made);
+    };
+    return unread && isLarge(returned) ? unread.makeLarge(make) : make();
   }
 
   /**
@@ -486,12 +611,14 @@ export class GateSession implements ParentSession, WorkBelow {
     const { answer, shape } = handled;
     const failure = this.#admission.takeResult(tool, answer);
     if (failure) return this.#fail(call, failure);
+    this.#options.unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
     this.#ledger.succeeded(call, answer, shape);
     return answer;
   }
 
   #fail(call: OpenCall, answer: Failure, error?: unknown): Answer {
     this.#admission.takeFailure(answer);
+    this.#options.unread?.add(call.identity.callId, memoryOf(answer.message));
     this.#ledger.failed(call, answer, error);
     return answer;
   }
@@ -504,6 +631,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (call) call.decided = true;
     this.#remove(identity.callId);
     this.#admission.takeFailure(answer);
+    this.#options.unread?.add(identity.callId, memoryOf(answer.message));
     await this.#ledger.decided(identity, { decision: "refused", code: answer.code });
     this.#ledger.refused(call ?? { identity, since: performance.now() }, answer, error);
     return answer;

@@ -1,9 +1,9 @@
 import { PortcullisError } from "../errors.ts";
 import type { Head, Journal } from "./journal.ts";
-import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
+import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
 
 /** A record that others than the driver may append to an execution that is driven. */
-export type ForeignRecord = DecisionRecord | ResultRecord;
+export type ForeignRecord = DecisionRecord | ResultRecord | AliveRecord;
 
 export interface DriverOptions {
   /** Id of the driver, unique to one driver of one execution. */
@@ -14,8 +14,8 @@ export interface DriverOptions {
 
 /**
  * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
- * given. Records given during an append are written together in the next one. Decisions and results that others have
- * appended are passed to `onForeign`. After an append has failed, every later one fails with the same error: this driver
+ * given. Records given in one turn of the event loop, or during an append, are written together. Records that others may
+ * append are passed to `onForeign`. After an append has failed, every later one fails with the same error: this driver
  * no longer owns the execution, or the store is unavailable.
  */
 export class ExecutionLog {
@@ -30,6 +30,8 @@ export class ExecutionLog {
   #head: Head;
   #batch: JournalRecord[] = [];
   #isSafe = false;
+  #isWriting = false;
+  #isRenewing = false;
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -60,7 +62,12 @@ export class ExecutionLog {
     return new ExecutionLog(journal, execution, await journal.append(execution, head, records), driver);
   }
 
-  /** Resolves once these records and all earlier ones are in the journal. */
+  /** Whether records are being written, which takes long where another process keeps the store locked. */
+  get isWriting(): boolean {
+    return this.#isWriting;
+  }
+
+  /** Resolves once these records and all earlier ones, deferred ones among them, are in the journal. */
   append(...records: readonly JournalRecord[]): Promise<void> {
     for (const record of records) this.#batch.push(record);
     this.#next ??= this.#writeNext();
@@ -82,9 +89,12 @@ export class ExecutionLog {
   async end(hasOutcome: boolean): Promise<void> {
     clearInterval(this.#renewal);
     if (hasOutcome) return;
-    await this.append().catch(() => {});
-    // A driver that took the execution over holds its lease.
-    await this.#journal.renew(this.execution, { driver: this.#driver.driver, until: 0 }).catch(() => {});
+    try {
+      await this.append();
+      await this.#journal.renew(this.execution, { driver: this.#driver.driver, until: 0 });
+    } catch {
+      // The store fails, or another driver holds the lease. Otherwise it ends by itself.
+    }
   }
 
   /** Reads what others have appended. */
@@ -96,37 +106,44 @@ export class ExecutionLog {
   }
 
   #writeNext(): Promise<void> {
-    const next = this.#current.then(() => {
+    const next = this.#current.then(untilNoMicrotask).then(() => {
       const batch = this.#batch;
       const safe = this.#isSafe;
       this.#batch = [];
       this.#isSafe = false;
       this.#next = undefined;
-      this.#current = this.#write(batch, safe);
-      return this.#current;
+      // Records that were only deferred may be in the journal already.
+      return batch.length > 0 ? this.#write(batch, safe) : undefined;
     });
+    // At once: what others have appended must not be read while this is written, which would seem to be another driver's.
+    this.#current = next;
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
     next.catch(() => {});
     return next;
   }
 
   async #write(records: readonly JournalRecord[], safe: boolean): Promise<void> {
-    for (;;) {
-      try {
-        this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
-        return;
-      } catch (error) {
-        if (!isHeadMoved(error)) throw error;
-        await this.#readForeign(error);
+    this.#isWriting = true;
+    try {
+      for (;;) {
+        try {
+          this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
+          return;
+        } catch (error) {
+          if (!isHeadMoved(error)) throw error;
+          await this.#readForeign(error);
+        }
       }
+    } finally {
+      this.#isWriting = false;
     }
   }
 
-  /** Takes over decisions and results. Anything else was appended by another driver: then it rejects with `fence`, or with `head_moved`. */
+  /** Takes over records that others may append. Anything else was appended by another driver: then it rejects with `fence`, or with `head_moved`. */
   async #readForeign(fence: unknown): Promise<void> {
     const foreign: ForeignRecord[] = [];
     for await (const record of this.#journal.read(this.execution, { from: this.#head })) {
-      if (record.type !== "decision" && record.type !== "result") throw this.#fence(fence ?? takenOver(this.execution));
+      if (!isForeign(record)) throw this.#fence(fence ?? takenOver(this.execution));
       foreign.push(record);
     }
     // The head moved, and nothing is there: the store contradicts itself.
@@ -136,6 +153,9 @@ export class ExecutionLog {
   }
 
   async #renew(): Promise<void> {
+    // A store that is locked answers none of them: they would pile up.
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
     const { driver, leaseMs } = this.#driver;
     try {
       const head = await this.#journal.renew(this.execution, { driver, until: Date.now() + leaseMs });
@@ -143,6 +163,8 @@ export class ExecutionLog {
     } catch (error) {
       // Another failure of the store shows at the next append.
       if (isHeadMoved(error)) this.#fence(error);
+    } finally {
+      this.#isRenewing = false;
     }
   }
 
@@ -155,6 +177,13 @@ export class ExecutionLog {
   }
 }
 
+/** Records that follow from one event in the same turn of the event loop are written together. */
+function untilNoMicrotask(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
+}
+
 function takenOver(execution: string): PortcullisError {
   return new PortcullisError(
     "head_moved",
@@ -162,6 +191,11 @@ function takenOver(execution: string): PortcullisError {
   );
 }
 
-function isHeadMoved(error: unknown): boolean {
+function isForeign(record: JournalRecord): record is ForeignRecord {
+  return record.type === "decision" || record.type === "result" || record.type === "alive";
+}
+
+/** Whether another driver has taken the execution over. */
+export function isHeadMoved(error: unknown): boolean {
   return PortcullisError.is(error) && error.code === "head_moved";
 }

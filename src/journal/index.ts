@@ -1,9 +1,11 @@
 export { createMemoryJournal } from "./memory-journal.ts";
 export { exportLines, importLines } from "./lines.ts";
+export { readLines } from "./read-lines.ts";
 export type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "./journal.ts";
 export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
+  AliveRecord,
   AnsweredRecord,
   CallHeader,
   CallRecord,
@@ -11,6 +13,7 @@ export type {
   ConversationHeader,
   DecisionRecord,
   EgressRecord,
+  HandRecord,
   Header,
   JournalRecord,
   MessageRecord,

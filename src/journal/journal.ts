@@ -44,6 +44,11 @@ export interface ListOptions {
  * only mechanism that prevents two drivers from appending to the same execution.
  */
 export interface Journal {
+  /**
+   * Whether what was appended is kept outside of this process's memory. Then executions hold only what is open, and the
+   * default of their limit `totalBytes` is 1 GiB in place of 48 MiB. False by default.
+   */
+  readonly isDurable?: boolean;
   /** Creates an execution with its header as the first record. Rejects with `execution_exists` if the id is taken. */
   create(header: Header, lease?: Lease): Promise<Head>;
   /**

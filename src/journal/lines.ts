@@ -1,9 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
+import { lineInvalid } from "./read-lines.ts";
 import type { JournalRecord } from "./record.ts";
-
-/** Maximum length of a line, in UTF-16 code units: what a string of V8 holds. */
-const MAX_LINE_LENGTH = 512 * 1024 * 1024;
 
 /**
  * Executions as JSON lines: one record a line, the header of an execution first, without the line ends. The same
@@ -65,21 +63,13 @@ async function add(journal: Journal, values: readonly unknown[], firstLine: numb
 }
 
 function parseLine(line: string, number: number): unknown {
-  if (line.length > MAX_LINE_LENGTH) throw invalid(number, "it is too long");
   try {
     return JSON.parse(line);
   } catch {
-    throw invalid(number, "it is not JSON");
+    throw lineInvalid(number, "it is not JSON");
   }
 }
 
 function isHeader(record: unknown): boolean {
   return typeof record === "object" && record !== null && (record as Partial<JournalRecord>).type === "header";
-}
-
-function invalid(number: number, why: string): PortcullisError {
-  return new PortcullisError(
-    "journal_invalid",
-    `Line ${number} is not a record of a journal: ${why}. Import what this command printed: portcullis journal export`,
-  );
 }

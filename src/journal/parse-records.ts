@@ -33,6 +33,7 @@ export const RECORD_SCHEMAS = {
     sandbox: text,
     program: text,
     source: text,
+    needsApproval: z.literal(true).exactOptional(),
   }),
   "header (conversation)": z.strictObject({
     ...headerBase,
@@ -40,6 +41,10 @@ export const RECORD_SCHEMAS = {
     model: text,
     task: text,
     shown,
+    programs: text,
+    language: text,
+    maxTurns: z.int().positive(),
+    maxTokens: z.int().positive(),
   }),
   "header (call)": z.strictObject({
     ...headerBase,
@@ -49,6 +54,8 @@ export const RECORD_SCHEMAS = {
     input: text,
   }),
   claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, at }),
+  hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
+  alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
   turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
   message: z.strictObject({
     type: z.literal("message"),
@@ -74,6 +81,8 @@ export const RECORD_SCHEMAS = {
     allow: z.boolean(),
     by: text.exactOptional(),
     note: text.exactOptional(),
+    remember: z.literal("execution").exactOptional(),
+    remembered: text.exactOptional(),
     done: text.exactOptional(),
     at,
   }),
@@ -126,13 +135,40 @@ export const RECORD_SCHEMAS = {
  * `journal_version` for another format.
  */
 export function parseRecords(values: unknown): readonly [Header, ...JournalRecord[]] {
-  if (!Array.isArray(values) || values.length === 0)
+  if (!Array.isArray(values))
     throw invalid(`expected the records of one execution, the header first, got ${describe(values)}`);
-  const [header, ...others] = values.map(parseRecord);
-  if (header?.type !== "header") throw invalid(`record 0: expected a header, got a ${String(header?.type)}`);
-  const second = others.findIndex(({ type }) => type === "header");
-  if (second >= 0) throw invalid(`record ${second + 1}: an execution has one header`);
-  return [header, ...others];
+  const parser = new RecordsParser();
+  const [, ...others] = values.map((value) => parser.next(value));
+  return [parser.end(), ...others];
+}
+
+/** Validates the records of one execution one after the other. Throws like `parseRecords`. */
+export class RecordsParser {
+  #header: Header | undefined;
+  #hasOutcome = false;
+  #count = 0;
+
+  next(value: unknown): JournalRecord {
+    const index = this.#count;
+    const record = parseRecord(value, index);
+    this.#count += 1;
+    if (record.type !== "header") {
+      if (this.#header === undefined) throw invalid(`record 0: expected a header, got a ${record.type}`);
+      if (record.type === "outcome" && this.#hasOutcome) throw invalid(`record ${index}: an execution has one outcome`);
+      this.#hasOutcome ||= record.type === "outcome";
+      return record;
+    }
+    if (this.#header !== undefined) throw invalid(`record ${index}: an execution has one header`);
+    this.#header = record;
+    return record;
+  }
+
+  /** The header, after the last record. */
+  end(): Header {
+    if (this.#header === undefined)
+      throw invalid("expected the records of one execution, the header first, got no record");
+    return this.#header;
+  }
 }
 
 /** Validates the record at this index of an execution. Throws like `parseRecords`. */

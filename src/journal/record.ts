@@ -52,6 +52,8 @@ export interface ProgramHeader extends HeaderBase {
   readonly program: string;
   /** Original source. */
   readonly source: string;
+  /** The program itself needs a decision before it starts. */
+  readonly needsApproval?: true;
 }
 
 /** The first record of a model's conversation. The gate decides its calls in the same way as a program's. */
@@ -62,6 +64,12 @@ export interface ConversationHeader extends HeaderBase {
   readonly task: string;
   /** The definitions that the model was shown with the first request. */
   readonly shown?: readonly ShownDefinition[];
+  /** Where its programs run: `local`, `hosted` or `none`. */
+  readonly programs: string;
+  /** Language of its local programs. */
+  readonly language: string;
+  readonly maxTurns: number;
+  readonly maxTokens: number;
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
@@ -85,8 +93,28 @@ export interface ClaimRecord {
 }
 
 /**
+ * Who has the turn, the program or the host. Only a driver that has taken the execution up writes it, and only until the
+ * program has ended a turn: hosts that die again and again while the program has the turn may die of it.
+ */
+export interface HandRecord {
+  readonly type: "hand";
+  readonly to: "program" | "host";
+  readonly at: number;
+}
+
+/**
+ * A driver that lost the execution while the program had the turn, and is alive: it was slow, so the program is not what
+ * ended it. Others than the current driver append it.
+ */
+export interface AliveRecord {
+  readonly type: "alive";
+  readonly driver: string;
+  readonly at: number;
+}
+
+/**
  * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. It is
- * appended before any of the commands is carried out.
+ * appended before any of the commands is carried out, together with what the gate decides about its calls at once.
  */
 export interface TurnRecord {
   readonly type: "turn";
@@ -94,7 +122,7 @@ export interface TurnRecord {
   readonly commands: readonly string[];
 }
 
-/** One turn of a model, or the answers to its calls. It is appended before any of its calls is carried out. */
+/** One turn of a model, appended before any of its calls is carried out, or answers to its calls, appended as they come. */
 export interface MessageRecord {
   readonly type: "message";
   readonly from: "model" | "host";
@@ -139,6 +167,10 @@ export interface DecisionRecord {
   /** Name of the approver. */
   readonly by?: string;
   readonly note?: string;
+  /** Also decides later calls of the execution with the same tool and input, alike. */
+  readonly remember?: "execution";
+  /** Id of the call whose remembered decision this one repeats. No one was asked. */
+  readonly remembered?: string;
   /** JSON text of the result, if the call had already been done. */
   readonly done?: string;
   readonly at: number;
@@ -222,6 +254,8 @@ export interface OutcomeRecord {
 export type JournalRecord =
   | Header
   | ClaimRecord
+  | HandRecord
+  | AliveRecord
   | TurnRecord
   | MessageRecord
   | RetryRecord

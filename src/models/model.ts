@@ -48,7 +48,7 @@ export interface ProgramDeclaration {
   readonly description: string;
 }
 
-/** A conversation: first `say`, then `turn` and `answer` alternately. */
+/** A conversation: first `say`, then `turn` and `answer` alternately. A recorded turn takes the place of `turn` by `restore`. */
 export interface Conversation {
   /** Adds a message of the user. It is sent after the hosted program that waits for results has ended, if there is one. */
   say(text: string): void;
@@ -56,6 +56,17 @@ export interface Conversation {
   turn(request: TurnRequest): Promise<TurnReply>;
   /** Takes one result for each call of the last turn, in any order. All are sent together with the next turn. */
   answer(results: readonly CallResult[]): void;
+  /**
+   * What only the provider can read of the last turn, as text for `restore`; undefined where there is nothing. It is
+   * kept in the journal and shown nowhere else.
+   */
+  readonly opaque?: string | undefined;
+  /**
+   * Takes over a turn that was recorded, with its `opaque`, in place of asking for it: the next request is the same as
+   * if the turn had been asked for here. Throws `journal_invalid` where they do not belong together. A conversation
+   * without it cannot be taken up by another process.
+   */
+  restore?(turn: ModelTurn, opaque: string | undefined): void;
 }
 
 export interface TurnRequest {

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import { PortcullisError } from "../errors.ts";
 import { CallIds } from "./call-ids.ts";
 import type { Fields } from "./fields.ts";
 import type {
@@ -5,6 +7,7 @@ import type {
   Conversation,
   HostedProgramNews,
   ModelCall,
+  ModelTurn,
   ModelUsage,
   Opening,
   ProviderFailureCode,
@@ -66,6 +69,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   /** Programs of the provider that have started and not ended. */
   readonly #openPrograms = new Set<string>();
   readonly #found = new Set<string>();
+  #opaque: string | undefined;
   #texts: string[] = [];
   #results: Fields[] = [];
   #openCalls: OpenCall[] = [];
@@ -96,17 +100,38 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.#openCalls = [];
   }
 
+  /** The last reply as a body of the provider. */
+  get opaque(): string | undefined {
+    return this.#opaque;
+  }
+
   async turn(request: TurnRequest): Promise<TurnReply> {
     this.#flushInput();
+    this.#opaque = undefined;
     const stream = this.openStream(request.onText);
     try {
       const reply = await this.#receive(request, stream);
       if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
       this.#openCalls = [];
-      return this.read(reply);
+      const read = this.read(reply);
+      if (read.type === "turn") this.#opaque = JSON.stringify(this.bodyOf(reply));
+      return read;
     } catch (error) {
       return failedReply(error, request.signal, this.#failed, stream.usage);
     }
+  }
+
+  restore(turn: ModelTurn, opaque: string | undefined): void {
+    this.#flushInput();
+    this.#openCalls = [];
+    const reply = this.readBody(parsed(opaque));
+    const read = reply && this.read(reply);
+    if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
+      throw new PortcullisError(
+        "journal_invalid",
+        `The journal's record of a turn of ${this.#failed.provider} cannot be read. Its conversation cannot go on.`,
+      );
+    this.#opaque = opaque;
   }
 
   /** Adds input to the history: results first, then texts of the user. Either may be empty. */
@@ -117,6 +142,8 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   /** Reads a reply that is not streamed; undefined where it is invalid. */
   protected abstract readBody(body: unknown): Reply | undefined;
   protected abstract wordsOf(reply: Reply): string;
+  /** The reply as JSON that `readBody` takes. */
+  protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): TurnReply;
 
@@ -181,5 +208,17 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     const reply = this.readBody(received);
     onText(reply === undefined ? "" : this.wordsOf(reply));
     return reply;
+  }
+}
+
+function idsOf({ calls }: ModelTurn): readonly string[] {
+  return calls.map(({ id }) => id);
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

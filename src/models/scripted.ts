@@ -99,18 +99,29 @@ class ScriptedConversation implements Conversation {
     this.#results = results;
   }
 
+  restore({ calls }: ModelTurn): void {
+    this.#begin();
+    for (const { id } of calls) this.#ids.take(id);
+  }
+
   async turn({ signal, onText }: TurnRequest): Promise<TurnReply> {
     if (signal.aborted) return { type: "aborted" };
-    const moment = { opening: this.#opening, said: [...this.#said], results: this.#results };
-    this.#results = [];
-    const step = this.#script[this.#moments.length];
-    this.#moments.push(moment);
+    const { step, moment } = this.#begin();
     if (step === undefined) return { type: "failed", failure: SCRIPT_ENDED };
     const turn = typeof step === "function" ? await Promise.race([step(moment), untilAborted(signal)]) : step;
     if (turn === ABORTED || signal.aborted) return { type: "aborted" };
     if (turn.failure) return { type: "failed", failure: turn.failure, usage: usageOf(turn) };
     for (const [word] of (turn.text ?? "").matchAll(/\S+\s*|\s+/g)) onText(word);
     return this.#whole(turn);
+  }
+
+  /** Goes to the next step of the script. */
+  #begin(): { readonly step: ScriptedStep | undefined; readonly moment: ScriptedMoment } {
+    const moment = { opening: this.#opening, said: [...this.#said], results: this.#results };
+    this.#results = [];
+    const step = this.#script[this.#moments.length];
+    this.#moments.push(moment);
+    return { step, moment };
   }
 
   #whole(turn: ScriptedTurn): ModelTurn {

@@ -69,16 +69,17 @@ export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint
     case "cancelled":
       return "The execution was cancelled.";
     case "waiting":
-      return waitingText(ending);
+      return waitingText("program", ending);
   }
 }
 
-function waitingText({ approvals, calls }: Waiting): string {
+/** What a program or a conversation waits for, in a sentence. */
+export function waitingText(what: "program" | "conversation", { approvals, calls }: Waiting): string {
   const parts = [
     ...(approvals.length === 0 ? [] : [`the approval of ${namesOf(approvals)}`]),
     ...(calls.length === 0 ? [] : [`the result of ${namesOf(calls)}`]),
   ];
-  return `The program waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;
+  return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;
 }
 
 /** Maximum number of calls named in a sentence. */

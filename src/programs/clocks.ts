@@ -26,11 +26,14 @@ export interface ClockReadings {
   readonly processorMs: () => number | undefined;
   /** Whether the program waits for approvals and for nothing else. */
   readonly waitsForApproval: () => boolean;
+  /** Whether a record is being appended: what the program has done is not carried out before it is journalled. */
+  readonly waitsForStore: () => boolean;
 }
 
 /**
  * The clocks of one execution, all kept by the host: running time, time spent replaying turns, and wall time since the
- * start, without the time in which the program waited for nothing but approvals. The program runs from the moment the host sends it an event until the host receives the end of that turn.
+ * start, without the time in which the program waited for nothing but approvals, or for a journal that another process
+ * keeps locked. The program runs from the moment the host sends it an event until the host receives the end of that turn.
  * Waiting for tools, timers and approvals does not count. Waiting for a core does not count either, where the system
  * reports the processor time of the guest.
  */
@@ -39,6 +42,7 @@ export class Clocks {
   readonly #onAlarm: (alarm: ClockAlarm) => void;
   readonly #readings: ClockReadings;
   readonly #approvals = new ApprovalClock();
+  readonly #store = new ApprovalClock();
   readonly #running = new TurnTime();
   readonly #replaying = new TurnTime();
   #startedAt: number | undefined;
@@ -60,7 +64,9 @@ export class Clocks {
   }
 
   get wallMs(): number {
-    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt - this.#approvals.ms;
+    return this.#startedAt === undefined
+      ? 0
+      : performance.now() - this.#startedAt - this.#approvals.ms - this.#store.ms;
   }
 
   /** Time in which the program waited for nothing but approvals. */
@@ -100,8 +106,10 @@ export class Clocks {
 
   #tick(): void {
     const { runningMs, wallMs } = this.#limits;
-    const { processorMs, waitsForApproval } = this.#readings;
-    this.#approvals.look(waitsForApproval());
+    const { processorMs, waitsForApproval, waitsForStore } = this.#readings;
+    const isHeld = waitsForApproval();
+    this.#approvals.look(isHeld);
+    this.#store.look(!isHeld && waitsForStore());
     const running = this.#running.measure(processorMs);
     const replaying = this.#replaying.measure(processorMs);
     if (running > runningMs) this.#onAlarm({ limit: "runningMs", allowed: runningMs, seen: Math.round(running) });

@@ -1,33 +1,31 @@
-import type { GuestFrame } from "../../bridge/frames.ts";
+import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { GateSession } from "../gate/session.ts";
-import type { TurnRecord } from "../journal/record.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { memoryOf } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
-import { DIED_STOPPING, NEVER_SETTLES } from "./endings.ts";
+import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type ConnectionTotals, type ExecutionState, isAnswered, type OpenCall } from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
 import { GuestSupervisor } from "./guest-supervisor.ts";
+import { HeldTurns } from "./held-turns.ts";
 import type { Limits } from "./limits.ts";
 import { LogCollector, type Logs } from "./log-collector.ts";
 import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
-import { type TimerBatch, Timers } from "./timers.ts";
-import { waitingOf } from "./waiting.ts";
-import { COMMANDS_PER_SLICE, type TrackedLog } from "./tracked-log.ts";
+import { Timers } from "./timers.ts";
+import { type Waiting, waitingOf } from "./waiting.ts";
+import type { TrackedLog } from "./tracked-log.ts";
 
 /** Time for final output when a program is stopped while it waits, in milliseconds. */
 const FINAL_OUTPUT_MS = 100;
-/** Memory of a command beyond its text, in bytes. */
-const COMMAND_BYTES = 256;
 
 export interface DriveOptions {
   readonly sandbox: Sandbox;
@@ -43,6 +41,8 @@ export interface DriveOptions {
   readonly past?: Past | undefined;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
+  /** Called when a program that cannot be replayed begins to wait in its sandbox for decisions or results from outside. */
+  readonly onKept: (waiting: Waiting, cause: UnreplayableCause) => void;
 }
 
 export interface Driven {
@@ -79,9 +79,16 @@ class Driver {
   readonly #events: EventQueue;
   readonly #timers: Timers;
   readonly #logs: LogCollector;
+  readonly #held: HeldTurns;
   readonly #notes: string[] = [];
   readonly #remarks: string[] = [];
   readonly #decided = Promise.withResolvers<Ending>();
+  /** Printed in the turns that are being journalled. */
+  readonly #printed: string[] = [];
+  /** Whether turns are journalled and carried out just now. */
+  #isTaking = false;
+  /** Ids of the calls that a program was kept for that cannot be replayed. */
+  #keptFor: string | undefined;
   /** The ending that takes effect after the program's final output. */
   #stopping: Ending | undefined;
   #ending: Ending | undefined;
@@ -90,6 +97,7 @@ class Driver {
     const { sandbox, open, limits, log, session } = options;
     this.#options = options;
     this.#state = log.state;
+    this.#held = new HeldTurns(session.share, log.isDurable);
     this.#logs = options.past?.logs ?? new LogCollector(limits.logBytes);
     this.#clocks = new Clocks(
       limits,
@@ -97,27 +105,30 @@ class Driver {
         if (limit === "replays") this.#guests.endReplays();
         else this.#stop({ type: "stopped", limit, allowed, seen });
       },
-      { processorMs: () => this.#guests.processorMs, waitsForApproval: () => session.waitsForApproval },
+      {
+        processorMs: () => this.#guests.processorMs,
+        waitsForApproval: () => session.waitsForApproval,
+        waitsForStore: () => log.isWriting,
+      },
     );
     session.onWaiting = () => this.#waitIfIdle();
     log.onForeign = (records) => {
-      for (const record of records) session.take(record);
+      for (const record of records) if (record.type !== "alive") session.take(record);
     };
-    log.onFenced = (error) => {
-      this.#decided.reject(error);
-      this.#decide({ type: "cancelled" });
-    };
+    log.onFenced = (error) => this.#giveUp(error);
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
     const onEnding = (ending: Ending) => this.#decide(ending);
-    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding });
+    const onFailure = (error: unknown) => this.#decided.reject(error);
+    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding, onFailure });
     this.#events = new EventQueue((events) => this.#guests.send(events));
     this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
   }
 
   async run(): Promise<Driven> {
     const { signal } = this.#options;
-    const onAbort = () => this.#stop({ type: "cancelled" });
+    const onAbort = () =>
+      isHeadMoved(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const driving = this.#driveGuests();
@@ -145,6 +156,8 @@ class Driver {
     let isTakenUp = this.#options.past === undefined || this.#state.turns === 0;
     if (!isTakenUp && this.#state.settled) return this.#settle(this.#state.settled, []);
     if (!isTakenUp && this.#state.stopped) return this.#decide(DIED_STOPPING);
+    const { unreplayable } = this.#state;
+    if (this.#options.past && unreplayable !== undefined) return this.#decide(endingUnreplayable(unreplayable));
     while (await this.#guests.open()) {
       if (this.#state.turns === 0 && this.#events.isEmpty) this.#start();
       this.#events.open();
@@ -179,30 +192,76 @@ class Driver {
 
   /** Ends the driving if the program, and everything that it has begun, waits for decisions or results from outside. */
   #waitIfIdle(): void {
-    if (this.#ending !== undefined || this.#stopping || !this.#events.isEmpty || this.#clocks.isRunning) return;
-    if (!this.#options.session.waitsOutside || this.#state.unreplayable !== undefined) return;
+    if (this.#ending !== undefined || this.#stopping || this.#isTaking) return;
+    if (!this.#events.isEmpty || this.#clocks.isRunning) return;
+    if (!this.#options.session.waitsOutside) return;
     const waiting = waitingOf(this.#state);
-    if (waiting) this.#decide(waiting);
+    if (!waiting) return;
+    const { unreplayable } = this.#state;
+    if (unreplayable === undefined) this.#decide(waiting);
+    else this.#keepWaiting(waiting, unreplayable);
   }
 
-  /** Journals turns, then carries them out. */
+  /** A program that cannot be replayed waits in its sandbox. Tells so once for the same calls. */
+  #keepWaiting(waiting: Waiting, cause: UnreplayableCause): void {
+    const calls = [...waiting.approvals, ...waiting.calls].map(({ callId }) => callId).join(" ");
+    if (calls === this.#keptFor) return;
+    if (this.#keptFor === undefined) this.#notes.push(keptNote(cause));
+    this.#keptFor = calls;
+    this.#options.onKept(waiting, cause);
+  }
+
+  /**
+   * Journals turns together with what the gate decides about their calls, in one append. The gate starts no handler and
+   * asks no approver before that append, and everything else that the turns want is done after it.
+   */
   async #take(ended: readonly GuestTurn[]): Promise<void> {
     const { log, session } = this.#options;
     const { lane } = session.share;
-    const applying = lane.work(log.applyTurns(ended.map((turn) => [this.#events.shift(), turn] as const)));
-    const turns = applying instanceof Promise ? await applying : applying;
-    await log.appendTurns(turns);
-    const counting = lane.work(bytesOfCommands(turns));
-    const bytes = counting instanceof Promise ? await counting : counting;
-    if (this.#ending !== undefined || !this.#holdCommands(bytes)) return;
+    this.#isTaking = true;
+    const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
+    const applying = lane.work(log.applyTurns(begun));
+    log.deferTurns(applying instanceof Promise ? await applying : applying);
+    const holding = lane.work(this.#held.take(begun));
+    const overdraft = holding instanceof Promise ? await holding : holding;
+    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
+    // The outcome's append writes the turns.
+    if (this.#ending !== undefined) return;
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
-    if (settled?.kind === "settled") this.#pause();
-    await lane.work(this.#carryOutAll(ended));
+    let carriedOut: Promise<void> | undefined;
+    // Begun just before the calls: what the gate decides at once is in the same append, and what a turn prints is shown
+    // before its handlers start.
+    const begin = () => {
+      carriedOut = log.flush().then(() => {
+        this.#noteStored(begun);
+        this.#showPrinted();
+        if (settled?.kind === "settled") this.#pause();
+        return lane.work(this.#carryOutAll(ended));
+      });
+      // It is awaited after the calls.
+      carriedOut.catch(() => {});
+    };
+    const calling = lane.work(this.#callAll(ended, begin));
+    if (calling instanceof Promise) await calling;
+    await carriedOut;
+    this.#showPrinted();
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
     if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
     if (this.#isStuck()) this.#decide(NEVER_SETTLES);
+    this.#isTaking = false;
     this.#waitIfIdle();
+  }
+
+  /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
+  #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
+    const { log, session } = this.#options;
+    this.#held.noteStored();
+    for (const [{ head }] of begun) {
+      if (head.kind !== "answer") continue;
+      const bytes = session.noteRead(String(head.id));
+      if (log.isDurable) session.share.giveBack(bytes);
+    }
   }
 
   /** The program has settled. While its value is read in slices, no event is sent and its time does not count. */
@@ -211,40 +270,30 @@ class Driver {
     this.#clocks.wait();
   }
 
-  /** Counts commands, which are kept in memory until the end. Events are counted at the gate, with the results they carry. */
-  #holdCommands(bytes: number): boolean {
-    const overdraft = this.#options.session.share.hold(bytes);
-    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
-    return !overdraft;
-  }
-
-  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+  /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
+  *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
+    begin();
     for (const { commands, settled } of ended) {
-      const timers = this.#timers.batch();
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        this.#carryOut(command, settled, timers);
+        if (command.kind === "output") this.#print(command);
+        else if (command.kind === "call" && !settled && !this.#stopping) this.#call(command);
         yield;
       }
-      timers.end();
     }
   }
 
-  #carryOut(command: GuestFrame, settled: boolean, timers: TimerBatch): void {
-    switch (command.kind) {
-      case "call":
-        if (!this.#stopping && !settled) this.#call(command);
-        return;
-      case "timer":
-        if (!this.#stopping) timers.arm(command);
-        return;
-      case "clear":
-        this.#timers.clear(command.id);
-        return;
-      case "output":
-        this.#print(command);
-        return;
-      default:
+  /** Carries out what is left. */
+  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+    for (const { commands } of ended) {
+      const timers = this.#timers.batch();
+      for (const command of commands) {
+        if (this.#ending !== undefined) return;
+        if (command.kind === "clear") this.#timers.clear(command.id);
+        else if (command.kind === "timer" && !this.#stopping) timers.arm(command);
+        yield;
+      }
+      timers.end();
     }
   }
 
@@ -269,11 +318,16 @@ class Driver {
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
     const printed = this.#logs.take(frame);
-    if (printed.type === "text") return this.#options.onOutput(printed.text);
+    if (printed.type === "text") return void this.#printed.push(printed.text);
     if (printed.type === "malformed")
       return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
     const allowed = this.#options.limits.logBytes;
     this.#decide({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
+  }
+
+  /** Shows what was printed in turns that are in the journal. */
+  #showPrinted(): void {
+    for (const text of this.#printed.splice(0)) this.#options.onOutput(text);
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
@@ -307,6 +361,12 @@ class Driver {
 
   #breakBridge(detail: string): void {
     this.#decide({ type: "crashed", code: "bridge_broken", detail });
+  }
+
+  /** Another driver has taken over the execution, or the conversation it belongs to. */
+  #giveUp(error: unknown): void {
+    this.#decided.reject(error);
+    this.#decide({ type: "cancelled" });
   }
 
   /** Stops the program. A waiting program may still print; a running one is ended at once. */
@@ -356,16 +416,4 @@ class Driver {
   #now(): number {
     return Math.max(this.#state.now, this.#events.now, Date.now());
   }
-}
-
-/** Memory that the commands of turns take. */
-function* bytesOfCommands(turns: readonly TurnRecord[]): SlicedWork<number> {
-  let bytes = 0;
-  for (const { commands } of turns) {
-    for (const [index, text] of commands.entries()) {
-      bytes += memoryOf(text) + COMMAND_BYTES;
-      if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
-    }
-  }
-  return bytes;
 }

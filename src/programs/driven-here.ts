@@ -1,25 +1,29 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Execution } from "./execute.ts";
-import type { TrackedLog } from "./tracked-log.ts";
 
-/** An execution that this process drives. */
-export interface DrivenHere {
-  readonly log: TrackedLog;
-  readonly ended: Promise<Execution>;
+/** An execution or a conversation that this process drives. */
+export interface DrivenHere<Ended> {
+  readonly log: DrivenLog;
+  readonly ended: Promise<Ended>;
 }
 
-const driven = new WeakMap<Journal, Map<ExecutionId, DrivenHere>>();
+export interface DrivenLog {
+  readonly execution: ExecutionId;
+  /** Reads what others have appended. */
+  readonly catchUp: () => Promise<void>;
+}
 
-/** The execution, if this process drives it. */
-export function drivenHere(journal: Journal, execution: ExecutionId): DrivenHere | undefined {
-  return driven.get(journal)?.get(execution);
+const driven = new WeakMap<Journal, Map<ExecutionId, DrivenHere<unknown>>>();
+
+/** The execution, if this process drives it. `Ended` is what its kind ends with. */
+export function drivenHere<Ended>(journal: Journal, execution: ExecutionId): DrivenHere<Ended> | undefined {
+  return driven.get(journal)?.get(execution) as DrivenHere<Ended> | undefined;
 }
 
 /** Registers an execution until it is no longer driven. */
-export async function whileDriven(journal: Journal, log: TrackedLog, ended: Promise<Execution>): Promise<Execution> {
+export async function whileDriven<Ended>(journal: Journal, log: DrivenLog, ended: Promise<Ended>): Promise<Ended> {
   const { execution } = log;
-  const here = driven.get(journal) ?? new Map<ExecutionId, DrivenHere>();
+  const here = driven.get(journal) ?? new Map<ExecutionId, DrivenHere<unknown>>();
   driven.set(journal, here);
   here.set(execution, { log, ended });
   try {

@@ -41,7 +41,7 @@ export function endingDiverged({ turn, recorded, replayed }: Divergence): Ending
   return {
     type: "crashed",
     code: "replay_diverged",
-    detail: `The engine died, and the replay differs from the journal at turn ${turn}: the program did ${replayed.slice(0, 200)}, the journal has ${recorded.slice(0, 200)}.`,
+    detail: `The replay differs from the journal at turn ${turn}: the program did ${replayed.slice(0, 200)}, the journal has ${recorded.slice(0, 200)}.`,
   };
 }
 
@@ -61,6 +61,18 @@ export const DIED_STOPPING: Ending = {
   code: "engine_died",
   detail: "the host died while it stopped the program",
 };
+
+/** The host died, and the program cannot be replayed. */
+export function endingUnreplayable(cause: UnreplayableCause): Ending {
+  return engineDied(
+    `the host died; the program was not taken up, because it had used state that a replay cannot reproduce (${cause})`,
+  );
+}
+
+/** Says that a program was kept where it ran while it waited for decisions or results from outside. */
+export function keptNote(cause: UnreplayableCause): string {
+  return `The program kept its process while it waited for a decision or a client's result: it could not be put down, because it had used state that a replay cannot reproduce (${cause}).`;
+}
 
 /** The reason of a guest's end, for the operator. */
 export function detailOf(end: LinkEnd): string {

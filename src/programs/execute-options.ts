@@ -1,6 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Approve } from "../gate/approval.ts";
-import { abortSignal, callback, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import { abortSignal, callback, flag, option, type OptionsOf, text, withDefault } from "../options/options.ts";
 import type { ExecutionEvent } from "./execute.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 
@@ -30,12 +30,14 @@ export type WithContext<Options, Context> = Omit<Options, "context" | "approve">
 /** Arguments of which the options may be left out where `context` may. */
 export type ContextArguments<Options, Context> = undefined extends Context ? [options?: Options] : [options: Options];
 
+export const EXECUTION = text({ maxLength: 256, expected: "an id of 1 to 256 characters" });
+
 export const EXECUTE_RULES = {
   /**
    * Id of the execution, chosen by the caller. The same id again gives the same execution: it joins the running one, or
    * gives its report, and never runs a second one.
    */
-  execution: text({ maxLength: 256, expected: "an id of 1 to 256 characters" }),
+  execution: EXECUTION,
   /** Language of the program, JavaScript by default. Which ones there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
   /** Changes to the limits of the runtime. */
@@ -48,6 +50,8 @@ export const EXECUTE_RULES = {
   context: CONTEXT,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,
+  /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
+  approvePrograms: flag(),
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
   onEvent: callback<(event: ExecutionEvent) => void>(),
   /** Cancels the execution. */

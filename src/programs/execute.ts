@@ -1,13 +1,18 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
+import { frameText, PROTOCOL_VERSION, type StartBody, type UnreplayableCause } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
 import { headerBase } from "../gate/header-base.ts";
+import { UnreadAnswers } from "../gate/unread-answers.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
+import { PortcullisError } from "../errors.ts";
+import { approveProgram } from "./approve-program.ts";
 import { drive, type Driven } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
-import { NO_CONNECTIONS } from "./execution-state.ts";
+import { heldAllowance } from "./limits.ts";
+import { NO_CONNECTIONS, PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
@@ -17,13 +22,23 @@ import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
 import { TrackedLog } from "./tracked-log.ts";
+import { programVersions } from "./versions.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** An event of an execution. */
 export type ExecutionEvent =
   | { readonly type: "execution_started"; readonly execution: ExecutionId }
   | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
-  | { readonly type: "execution_waiting"; readonly execution: ExecutionId; readonly waiting: Waiting }
+  | {
+      readonly type: "execution_waiting";
+      readonly execution: ExecutionId;
+      readonly waiting: Waiting;
+      /**
+       * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
+       * Missing for a program that was put down.
+       */
+      readonly held?: UnreplayableCause;
+    }
   | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
@@ -55,7 +70,12 @@ const NOT_DRIVEN: Omit<Driven, "ending"> = {
  * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`.
  */
 export async function execute(scope: Scope, source: string, execution: ExecutionId = randomUUID()): Promise<Execution> {
-  const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent } = scope;
+  const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent, approvePrograms = false } = scope;
+  if (approvePrograms && gate.tools.get(RUN_PROGRAM))
+    throw new PortcullisError(
+      "tools_conflict",
+      `A tool is called "${RUN_PROGRAM}", a name that is reserved for the approval of programs: rename it, or leave out approvePrograms.`,
+    );
 
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
@@ -66,16 +86,16 @@ export async function execute(scope: Scope, source: string, execution: Execution
   }
   const { program, map } = prepared;
 
-  const versions = { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
   const log = await TrackedLog.create(
     journal,
     {
-      ...headerBase(execution, scope, visible, versions),
+      ...headerBase(execution, scope, visible, programVersions()),
       kind: "program",
       language,
       sandbox: sandbox.name,
       program,
       source,
+      ...(approvePrograms ? { needsApproval: true } : {}),
     },
     { driver: randomUUID(), leaseMs },
   );
@@ -91,6 +111,8 @@ export interface Work {
   readonly start: (now: number) => string;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
+  /** Sentences for the reader of the report. */
+  readonly notes?: readonly string[];
 }
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
@@ -98,10 +120,10 @@ export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promi
   return whileDriven(scope.journal, log, untilEnded(scope, log, work));
 }
 
-async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: Work): Promise<Execution> {
+async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, notes = [] }: Work): Promise<Execution> {
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
   const { execution } = log;
-  const share = gate.held.share(tenant, limits.totalBytes + limits.frameBytes);
+  const share = gate.held.share(tenant, heldAllowance(limits, log.isDurable));
   const session = gate.open({
     execution,
     scope,
@@ -110,32 +132,46 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
     language,
     limits,
     above,
-    canWait: above === undefined,
+    canWait: above?.canWait ?? true,
+    unread: new UnreadAnswers(),
     past,
     log,
     onEvent,
   });
   let driven: Driven;
   try {
-    driven = await drive({
-      sandbox,
-      open: { language, limits, tenant },
-      limits,
-      log,
-      session,
-      tools: gate.tools,
-      start,
-      map,
-      past,
-      signal,
-      onOutput: (text) => onEvent({ type: "output", execution, text }),
-    });
+    const ending = await approveProgram(scope, log, session);
+    const own = ending
+      ? { ...NOT_DRIVEN, ending }
+      : await drive({
+          sandbox,
+          open: { language, limits, tenant, turnBytes: share.allowed },
+          limits,
+          log,
+          session,
+          tools: gate.tools,
+          start,
+          map,
+          past,
+          signal,
+          onOutput: (text) => onEvent({ type: "output", execution, text }),
+          onKept: (waiting, held) => onEvent({ type: "execution_waiting", execution, waiting, held }),
+        });
+    driven = own.ending.type === "waiting" ? own : { ...own, notes: [...own.notes, ...notes] };
   } catch (error) {
-    // Without an outcome the journal would show this execution as running.
-    const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
+    // Its new driver, or that of the conversation it belongs to, goes on with it.
+    if (isHeadMoved(error)) {
+      await log.end(false);
+      throw error;
+    }
     await session.ended.catch(() => {});
-    await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
-    await log.end(true);
+    // What was taken up, and came no further here, may go on elsewhere. Without an outcome anything else would seem to run.
+    const { isTakenUp } = log.state;
+    if (!isTakenUp) {
+      const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
+      await log.append({ type: "outcome", outcome: outcomeText(ending), at: Date.now() }).catch(() => {});
+    }
+    await log.end(!isTakenUp);
     throw error;
   } finally {
     share.end();
@@ -143,10 +179,16 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past }: W
   await session.ended;
   const { ending } = driven;
   if (ending.type === "waiting") onEvent({ type: "execution_waiting", execution, waiting: ending });
-  else await log.append(outcomeRecord(driven));
-  await log.end(ending.type !== "waiting");
+  try {
+    if (ending.type !== "waiting") await log.append(outcomeRecord(driven));
+  } finally {
+    // Also where the outcome could not be written: another driver writes it once the lease has ended.
+    await log.end(ending.type !== "waiting");
+  }
   if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
-  return { execution, calls: session.lines, resultBytes: session.usage.resultBytes, ...driven };
+  // The program's own approval is none of its calls.
+  const calls = session.lines.filter(({ callId }) => callId !== PROGRAM_CALL);
+  return { execution, calls, resultBytes: session.usage.resultBytes, ...driven };
 }
 
 /** Text of the frame that starts a program with these tools. */

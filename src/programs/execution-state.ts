@@ -7,14 +7,15 @@ import type {
   JournalRecord,
   ResultRecord,
 } from "../journal/record.ts";
-import { readTurn } from "./history.ts";
+import { readingRecord, readTurn } from "./history.ts";
 
-/** A call whose answer has not been delivered to the program. */
-export interface OpenCall {
-  readonly id: number;
-  readonly tool: string;
-  /** JSON text. */
-  readonly inputText: string;
+/** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
+export const PROGRAM_CALL = "program";
+/** Name of the tool of that call, with the input `{ source, language }`. */
+export const RUN_PROGRAM = "run_program";
+
+/** What records say of a call. */
+export interface CallFacts {
   /** The gate's latest decision, if it has decided. */
   decided?: CallRecord;
   /** The approver's decision, if one was needed and given. */
@@ -25,8 +26,21 @@ export interface OpenCall {
   answered?: AnsweredRecord;
 }
 
+/** A call of a program or a model that has no answer yet. */
+export interface UnansweredCall extends CallFacts {
+  readonly id: number | string;
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+}
+
+/** A call whose answer has not been delivered to the program. */
+export interface OpenCall extends UnansweredCall {
+  readonly id: number;
+}
+
 /** Whether the call has an answer, delivered or not. */
-export function isAnswered({ decided, answered }: OpenCall): boolean {
+export function isAnswered({ decided, answered }: CallFacts): boolean {
   return answered !== undefined || decided?.decision === "refused";
 }
 
@@ -66,13 +80,19 @@ export interface ExecutionState {
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now: number;
   readonly calls: Map<number, OpenCall>;
+  /** The approval of the program itself, where it needs one before it starts. */
+  program: Omit<OpenCall, "id"> | undefined;
   readonly timers: Map<number, OpenTimer>;
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: UnreplayableCause | undefined;
   connections: ConnectionTotals;
   restarts: number;
-  /** Claims since the last turn. */
-  claims: number;
+  /** Whether a driver has taken the execution up since the last turn. */
+  isTakenUp: boolean;
+  /** Whether the driver that has taken it up since then has given the program the turn. */
+  isHanded: boolean;
+  /** Drivers that lost it since then while the program had the turn, and of which nothing was heard. */
+  readonly silent: Set<string>;
   /** The latest claim's driver. */
   driver: string | undefined;
   /** Whether the program was sent a `stop` event. */
@@ -91,11 +111,14 @@ export function initialState(): ExecutionState {
     turnsSinceStart: 0,
     now: 0,
     calls: new Map(),
+    program: undefined,
     timers: new Map(),
     unreplayable: undefined,
     connections: NO_CONNECTIONS,
     restarts: 0,
-    claims: 0,
+    isTakenUp: false,
+    isHanded: false,
+    silent: new Set(),
     driver: undefined,
     stopped: false,
     settled: undefined,
@@ -106,7 +129,7 @@ export function initialState(): ExecutionState {
 /** The state after all these records. Throws `journal_invalid` for a turn that cannot be read. */
 export function foldExecution(records: readonly JournalRecord[]): ExecutionState {
   const state = initialState();
-  for (const record of records) applyRecord(state, record);
+  for (const record of records) readingRecord(state.header?.execution, state.records, () => applyRecord(state, record));
   return state;
 }
 
@@ -119,11 +142,23 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     }
     case "header":
       state.header = record;
+      if (record.kind === "program" && record.needsApproval) {
+        const { source, language } = record;
+        state.program = { tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
+      }
       break;
     case "claim":
+      if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
       state.driver = record.driver;
-      state.claims += 1;
+      state.isTakenUp = true;
+      state.isHanded = false;
       state.turnsSinceStart = 0;
+      break;
+    case "hand":
+      state.isHanded = record.to === "program";
+      break;
+    case "alive":
+      state.silent.delete(record.driver);
       break;
     case "restart":
       state.restarts += 1;
@@ -133,7 +168,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "decision":
     case "result":
     case "answered":
-      applyToCall(state.calls.get(Number(record.call)), record);
+      applyToCall(record.call === PROGRAM_CALL ? state.program : state.calls.get(Number(record.call)), record);
       break;
     case "egress":
       state.unreplayable ??= "network";
@@ -165,7 +200,9 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
   state.records += 1;
   state.turns += 1;
   state.turnsSinceStart += 1;
-  state.claims = 0;
+  state.isTakenUp = false;
+  state.isHanded = false;
+  state.silent.clear();
   state.now = Math.max(state.now, event.now);
   if (event.kind === "answer") state.calls.delete(event.id);
   else if (event.kind === "fire") state.timers.delete(event.id);
@@ -199,9 +236,9 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
   }
 }
 
-/** Does nothing without an open call: the call was already delivered, or it belongs to a conversation. */
-function applyToCall(
-  call: OpenCall | undefined,
+/** Does nothing without an open call: its answer was already delivered. */
+export function applyToCall(
+  call: CallFacts | undefined,
   record: CallRecord | DecisionRecord | ResultRecord | AnsweredRecord,
 ): void {
   if (!call) return;

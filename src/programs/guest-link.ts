@@ -9,11 +9,13 @@ import type { Limits } from "./limits.ts";
 export type LinkEnd =
   | Exit
   | { readonly type: "violation"; readonly detail: string }
-  /** It sent more text than `totalBytes` allows. */
+  /** It sent more text than `totalBytes` allows, or more in one turn than can be held. */
   | { readonly type: "too_long"; readonly length: number };
 
 export interface LinkOptions extends OpenOptions {
   readonly limits: SandboxLimits & Pick<Limits, "totalBytes">;
+  /** Text that the guest may send in one turn, in bytes; by default as much as in all. */
+  readonly turnBytes?: number;
   /** Lane that reads the guest's frames; a new one by default. */
   readonly lane?: Lane;
 }
@@ -31,12 +33,12 @@ export class GuestLink implements AsyncDisposable {
   #readBytes = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
 
-  constructor(guest: Guest, { language, limits, tenant, lane = new Lane(tenant) }: LinkOptions) {
+  constructor(guest: Guest, { language, limits, tenant, turnBytes, lane = new Lane(tenant) }: LinkOptions) {
     this.#lane = lane;
     this.#maxBytes = limits.totalBytes + limits.frameBytes;
     this.guest = guest;
     this.#frames = guest.frames[Symbol.asyncIterator]() as AsyncIterator<readonly string[], void, undefined>;
-    this.#reader = new TurnReader(language, this.#maxBytes);
+    this.#reader = new TurnReader(language, Math.min(turnBytes ?? this.#maxBytes, this.#maxBytes));
   }
 
   static async open(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {

@@ -1,4 +1,5 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
+import { PortcullisError } from "../errors.ts";
 import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { Clocks } from "./clocks.ts";
@@ -24,6 +25,8 @@ export interface SupervisorOptions {
   readonly lane: Lane;
   /** Called when the execution cannot continue. */
   readonly onEnding: (ending: Ending) => void;
+  /** Called when this driver cannot continue, and another one may. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** Provides an execution with a guest. If the guest dies, opens another one and replays the turns so far in it. */
@@ -31,6 +34,8 @@ export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   readonly #over = new AbortController();
   #link: GuestLink | undefined;
+  /** Events that were sent last, as long as they wait for the journal to say that the program has the turn. */
+  #handing: Promise<void> | undefined;
   /** How the previous guest ended. */
   #end: LinkEnd | undefined;
   /** Guest deaths since the last new turn. */
@@ -59,7 +64,7 @@ export class GuestSupervisor implements AsyncDisposable {
 
   /**
    * Opens a guest and brings it to the state after the last turn. Resolves with false once the execution is over.
-   * Rejects if the journal does, or if the sandbox cannot open a guest before the first turn.
+   * Rejects if the journal does, or if the sandbox cannot open the first guest of this driver.
    */
   async open(): Promise<boolean> {
     while (!this.#over.signal.aborted) {
@@ -70,7 +75,21 @@ export class GuestSupervisor implements AsyncDisposable {
     return false;
   }
 
+  /** Sends events to the guest. The first ones after the execution was taken up are sent once the journal says so. */
   send(events: readonly GuestEvent[]): void {
+    const before = this.#handing ?? this.#options.log.hand("program");
+    if (!before) return this.#sendNow(events);
+    const link = this.#link;
+    const sent = before.then(() => {
+      if (this.#handing === sent) this.#handing = undefined;
+      // If the guest has died meanwhile, the next one is sent all events again.
+      if (this.#link === link) this.#sendNow(events);
+    });
+    this.#handing = sent;
+    sent.catch(this.#options.onFailure);
+  }
+
+  #sendNow(events: readonly GuestEvent[]): void {
     this.#options.clocks.run();
     this.#link?.send(events);
   }
@@ -135,14 +154,20 @@ export class GuestSupervisor implements AsyncDisposable {
   async #openGuest(): Promise<LinkEnd | undefined> {
     const { sandbox, open, limits, log, clocks, lane, onEnding } = this.#options;
     const { turns } = log.state;
+    // An execution that was taken up may go on elsewhere, as long as it has not had a guest here.
+    const mayGoElsewhere = log.state.isTakenUp && !this.#link;
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
     const since = performance.now();
     this.#queuedSince = since;
-    const late = setTimeout(() => onEnding(endingUnopened(turns, "queueMs", limits.queueMs)), limits.queueMs);
+    const late = setTimeout(() => {
+      if (mayGoElsewhere) this.#fail(noneFree(limits.queueMs));
+      else onEnding(endingUnopened(turns, "queueMs", limits.queueMs));
+    }, limits.queueMs);
     let link: GuestLink;
     try {
       link = await GuestLink.open(sandbox, { ...open, lane, onConnection }, this.#over.signal);
     } catch (error) {
+      if (mayGoElsewhere) throw error;
       if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed));
       if (turns === 0) throw error;
       // After the first turn the program may have had effects: this must become a reported ending, not a rejection.
@@ -163,14 +188,21 @@ export class GuestSupervisor implements AsyncDisposable {
 
   /** Brings a new guest to the state of the last one. All replays of a program together may take `runningMs`. */
   async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
-    const { clocks, onEnding } = this.#options;
+    const { clocks, log, onEnding } = this.#options;
+    await log.hand("program");
     clocks.replay();
-    const replayed = await replayTurns(link, this.#options.log.turns());
+    const replayed = await replayTurns(link, log.turns());
     clocks.wait();
+    void log.hand("host");
     if (replayed.type === "ended") return replayed.end;
     if (replayed.type !== "diverged") return undefined;
     onEnding(endingDiverged(replayed.divergence));
     return { type: "released" };
+  }
+
+  #fail(error: unknown): void {
+    this.#over.abort(OVER);
+    this.#options.onFailure(error);
   }
 
   /** Connections are reported by the sandbox, so a guest cannot forge or hide them. */
@@ -181,6 +213,13 @@ export class GuestSupervisor implements AsyncDisposable {
   #noteMemory(): void {
     this.#peakMemoryBytes = Math.max(this.#peakMemoryBytes, this.#link?.guest.usage().peakMemoryBytes ?? 0);
   }
+}
+
+function noneFree(queueMs: number): PortcullisError {
+  return new PortcullisError(
+    "queue_full",
+    `No engine or container was free within ${queueMs} ms (queueMs). The execution stays as it is: take it up again later, or elsewhere.`,
+  );
 }
 
 /** Created once: creating an error takes longer than a short program. */

@@ -30,6 +30,25 @@ export function pastTurns(records: readonly JournalRecord[]): PastTurn[] {
   return records.flatMap((record) => (record.type === "turn" ? [readTurn(record)] : []));
 }
 
+/** Runs what reads a record, and names the execution and the record in its `journal_invalid`. */
+export function readingRecord<Value>(execution: string | undefined, index: number, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "journal_invalid") throw error;
+    throw invalidAt(execution, index, error.message, error);
+  }
+}
+
+/** The error about a record that cannot be read. */
+export function invalidAt(execution: string | undefined, index: number, why: string, cause?: unknown): PortcullisError {
+  return new PortcullisError(
+    "journal_invalid",
+    `Execution ${JSON.stringify(execution ?? "")}, record ${index}: ${why.replace(/\.$/, "")}. Restore the journal from a backup, or import it again.`,
+    { cause },
+  );
+}
+
 function accepted<Frame>(frame: Frame | MalformedFrame, what: string): Frame {
   if (!(frame instanceof MalformedFrame)) return frame;
   throw new PortcullisError("journal_invalid", `The journal holds ${what} that cannot be read: ${frame.reason}.`);

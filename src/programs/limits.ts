@@ -1,3 +1,5 @@
+import { PortcullisError } from "../errors.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
 import {
   checkOptions,
@@ -35,6 +37,12 @@ export const LIMIT_RULES = {
    * time out after two minutes.
    */
   wallMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 120_000 }),
+  /**
+   * Time that a call may wait for a decision or for a client's result, since it is held, also where no process waits with
+   * it. After that it is refused (`approval_expired`) or fails (`result_expired`). People take as long as they take, so
+   * there is no bound by default.
+   */
+  waitMs: wholeNumber({ min: 10, max: 31_536_000_000 }),
   /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */
   calls: wholeNumber({ min: 0, max: 1_000_000, default: 10_000 }),
   /**
@@ -46,7 +54,10 @@ export const LIMIT_RULES = {
   inputBytes: wholeNumber({ min: 2, max: 16 * MIB, default: MIB }),
   /** Result of one call, as JSON. A larger one is refused before it is serialised in full. */
   resultBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
-  /** Inputs and results of all calls. The journal keeps them in the host's memory until the execution has ended. */
+  /**
+   * Inputs and results of all calls. A journal in memory keeps them until the execution has ended; with a durable one,
+   * which takes them off the host's memory, the default is 1 GiB.
+   */
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
   /** The returned value as sent to the model: about 5,000 tokens. Of a larger one the shape and the first rows are sent. */
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
@@ -61,6 +72,25 @@ export type Limits = Resolved<typeof LIMIT_RULES>;
 
 export const DEFAULT_LIMITS: Limits = defaultsOf(LIMIT_RULES);
 
+/** What an execution may hold in memory whose journal is durable, in bytes, if it need not hold a larger result. */
+const HELD_BYTES = LIMIT_RULES.totalBytes.default;
+/** Bytes of answers that may be held beside the largest result. */
+const BESIDE_RESULT_BYTES = 16 * MIB;
+
+/** The default limits of a runtime with this journal. */
+export function defaultLimitsFor({ isDurable = false }: Pick<Journal, "isDurable">): Limits {
+  return isDurable ? Object.freeze({ ...DEFAULT_LIMITS, totalBytes: 1024 * MIB }) : DEFAULT_LIMITS;
+}
+
+/**
+ * What an execution may hold in memory: what its calls move and one frame. With a durable journal only the calls that are
+ * open count.
+ */
+export function heldAllowance({ totalBytes, resultBytes, frameBytes }: Limits, isDurable: boolean): number {
+  const open = isDurable ? Math.max(HELD_BYTES, resultBytes + BESIDE_RESULT_BYTES) : totalBytes;
+  return Math.min(totalBytes, open) + frameBytes;
+}
+
 /** Limits that differ. One that is `undefined` counts as left out. */
 export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
 
@@ -70,9 +100,17 @@ export const LIMITS_OPTION = object<LimitChanges>();
 /** How errors name the limits of a journalled execution. */
 const LIMITS_OF_HEADER = fieldsOf("header.limits");
 
-/** The limits that an execution began with. Throws `option_invalid` for a limit that is unknown or out of range. */
-export function limitsOf({ limits }: Pick<Header, "limits">): Limits {
-  return resolveLimits(DEFAULT_LIMITS, limits, LIMITS_OF_HEADER);
+/** The limits that an execution began with. Throws `journal_invalid` for a limit that is unknown or out of range. */
+export function limitsOf({ execution, limits }: Pick<Header, "execution" | "limits">): Limits {
+  try {
+    return resolveLimits(DEFAULT_LIMITS, limits, LIMITS_OF_HEADER);
+  } catch (error) {
+    throw new PortcullisError(
+      "journal_invalid",
+      `Execution ${JSON.stringify(execution)}, record 0: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
+  }
 }
 
 /**

@@ -20,17 +20,17 @@ export interface Fault {
 }
 
 /**
- * `replay_diverged`: the engine died, and the replay in another one differed from the journal. An honest program can
+ * `replay_diverged`: the engine or the host died, and the replay in another one differed from the journal. An honest program can
  * cause this if it acts on the point at which memory ran out or, in a container, on the stack depth at an overflow: V8
  * does not reproduce those.
  */
 export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
 
 /**
- * The limit that stopped a program: one of its own `Limits`; `heldBytes`, which all executions of a runtime share; or
+ * The limit that stopped a program: one of its own `Limits`, but for `waitMs`, which only ends calls; `heldBytes`, which all executions of a runtime share; or
  * `queue`, the number of programs that may wait for an engine.
  */
-export type StoppedBy = keyof Limits | "heldBytes" | "queue";
+export type StoppedBy = Exclude<keyof Limits, "waitMs"> | "heldBytes" | "queue";
 
 /** How an execution ended. Every execution has exactly one. */
 export type Outcome =

@@ -1,6 +1,6 @@
 import { flag, object, type OptionsOf } from "../options/options.ts";
 import { EXECUTE_RULES, type WithContext } from "./execute-options.ts";
-import type { ClientResult, Decision } from "./resume.ts";
+import type { ClientResult, Decision } from "./decide.ts";
 
 const { tenant, context, approve, onEvent, signal, tools } = EXECUTE_RULES;
 

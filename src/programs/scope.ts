@@ -18,6 +18,8 @@ export interface Scope extends WorkScope {
   readonly leaseMs: number;
   readonly language: Language;
   readonly limits: Limits;
+  /** Whether a program is held for a decision before it starts; false by default. */
+  readonly approvePrograms?: boolean | undefined;
   readonly signal: AbortSignal;
   readonly onEvent: (event: ExecutionEvent) => void;
   /** The call that started this execution or conversation, if a call did. */

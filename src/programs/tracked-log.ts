@@ -3,13 +3,17 @@ import type { GateLog } from "../gate/call-ledger.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { AnsweredRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
+import { PortcullisError } from "../errors.ts";
+import type { AnsweredRecord, HandRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
 import { applyCommand, applyRecord, beginTurn, type ExecutionState, initialState } from "./execution-state.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { GuestEvent } from "./guest-event.ts";
 
 /** A turn may have a hundred thousand commands. Between so many of them the host's thread may be yielded. */
 export const COMMANDS_PER_SLICE = 256;
+
+/** How often a driver that lost an execution tries to say so between the appends of the one that has it. */
+const ALIVE_ATTEMPTS = 10;
 
 /**
  * Appends to an execution's journal and keeps the state derived from its records. A record changes the state when it is
@@ -19,7 +23,11 @@ export class TrackedLog implements GateLog {
   readonly state: ExecutionState;
   readonly #journal: Journal;
   readonly #log: ExecutionLog;
-  /** Called with decisions and results that others have appended. */
+  /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
+  #seemsDead = false;
+  /** Resolves once the journal knows that this driver is alive, if it needs to. */
+  #noted: Promise<void> = Promise.resolve();
+  /** Called with records that others have appended. */
   onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
 
   private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
@@ -61,9 +69,33 @@ export class TrackedLog implements GateLog {
     return this.#log.execution;
   }
 
+  /** Whether the journal keeps its records outside of this process's memory. */
+  get isDurable(): boolean {
+    return this.#journal.isDurable === true;
+  }
+
+  /** Whether records are being written. */
+  get isWriting(): boolean {
+    return this.#log.isWriting;
+  }
+
   /** Called once if another driver has taken the execution over. */
   set onFenced(onFenced: (error: unknown) => void) {
-    this.#log.onFenced = onFenced;
+    this.#log.onFenced = (error) => {
+      if (this.#seemsDead && this.state.driver !== undefined) this.#noted = this.#noteAlive(this.state.driver);
+      onFenced(error);
+    };
+  }
+
+  /**
+   * Journals who has the turn, as long as a driver that dies may have died of the program: after the execution was taken
+   * up, and before the program has ended a turn. Otherwise returns undefined.
+   */
+  hand(to: HandRecord["to"]): Promise<void> | undefined {
+    const { isTakenUp, isHanded } = this.state;
+    if (!isTakenUp || isHanded === (to === "program")) return undefined;
+    this.#seemsDead = to === "program";
+    return this.append({ type: "hand", to, at: Date.now() });
   }
 
   /** Resolves once the record is in the journal. */
@@ -84,7 +116,7 @@ export class TrackedLog implements GateLog {
     this.#log.defer(record);
   }
 
-  /** Applies turns, each with the event that began it, to the state. Returns their records, which are still to be appended. */
+  /** Applies turns, each with the event that began it, to the state. Returns their records, for `deferTurns`. */
   *applyTurns(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<readonly TurnRecord[]> {
     const records: TurnRecord[] = [];
     for (const [{ head, text }, { commands, texts }] of turns) {
@@ -98,9 +130,19 @@ export class TrackedLog implements GateLog {
     return records;
   }
 
-  /** Appends the records of `applyTurns`. Resolves once they are in the journal. */
-  appendTurns(records: readonly TurnRecord[]): Promise<void> {
-    return this.#log.append(...records);
+  /** Writes the records of `applyTurns` together with the next append. */
+  deferTurns(records: readonly TurnRecord[]): void {
+    this.#log.defer(...records);
+  }
+
+  /** Resolves once all records so far are in the journal, with those that the gate decides on in the same turn of the event loop. */
+  flush(): Promise<void> {
+    const written = this.#log.append();
+    const live = () => {
+      this.#seemsDead = false;
+    };
+    written.then(live, () => {});
+    return written;
   }
 
   /** The turns of the journal, in order. They are not kept in memory: a program may have had gigabytes of results. */
@@ -114,7 +156,22 @@ export class TrackedLog implements GateLog {
   }
 
   /** Ends the driving. Without an outcome, another driver may take the execution over at once. */
-  end(hasOutcome: boolean): Promise<void> {
-    return this.#log.end(hasOutcome);
+  async end(hasOutcome: boolean): Promise<void> {
+    await this.#noted;
+    await this.#log.end(hasOutcome);
+  }
+
+  /** Says that this driver, which lost the execution while the program had the turn, did not die of it. Never rejects. */
+  async #noteAlive(driver: string): Promise<void> {
+    for (let attempt = 0; attempt < ALIVE_ATTEMPTS; attempt += 1) {
+      try {
+        const { records, ended } = await this.#journal.find(this.execution);
+        if (!ended) await this.#journal.append(this.execution, records, [{ type: "alive", driver, at: Date.now() }]);
+        return;
+      } catch (error) {
+        // The driver that has it now has appended in the meantime. Without this record the execution goes on too.
+        if (!PortcullisError.is(error) || error.code !== "head_moved") return;
+      }
+    }
   }
 }

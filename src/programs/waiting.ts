@@ -1,9 +1,12 @@
 import { PortcullisError } from "../errors.ts";
-import type { ExecutionState, OpenCall } from "./execution-state.ts";
+import type { Header } from "../journal/record.ts";
+import { type CallFacts, type ExecutionState, PROGRAM_CALL, type UnansweredCall } from "./execution-state.ts";
 
 /** A call that waits for a decision. */
 export interface WaitingApproval {
+  /** `"program"` for the program itself. */
   readonly callId: string;
+  /** `"run_program"` for the program itself; its input is `{ source, language }`. */
   readonly tool: string;
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
@@ -34,44 +37,70 @@ export interface Waiting {
 }
 
 /** Whether a call waits for a person or a client. */
-export function isWaiting({ decided, decision, result }: OpenCall): boolean {
+export function isWaiting({ decided, decision, result }: CallFacts): boolean {
   if (decided?.decision === "held") return decision === undefined;
   return decided?.decision === "client" && result === undefined;
 }
 
-/** What an open execution waits for; undefined if it can go on by itself. Throws `journal_invalid` for an input that is not JSON. */
-export function waitingOf({ turns, calls, timers, settled, stopped, outcome }: ExecutionState): Waiting | undefined {
-  if (turns === 0 || calls.size === 0 || timers.size > 0 || settled || stopped || outcome !== undefined)
-    return undefined;
-  const open = [...calls.values()];
-  if (!open.every(isWaiting)) return undefined;
+/** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
+export function isExpired(header: Pick<Header, "limits"> | undefined, call: CallFacts): boolean {
+  const waitMs = header?.limits.waitMs;
+  return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= Date.now();
+}
+
+/** What an open execution waits for; undefined if it can go on by itself, as where a call has waited too long. Throws `journal_invalid` for an input that is not JSON. */
+export function waitingOf(state: ExecutionState): Waiting | undefined {
+  const { header, timers, settled, stopped, outcome } = state;
+  const open = openCalls(state);
+  if (open.length === 0 || timers.size > 0 || settled || stopped || outcome !== undefined) return undefined;
+  return open.every((call) => isWaiting(call) && !isExpired(header, call))
+    ? waitingFor(open, header?.execution)
+    : undefined;
+}
+
+/** What calls wait for that wait. Throws `journal_invalid` for an input that is not JSON. */
+export function waitingFor(open: readonly UnansweredCall[], execution = ""): Waiting {
+  const inputOf = ({ id, inputText }: UnansweredCall) => parse(inputText, execution, id);
   return {
     type: "waiting",
-    approvals: open.flatMap(({ id, tool, inputText, decided }) =>
-      decided?.decision === "held"
+    approvals: open.flatMap((call) => {
+      const { id, tool, decided } = call;
+      return decided?.decision === "held"
         ? [
             {
               callId: String(id),
               tool,
-              input: parse(inputText),
+              input: inputOf(call),
               inputDigest: decided.inputDigest ?? "",
               since: decided.at,
               why: decided.code === "outcome_unknown" ? ("outcome_unknown" as const) : ("approval" as const),
             },
           ]
-        : [],
-    ),
-    calls: open.flatMap(({ id, tool, inputText, decided }) =>
-      decided?.decision === "client" ? [{ callId: String(id), tool, input: parse(inputText), since: decided.at }] : [],
-    ),
+        : [];
+    }),
+    calls: open.flatMap((call) => {
+      const { id, tool, decided } = call;
+      return decided?.decision === "client"
+        ? [{ callId: String(id), tool, input: inputOf(call), since: decided.at }]
+        : [];
+    }),
   };
 }
 
+/** The calls of the program, or that by which the program itself is approved before it starts. */
+function openCalls({ turns, calls, program }: ExecutionState): readonly UnansweredCall[] {
+  if (turns > 0) return [...calls.values()];
+  return program ? [{ ...program, id: PROGRAM_CALL }] : [];
+}
+
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */
-function parse(text: string): unknown {
+function parse(text: string, execution: string, id: number | string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new PortcullisError("journal_invalid", "The journal holds a call that waits, and its input is not JSON.");
+    throw new PortcullisError(
+      "journal_invalid",
+      `Execution ${JSON.stringify(execution)}: the input of call ${id}, which waits, is not JSON. Restore the journal from a backup, or import it again.`,
+    );
   }
 }

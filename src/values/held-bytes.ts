@@ -61,15 +61,16 @@ export class HeldBytes {
  */
 export class Share {
   readonly lane: Lane;
+  /** Most bytes that this execution may hold. */
+  readonly allowed: number;
   readonly #runtime: HeldBytes;
-  readonly #allowed: number;
   #held = 0;
   #ended = false;
 
   constructor(runtime: HeldBytes, tenant: string, allowedBytes: number) {
     this.lane = new Lane(tenant);
     this.#runtime = runtime;
-    this.#allowed = Math.max(allowedBytes, MIN_BYTES);
+    this.allowed = Math.max(allowedBytes, MIN_BYTES);
   }
 
   get held(): number {
@@ -80,7 +81,7 @@ export class Share {
   hold(bytes: number): HeldOverdraft | undefined {
     const seen = this.#held + bytes;
     const { free } = this.#runtime;
-    if (seen > this.#allowed) return { limit: "totalBytes", allowed: this.#allowed, seen };
+    if (seen > this.allowed) return { limit: "totalBytes", allowed: this.allowed, seen };
     if (seen > free) return { limit: "heldBytes", allowed: Math.max(0, free), seen };
     this.count(bytes);
     return undefined;

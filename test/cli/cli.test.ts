@@ -224,7 +224,10 @@ test.each([
     'portcullis: --limit: there is no option "memory", did you mean memoryBytes?',
   ],
   [["run", "-", ...TOOLS, "--limit", "calls"], 'Expected name=value, like memoryBytes=64MiB, got "calls".'],
-  [["run", "-", ...TOOLS, "--limit", "wallMs=3weeks"], 'There is no unit "weeks" for wallMs: use ms, s, min, or none.'],
+  [
+    ["run", "-", ...TOOLS, "--limit", "wallMs=3weeks"],
+    'There is no unit "weeks" for wallMs: use ms, s, min, h, d, or none.',
+  ],
   [["run", "-", ...TOOLS, "--sandbox", "chroot"], 'portcullis: --sandbox: expected isolate or docker, got "chroot".'],
   [
     ["run", "-", ...TOOLS, "--language", "cobol"],

@@ -57,7 +57,7 @@ test("show prints the program, its calls and its outcome", async () => {
   expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
   expect(stdout).toMatch(/^1 +echo +record of 1 field? +\d+ +7 B$|^1 +echo .* 7 B$/m);
   expect(stdout).toContain(
-    'outcome: {"type":"completed"}\n1 call made, 7 B returned by tools, 1 B returned by the program',
+    'outcome: {"type":"completed"}\n1 call made, 7 B returned by tools, 7 B given to the program, 1 B returned by it',
   );
 });
 
@@ -98,6 +98,30 @@ test("what a record holds controls no terminal that shows an export, and is impo
   const { stdout } = await portcullis(["journal", "export", "--journal", from]);
   expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
   expect(JSON.parse(stdout)).toMatchObject({ program });
+});
+
+test("prune leaves open executions, unless --open is given, and check names the execution that is damaged", async () => {
+  const file = join(folder, "prune.db");
+  {
+    using journal = createSqliteJournal({ path: file });
+    for (const id of ["ended", "open", "damaged"]) await journal.create(header(id, { startedAt: 1 }));
+    await journal.append("ended", 1, [outcome]);
+    await journal.append("damaged", 1, [outcome, outcome]);
+  }
+  const own = ["--journal", file];
+  const checked = await portcullis(["journal", "check", ...own]);
+  expect(checked).toMatchObject({ code: 1, stdout: "damaged: it has 2 outcomes\n", stderr: "1 problems.\n" });
+  const pruned = await portcullis(["journal", "prune", "--older-than", "30d", ...own]);
+  expect(pruned).toMatchObject({ code: 0, stderr: "2 executions were deleted.\n" });
+  expect((await portcullis(["journal", "prune", "--older-than", "30d", "--open", ...own])).stderr).toBe(
+    "1 execution was deleted.\n",
+  );
+});
+
+test("an import whose lines are no records is refused by the number of the line", async () => {
+  const refused = await portcullis(["journal", "import", "--journal", join(folder, "new.db")], "\n{\n");
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("Line 2 is not a record of a journal: it is not JSON.");
 });
 
 test("prune deletes what is old and has ended", async () => {

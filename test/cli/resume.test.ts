@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { createSqliteJournal } from "../../src/index.ts";
+import { header } from "../journal/records.ts";
 import { fixtures, portcullis } from "./command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
@@ -15,7 +17,7 @@ writeFileSync(
    const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
    export default [
      defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
-     defineTool({ ...common, name: "stock", effect: "read", handler: "client" }),
+     defineTool({ ...common, name: "stock", effect: "read", output: z.object({ units: z.number() }), handler: "client" }),
    ];`,
 );
 
@@ -46,6 +48,90 @@ test("a program waits, is decided and is taken up by three commands, each a proc
   const shown = await portcullis(["show", "order-1", ...journal]);
   expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
 });
+
+test("a program itself waits for its approval with --approve-program, and a remembered decision holds for its equal calls", async () => {
+  const journal = ["--journal", join(folder, "held.db")];
+  const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 3 })];";
+  const held = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "two", "--approve-program"], program);
+  expect(held.code).toBe(6);
+  expect(held.stdout).toContain("The program waits for the approval of run_program (call program).");
+  expect(held.stderr).toContain("portcullis decide two program --allow");
+  expect((await portcullis(["decide", "two", "program", "--allow", ...journal])).code).toBe(0);
+  expect((await portcullis(["resume", "two", ...TOOLS, ...journal])).code).toBe(6);
+  const decide = ["decide", "two", "1", "--allow", "--by", "ann", "--remember", ...journal];
+  expect((await portcullis(decide)).code).toBe(0);
+  const ended = await portcullis(["resume", "two", ...TOOLS, ...journal]);
+  expect(ended).toMatchObject({ code: 0, stdout: "[3,3]\n" });
+  const shown = await portcullis(["show", "two", ...journal]);
+  expect(shown.stdout).toMatch(/^1 +allowed, remembered +ann/m);
+  expect(shown.stdout).toMatch(/^2 +allowed, as call 1 +ann/m);
+});
+test(
+  "what is given twice, in the wrong shape, for another call or by another tenant is refused, and changes nothing",
+  { timeout: 120_000 },
+  async () => {
+    const journal = ["--journal", join(folder, "two.db")];
+    const program = "return [await tools.pay({ n: 3 }), await tools.stock({ n: 1 })];";
+    await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-2"], program);
+    await portcullis(["decide", "order-2", "1", "--deny", "--by", "ann", ...journal]);
+    const before = (await portcullis(["show", "order-2", "--json", ...journal])).stdout;
+    const refused: readonly (readonly [string[], string])[] = [
+      [
+        ["decide", "order-2", "1", "--allow"],
+        "Call 1 of pay was decided already, by ann: denied. The first decision holds.",
+      ],
+      [["decide", "order-2", "1", "--allow", "--tenant", "other"], 'The journal holds no execution "order-2".'],
+      [["decide", "order-2", "1", "--done", "3"], "was decided already, by ann"],
+      [["resume", "order-2", ...TOOLS, "--result", "1=3"], "Call 1 of pay does not wait for a client's result."],
+      [["resume", "none", ...TOOLS], 'The journal holds no execution "none".'],
+      [["resume", "order-2", ...TOOLS, "--tenant", "other"], 'The journal holds no execution "order-2".'],
+    ];
+    for (const [args, message] of refused) {
+      const told = await portcullis([...args, ...journal]);
+      expect(told, args.join(" ")).toMatchObject({ code: 2, stdout: "" });
+      expect(told.stderr).toContain(message);
+    }
+    expect((await portcullis(["show", "order-2", "--json", ...journal])).stdout).toBe(before);
+  },
+);
+
+test(
+  "a client's result of the wrong shape is refused, and an ended execution gives its result again and runs nothing",
+  { timeout: 120_000 },
+  async () => {
+    const journal = ["--journal", join(folder, "three.db")];
+    const run = ["run", "-", ...TOOLS, ...journal, "--execution", "order-3"];
+    expect((await portcullis(run, "return (await tools.stock({ n: 1 })).units;")).code).toBe(6);
+    const wrong = await portcullis(["resume", "order-3", ...TOOLS, ...journal, "--result", '1={"units":"many"}']);
+    expect(wrong).toMatchObject({ code: 2, stdout: "" });
+    expect(wrong.stderr).toContain('results["1"].value does not match the output of stock: units: ');
+    const right = ["resume", "order-3", ...TOOLS, ...journal, "--result", '1={"units":4}'];
+    expect(await portcullis(right)).toMatchObject({ code: 0, stdout: "4\n" });
+    const records = (await portcullis(["show", "order-3", "--json", ...journal])).stdout;
+    expect(await portcullis(["resume", "order-3", ...TOOLS, ...journal])).toMatchObject({ code: 0, stdout: "4\n" });
+    expect((await portcullis(["show", "order-3", "--json", ...journal])).stdout).toBe(records);
+  },
+);
+
+test(
+  "recover takes up what dead hosts have left, tells what it could not take up, and ends with exit code 1 then",
+  { timeout: 120_000 },
+  async () => {
+    const path = join(folder, "left.db");
+    {
+      using journal = createSqliteJournal({ path });
+      await journal.create(header("left", { tools: [] }));
+      await journal.create(header("changed"));
+    }
+    const recover = ["recover", ...TOOLS, "--journal", path];
+    const told = await portcullis([...recover, "--concurrency", "2"]);
+    expect(told).toMatchObject({ code: 1, stdout: "1\n" });
+    expect(told.stderr).toMatch(/^Not taken up: changed\. .*tools are not those that the execution began with/m);
+    const json = await portcullis([...recover, "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ execution: "changed", error: { code: "tools_changed" } });
+    expect((await portcullis([...recover, "--concurrency", "0"])).code).toBe(2);
+  },
+);
 
 test.each([
   [["run", "-", ...TOOLS, "--approve", "later"], "--approve later needs a program that"],

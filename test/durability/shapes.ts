@@ -1,59 +1,93 @@
 import { z } from "zod";
-import { defineTool, type Tool } from "../../src/index.ts";
+import { type Caller, defineTool, type Tool } from "../../src/index.ts";
 
-/** Programs of several shapes, with the value that each must return. */
-export const SHAPES: readonly { readonly program: string; readonly value: (id: string) => unknown }[] = [
+/** A program, the value that it must return, and the number of writes that it makes. */
+export interface Shape {
+  readonly program: string;
+  readonly value: unknown;
+  readonly writes: number;
+}
+
+/** Text of a result that a journal keeps once, by its hash. */
+const LARGE = "x".repeat(70_000);
+
+export const SHAPES: readonly Shape[] = [
   {
     program: "let sum = 0; for (let n = 1; n <= 6; n += 1) sum += await tools.double({ n }); return sum;",
-    value: () => 42,
+    value: 42,
+    writes: 0,
   },
   {
     program: "return (await Promise.all([1, 2, 3, 4, 5].map((n) => tools.double({ n })))).reduce((a, b) => a + b);",
-    value: () => 30,
+    value: 30,
+    writes: 0,
   },
   {
     program: `const first = await Promise.race([tools.double({ n: 4 }), new Promise((resolve) => setTimeout(resolve, 60_000))]);
       await new Promise((resolve) => setTimeout(resolve, 5));
       return first;`,
-    value: () => 8,
+    value: 8,
+    writes: 0,
   },
   {
-    program: "const keys = []; for (const n of [1, 2, 3]) keys.push(await tools.pay({ n })); return keys.length;",
-    value: () => 3,
+    program:
+      "const keys = []; for (const n of [1, 2, 3]) keys.push(await tools.pay({ n })); return new Set(keys).size;",
+    value: 3,
+    writes: 3,
   },
   {
     program: "const key = await tools.refund({ n: 1 }); await tools.pay({ n: 2 }); return key.startsWith('e');",
-    value: () => true,
+    value: true,
+    writes: 2,
   },
   {
     program: "return (await Promise.all([tools.ask({ n: 1 }), tools.ask({ n: 2 }), tools.double({ n: 1 })])).join();",
-    value: () => "7,7,2",
+    value: "7,7,2",
+    writes: 0,
   },
   {
     program: `const caught = await tools.fails({ n: 1 }).catch((error) => error.code);
       await tools.put({ n: 2 });
       return caught;`,
-    value: () => "handler_failed",
+    value: "handler_failed",
+    writes: 0,
+  },
+  {
+    program: `const [{ length }, key, , units] = await Promise.all([
+        tools.large({ n: 1 }), tools.pay({ n: 1 }), tools.put({ n: 1 }), tools.ask({ n: 1 }), tools.fails({ n: 1 }).catch(() => 0)]);
+      await tools.refund({ n: 2 });
+      return [length, typeof key, units];`,
+    value: [LARGE.length, "string", 7],
+    writes: 2,
   },
 ];
 
-/** `note` is given a line for each run of a handler: `KEY EFFECT`. */
-export function makeTools(note: (line: string) => void): readonly Tool[] {
-  const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
-  const write = (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
-    note(`${idempotencyKey} write`);
+/** Runs what a handler does when it takes effect, under its idempotency key. */
+export type Effect = (key: string, kind: "write" | "idempotent") => Promise<void>;
+
+/** `begin` is called with its key each time that the handler of a write begins. */
+export function makeTools(
+  begin: (key: string) => void,
+  effect: Effect,
+  allowedCallers: readonly Caller[] = ["programmatic"],
+): readonly Tool[] {
+  const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers } as const;
+  const write = async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+    begin(idempotencyKey);
+    await effect(idempotencyKey, "write");
     return idempotencyKey;
   };
   return [
     defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
+    defineTool({ ...common, name: "large", effect: "read", handler: () => LARGE }),
     defineTool({ ...common, name: "pay", effect: "write", handler: write }),
     defineTool({ ...common, name: "refund", effect: "write", approval: "always", handler: write }),
     defineTool({
       ...common,
       name: "put",
       effect: "idempotent",
-      handler: (_, { idempotencyKey }) => {
-        note(`${idempotencyKey} idempotent`);
+      handler: async (_, { idempotencyKey }) => {
+        await effect(idempotencyKey, "idempotent");
         return null;
       },
     }),

@@ -1,34 +1,39 @@
 /**
  * Drives the executions of `shapes.ts` in a journal that other processes drive too, until all have ended:
- * `node worker.ts JOURNAL EFFECTS COUNT POINT`. With a POINT like `after call 12` it kills itself at that append.
+ * `node worker.ts JOURNAL EFFECTS COUNT LOCK_TIMEOUT_MS POINT`. With a POINT of `points.ts` it kills itself there. Sends
+ * `ready` when it begins, and the number of its attempts that ended because the journal was locked when it ends.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime, createSqliteJournal, PortcullisError, type Runtime } from "../../src/index.ts";
 import type { Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { KillPoint } from "./points.ts";
 import { isWritten, makeTools, SHAPES } from "./shapes.ts";
 
-const [, , path = "", effects = "", count = "0", point = ""] = process.argv;
+const [, , path = "", effects = "", count = "0", lockTimeoutMs = "10000", pointText = ""] = process.argv;
 const LEASE_MS = 500;
+const point = new KillPoint(pointText);
+let locked = 0;
 
-/** Dies before or after the nth append that holds a record of one type. */
-function dying(journal: Journal, [when = "", type = "", nth = "0"]: readonly string[]): Journal {
-  let seen = 0;
+/** A journal whose driver dies at a point. */
+function dying(journal: Journal): Journal {
   return {
-    create: (...given) => journal.create(...given),
-    read: (...given) => journal.read(...given),
+    create: (...given) => point.at(["create"], () => journal.create(...given)),
+    read: (...given) => reading(journal.read(...given)),
     find: (...given) => journal.find(...given),
     list: (...given) => journal.list(...given),
-    renew: (...given) => journal.renew(...given),
-    async append(execution, expected, records, options) {
-      const isPoint = records.some((record) => record.type === type) && (seen += 1) === Number(nth);
-      if (isPoint && when === "before") process.kill(process.pid, "SIGKILL");
-      const head = await journal.append(execution, expected, records, options);
-      if (isPoint) process.kill(process.pid, "SIGKILL");
-      return head;
-    },
+    renew: (...given) => point.at(["renew"], () => journal.renew(...given)),
+    append: (execution, expected, records, options) =>
+      point.at(
+        records.map(({ type }) => type),
+        () => journal.append(execution, expected, records, options),
+      ),
   };
+}
+
+async function* reading<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value> {
+  for await (const value of values) yield await point.at(["read"], () => value);
 }
 
 /** Decides what waits, as a person would: a payment whose outcome is unknown was done if the effects say so. */
@@ -45,16 +50,20 @@ async function decideWaiting(runtime: Runtime, id: string): Promise<void> {
   await runtime.resume(id, { results }).catch(ignoreRaces);
 }
 
-/** Another driver was faster. */
+/** Another driver was faster, or another process kept the journal locked. */
 function ignoreRaces(error: unknown): void {
-  const codes = ["decision_exists", "call_unknown", "head_moved", "execution_driven"];
+  const codes = ["decision_exists", "call_unknown", "head_moved", "execution_driven", "journal_locked"];
   if (!PortcullisError.is(error) || !codes.includes(error.code)) throw error;
+  if (error.code === "journal_locked") locked += 1;
 }
 
-using store = createSqliteJournal({ path });
+using store = createSqliteJournal({ path, lockTimeoutMs: Number(lockTimeoutMs) });
 await using runtime = await createRuntime({
-  tools: makeTools((line) => appendFileSync(effects, `${line}\n`)),
-  journal: point === "" ? store : dying(store, point.split(" ")),
+  tools: makeTools(
+    (key) => appendFileSync(effects, `${key} begin\n`),
+    (key, kind) => point.at(["effect"], () => appendFileSync(effects, `${key} ${kind}\n`)),
+  ),
+  journal: pointText === "" ? store : dying(store),
   sandbox: createMemorySandbox(),
   approve: () => "later",
   logger: { error: () => {} },
@@ -67,11 +76,24 @@ const known = new Set<string>();
 for await (const { execution } of store.list()) known.add(execution);
 const begin = async (index: number) => {
   const { program } = SHAPES[index % SHAPES.length] as (typeof SHAPES)[number];
-  if (!known.has(`e${index}`)) await runtime.execute(program, { execution: `e${index}` }).catch(ignoreRaces);
+  const id = `e${index}`;
+  // Where the journal was locked, whoever asked for the execution asks again.
+  while (!known.has(id)) {
+    known.add(id);
+    await runtime.execute(program, { execution: id }).catch(async (error: unknown) => {
+      ignoreRaces(error);
+      if (!(await exists(id))) known.delete(id);
+    });
+  }
 };
+const exists = (id: string) =>
+  store.find(id).then(
+    () => true,
+    () => false,
+  );
 await Promise.all(Array.from({ length: Number(count) }, (_, index) => begin(index)));
 for (;;) {
-  for await (const _ of runtime.recover());
+  for await (const one of runtime.recover()) if ("error" in one) ignoreRaces(one.error);
   let open = 0;
   for await (const { id, state } of runtime.executions({ open: true })) {
     open += 1;
@@ -80,3 +102,5 @@ for (;;) {
   if (open === 0) break;
   await delay(20);
 }
+process.send?.(locked);
+if (process.connected) process.disconnect();

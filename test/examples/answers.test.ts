@@ -5,6 +5,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { splitFrame } from "../../bridge/frames.ts";
 import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
+import { SCENES } from "../../src/cli/input/examples.ts";
+import { portcullis } from "../cli/command.ts";
 import { allLicenses, licensesFile } from "./all-licenses.ts";
 import { ANSWERS, mostDepartures } from "./independent.ts";
 
@@ -93,7 +95,13 @@ const SHAPES = [
 ];
 
 test("every example is tested", () => {
-  expect(SHAPES.map(({ name }) => name).toSorted()).toEqual(names);
+  expect([...SHAPES.map(({ name }) => name), ...SCENES].toSorted()).toEqual(names);
+});
+
+test.each(SCENES)("the scene %s goes as it should", { timeout: 120_000 }, async (name) => {
+  const { code, stdout } = await portcullis(["demo", name]);
+  expect(stdout).toContain("as it should be");
+  expect(code).toBe(0);
 });
 
 describe.each(SHAPES)("the example $name", ({ name, ...shape }) => {
@@ -125,7 +133,8 @@ describe.each(SHAPES)("the example $name", ({ name, ...shape }) => {
   });
 });
 
-const withBest = names.filter((name) => readTask(name).best);
+const tasks = SHAPES.map(({ name }) => name);
+const withBest = tasks.filter((name) => readTask(name).best);
 
 test("an aggregate tool answers two of the tasks", () => {
   expect(withBest).toEqual(["flights", "movies"]);
@@ -179,7 +188,7 @@ test.each([
 });
 
 test("every limit that a tool takes has a most", async () => {
-  const tools = (await Promise.all(names.map(async (name) => loadTools(name, "tools.ts")))).flat();
+  const tools = (await Promise.all(tasks.map(async (name) => loadTools(name, "tools.ts")))).flat();
   const limits = tools.flatMap(({ name, input }) => {
     const { properties = {} } = input["~standard"].jsonSchema.input({ target: "draft-2020-12" });
     return Object.entries(properties as Readonly<Record<string, { readonly maximum?: number }>>)

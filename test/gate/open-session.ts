@@ -5,6 +5,7 @@ import { Gate } from "../../src/gate/gate.ts";
 import type { CallRequest } from "../../src/gate/open-call.ts";
 import type { CallEvent, GateLog } from "../../src/gate/call-ledger.ts";
 import type { GateSession } from "../../src/gate/session.ts";
+import type { UnreadAnswers } from "../../src/gate/unread-answers.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
@@ -45,6 +46,7 @@ export interface SessionParts {
   readonly callers?: readonly Caller[];
   readonly execution?: string;
   readonly append?: GateLog["append"];
+  readonly unread?: UnreadAnswers;
 }
 
 export interface OpenSession {
@@ -67,6 +69,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
     scope: { tenant: "acme", context: parts.context, approve },
     callers,
     limits: { ...ROOMY, ...parts.limits },
+    unread: parts.unread,
     log: {
       append: async (record) => {
         records.push(record);
@@ -77,6 +80,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
         await parts.append?.(record);
       },
       defer: (record) => records.push(record),
+      catchUp: async () => {},
     },
     onEvent: (event) => events.push(event),
   });

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
 import { OpenCall } from "../../src/gate/open-call.ts";
-import { runHandler } from "../../src/gate/run-handler.ts";
+import { Returned, runHandler, toText } from "../../src/gate/run-handler.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../src/tools/tool.ts";
@@ -18,8 +18,12 @@ function openCall(tool: Tool): OpenCall {
 
 /** Runs a tool's handler once. */
 function run(tool: Tool, resultBytes = 1000) {
-  const call = openCall(tool);
-  return runHandler(call, {}, call.contextIn("e1"), resultBytes, share);
+  return answerOf(openCall(tool), resultBytes);
+}
+
+async function answerOf(call: OpenCall, resultBytes = 1000) {
+  const ran = await runHandler(call, {}, call.contextIn("e1"));
+  return ran instanceof Returned ? toText(call, ran.value, resultBytes, share) : ran;
 }
 
 const failure = (code: string, message: string) => ({ ok: false, code, tool: "t", message });
@@ -52,7 +56,7 @@ test("a handler gets the given input and context, and the call counts as started
   const context: CallContext = call.contextIn("e1");
   const input = { a: 1 };
   expect(call.started).toBe(false);
-  await runHandler(call, input, context, 1000, share);
+  await runHandler(call, input, context);
   expect(got).toEqual([input, context, true]);
   expect(got[0]).toBe(input);
 });
@@ -88,7 +92,7 @@ test("a handler's message reaches the caller only in a tool_failed error", async
 
 test("a late handler's signal is aborted, and its result is not awaited", async () => {
   const call = openCall(makeTool({ timeoutMs: 1, handler: () => new Promise(() => {}) }));
-  expect(await runHandler(call, {}, call.contextIn("e1"), 1000, share)).toEqual({
+  expect(await answerOf(call)).toEqual({
     answer: failure("handler_timed_out", "t took longer than 1 ms and was aborted."),
   });
   expect(call.signal.reason).toEqual(new Error("The call took longer than 1 ms."));
@@ -109,7 +113,7 @@ test("a handler's timeout stops when it returns", async () => {
   try {
     for (const handler of [() => 1, () => Promise.reject(new Error("no"))]) {
       const call = openCall(makeTool({ timeoutMs: 10, handler }));
-      await runHandler(call, {}, call.contextIn("e1"), 1000, share);
+      await answerOf(call);
       vi.advanceTimersByTime(100);
       expect(call.signal.aborted).toBe(false);
     }

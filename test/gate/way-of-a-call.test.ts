@@ -18,9 +18,11 @@ test.each(REFUSED.map(([code, way, message]) => [code, message, way] as const))(
     expect(answer).toEqual({ ok: false, code, tool, message });
     expect(runs).toBe(0);
     // A call that needs approval is held first, and its denial is journalled.
-    expect(records.slice(0, -1).map(({ type }) => type)).toEqual(
-      code === "approval_denied" ? ["call", "decision"] : [],
-    );
+    const before: Readonly<Record<string, readonly string[]>> = {
+      approval_denied: ["call", "decision"],
+      approval_expired: ["call"],
+    };
+    expect(records.slice(0, -1).map(({ type }) => type)).toEqual(before[code] ?? []);
     expect(records.slice(-1)).toEqual([
       {
         type: "call",
@@ -69,6 +71,7 @@ type Step =
   | "memory"
   | "input"
   | "approval"
+  | "expired"
   | "throws"
   | "late"
   | "output"
@@ -84,6 +87,7 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["memory", "budget_spent"],
   ["input", "input_invalid"],
   ["approval", "approval_denied"],
+  ["expired", "approval_expired"],
   ["throws", "handler_failed"],
   ["late", "handler_timed_out"],
   ["output", "output_invalid"],
@@ -100,10 +104,11 @@ function violating(wrong: ReadonlySet<Step>): Way {
   return {
     callers: wrong.has("unknown") ? ["programmatic"] : ["direct", "programmatic"],
     closed: wrong.has("closed"),
-    approve: () => !wrong.has("approval"),
+    approve: () => (wrong.has("approval") ? false : !wrong.has("expired") || new Promise<never>(() => {})),
     ...(wrong.has("memory") ? { held: new HeldBytes(50) } : {}),
     limits: {
       resultBytes: wrong.has("size") ? 100 : 1000,
+      ...(wrong.has("expired") ? { waitMs: 10 } : {}),
       ...(wrong.has("budget") ? { calls: 0 } : {}),
       ...(wrong.has("total") ? { totalBytes: inputText.length + 1 } : {}),
     },
@@ -151,8 +156,8 @@ const drawn = [...drawing.matchAll(/(?<word>refuse|fail) (?<code>[a-z_]+)(?:, or
 );
 const drawnAs = (word: string) => new Set(drawn.flatMap(([as, code]) => (as === word ? [code] : [])));
 
-/** Codes of calls that another driver has left open. The drawing has those of new calls. */
-const CONTINUED: ReadonlySet<string> = new Set(["outcome_unknown"]);
+/** Codes of calls that another driver has left open, and of clients' calls. The drawing has those of new calls with a handler. */
+const CONTINUED: ReadonlySet<string> = new Set(["outcome_unknown", "result_expired"]);
 
 test("the drawing in src/README.md has exactly the codes of new calls, and this file reaches each", () => {
   expect(drawnAs("refuse")).toEqual(new Set<string>(REFUSAL_CODES));

@@ -138,6 +138,11 @@ export const REFUSED: readonly [string, Way, string][] = [
     { tool: { approval: "always" }, approve: () => false },
     "The call of t needs approval, and approval was denied. Continue without it.",
   ],
+  [
+    "approval_expired",
+    { tool: { approval: "always" }, approve: () => new Promise<never>(() => {}), limits: { waitMs: 10 } },
+    "The call of t needs approval, and no decision came within 10 ms (limit waitMs). Continue without it.",
+  ],
 ];
 
 const HIDDEN = "t failed. The cause is in the operator's log, under call 1.";

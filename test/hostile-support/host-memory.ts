@@ -1,9 +1,10 @@
 /*
  * Runs one program against tools that give it much to hold, in a host with a small heap, and prints by how many bytes
- * the host had grown at most. Started with --expose-gc and --max-old-space-size.
+ * the host had grown at most. A second argument is the file of a journal. Started with --expose-gc and
+ * --max-old-space-size.
  */
 import { z } from "zod";
-import { createRuntime, defineTool, PortcullisError } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, defineTool, PortcullisError } from "../../src/index.ts";
 
 const collectGarbage = globalThis.gc as () => void;
 const heldNow = () => {
@@ -100,6 +101,27 @@ const tools = [
   }),
   defineTool({
     ...programmatic,
+    name: "take",
+    description: "Takes a long text",
+    input: z.object({ value: z.string() }),
+    handler: ({ value }) => {
+      sample();
+      return value.length;
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "stay",
+    description: "Keeps a long text until the call is ended",
+    input: z.object({ value: z.string() }),
+    timeoutMs: 3000,
+    handler: () => {
+      setTimeout(sample, 1000);
+      return new Promise(() => {});
+    },
+  }),
+  defineTool({
+    ...programmatic,
     name: "late",
     description: "Returns a long text after a while",
     input: z.object({}),
@@ -114,10 +136,12 @@ const tools = [
   }),
 ];
 
-const runtime = await createRuntime({ tools });
+const [, , program = "", file] = process.argv;
+const journal = file === undefined ? undefined : createSqliteJournal({ path: file });
+const runtime = await createRuntime({ tools, ...(journal ? { journal } : {}) });
 await runtime.execute("await tools.tick({}); return 1");
 before = heldNow();
-const { outcome } = await runtime.execute(process.argv[2] ?? "");
+const { outcome } = await runtime.execute(program);
 most = Math.max(most, heldNow() - before);
 process.stdout.write(`${JSON.stringify({ grownBytes: most, outcome, heldBefore: before })}\n`);
 await runtime[Symbol.asyncDispose]();

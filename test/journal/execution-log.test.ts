@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ExecutionLog } from "../../src/journal/execution-log.ts";
 import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
@@ -106,6 +106,38 @@ test("once an append has failed, waiting and later ones fail with the same error
   await expect(log.append(c)).rejects.toBe(gone);
   expect(begun).toEqual([]);
   expect(await Array.fromAsync(store.read("one"))).toEqual([header("one")]);
+});
+
+test("a lease is not renewed again while the store has not answered", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = createMemoryJournal();
+  const answers: (() => void)[] = [];
+  const renew = vi.fn<Journal["renew"]>(() => new Promise((resolve) => answers.push(() => resolve(1))));
+  await ExecutionLog.create({ ...store, renew }, header("one"), DRIVER);
+  vi.advanceTimersByTime(10 * DRIVER.leaseMs);
+  expect(renew).toHaveBeenCalledOnce();
+  answers[0]?.();
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  vi.advanceTimersByTime(DRIVER.leaseMs / 3);
+  expect(renew).toHaveBeenCalledTimes(2);
+});
+
+test("what others have appended is not read while records are written, which would seem to be another driver's", async () => {
+  const { log, store, nextAppend } = await heldLog();
+  const appended = log.append(a);
+  const read = log.catchUp();
+  const underWay = await nextAppend();
+  await store.append("one", 1, [b]);
+  // Long enough for a read that does not wait.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  underWay.fail(new Error("the store is gone"));
+  await expect(read).rejects.toThrow("the store is gone");
+  await expect(appended).rejects.toThrow("the store is gone");
 });
 
 test("each append of a driver that has lost its execution rejects with head_moved", async () => {

@@ -34,7 +34,8 @@ export const RECORDS: readonly JournalRecord[] = [
   { type: "message", from: "model", message: "{}", opaque: "sealed", at: 11 },
   { type: "retry", attempt: 1, reason: "overloaded", delayMs: 500, at: 12 },
   { type: "call", call: "4", tool: "crm.pay", caller: "direct", decision: "held", inputDigest: "cd", at: 13 },
-  { type: "decision", call: "4", allow: true, by: "ann", note: "checked", at: 14 },
+  { type: "decision", call: "4", allow: true, by: "ann", note: "checked", remember: "execution", at: 14 },
+  { type: "decision", call: "5", allow: true, by: "ann", remembered: "4", at: 14 },
   { type: "result", call: "5", value: "[1]", at: 15 },
   { type: "answered", call: "4", ok: false, code: "handler_failed", ms: 1.5, bytes: 0, at: 16 },
   {

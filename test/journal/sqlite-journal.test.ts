@@ -20,6 +20,7 @@ import { fileURLToPath } from "node:url";
 import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../src/index.ts";
+import { listExecutions } from "../../src/executions/list-executions.ts";
 import { journalSuite, listed } from "./journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 
@@ -345,6 +346,41 @@ describe("check", () => {
     change(path, sql);
     expect(await problems(path)).toEqual([{ execution: "one", problem: expect.stringMatching(problem) }]);
   });
+
+  test.each([
+    ["a head below 1", "head = -5"],
+    ["a head of no record", "head = 0"],
+    ["a head that JavaScript cannot hold", "head = 9223372036854775807"],
+    ["a head far beyond its records", "head = 9007199254740991"],
+    ["a start that JavaScript cannot hold", "started_at = -9223372036854775808"],
+    ["a start before 1970", "started_at = -1"],
+    ["an end that is neither", "ended = 7"],
+    ["another kind", "kind = 'x'"],
+    ["a lease that JavaScript cannot hold", "leased_until = 9223372036854775807"],
+    ["a tenant of 20 MB", "tenant = printf('%.*c', 20000000, 'x')"],
+    ["a driver of 20 MB", "driver = printf('%.*c', 20000000, 'x')"],
+  ])(
+    "says that a file is damaged whose list has %s, and no other method fails in another way",
+    async (_, assignment) => {
+      const path = await written();
+      change(path, `UPDATE executions SET ${assignment} WHERE id = 'one'`);
+      const journal = openJournal(path);
+      const methods: (() => Promise<unknown>)[] = [
+        () => Array.fromAsync(journal.read("one")),
+        () => journal.find("one"),
+        () => journal.append("one", 4, [outcome]),
+        () => Array.fromAsync(journal.list()),
+        () => Array.fromAsync(listExecutions(journal)),
+      ];
+      const errors = (await Promise.allSettled(methods.map((method) => method()))).flatMap((settled) =>
+        settled.status === "rejected" ? [(settled.reason as { readonly code?: unknown }).code] : [],
+      );
+      expect(errors.length).toBeGreaterThan(0);
+      for (const code of errors) expect(["journal_corrupt", "head_moved"]).toContain(code);
+      const found = await Array.fromAsync(journal.check());
+      expect(found).toContainEqual(expect.objectContaining({ problem: expect.stringMatching(/damaged|missing/) }));
+    },
+  );
 
   test("finds a file that was cut off", async () => {
     const path = await written();

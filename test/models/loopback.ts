@@ -7,6 +7,8 @@ export interface Asked {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
+  /** The body as it was sent. */
+  readonly text: string;
 }
 
 /** One event of a stream as it is written: `event` is a line of its own in some protocols. */
@@ -47,6 +49,7 @@ export async function startLoopback(answer: (asked: Asked) => Given): Promise<Lo
         path: request.url ?? "",
         headers: request.headers,
         body: JSON.parse(body === "" ? "{}" : body) as Record<string, unknown>,
+        text: body,
       };
       give(response, answer(asked));
     });

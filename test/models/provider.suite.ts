@@ -4,9 +4,11 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import flights from "../../examples/flights/tools.ts";
 import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
+import { expectSameRequests } from "./restored.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
 
 const sandbox = createMemorySandbox();
@@ -18,18 +20,29 @@ export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "m
   readonly path?: string;
 }
 
-/** Gives the model behind a served script a task. */
+/** Gives the model behind a served script a task. Every conversation could be taken up after each of its turns. */
 export async function ask(served: Served, asking: Asking = {}): Promise<AgentReport> {
   const { tools = [], stream, retries, maxOutputTokens, timeoutMs, apiKey, path, fetch, ...options } = asking;
   const given = Object.entries({ stream, retries, maxOutputTokens, timeoutMs, apiKey, path, fetch }).filter(
     ([, value]) => value !== undefined,
   );
+  const journal = createMemoryJournal();
   await using runtime = await createRuntime({
     tools,
     sandbox,
+    journal,
     ...(options.approve ? { approve: options.approve } : {}),
   });
-  return await runtime.agent({ model: served.model(Object.fromEntries(given)), task: "Do it.", ...options });
+  const known = Object.fromEntries(given);
+  const report = await runtime.agent({ model: served.model(known), task: "Do it.", ...options });
+  if (options.task === undefined && options.maxTokens === undefined && served.refusals.length === 0)
+    await expectSameRequests(
+      await Array.fromAsync(journal.read(report.execution)),
+      served.asked.map((asked) => asked.text),
+      (other) => served.model({ ...known, fetch: other }),
+      { tools, programs: options.programs },
+    );
+  return report;
 }
 
 const k = z.object({ k: z.number() });

@@ -12,9 +12,10 @@ function start(
   limits: ClockLimits,
   processorMs: () => number | undefined = () => undefined,
   waitsForApproval: () => boolean = () => false,
+  waitsForStore: () => boolean = () => false,
 ) {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), { processorMs, waitsForApproval });
+  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), { processorMs, waitsForApproval, waitsForStore });
   clocks.begin();
   return { clocks, alarms };
 }
@@ -106,6 +107,7 @@ test("no time counts before a program has its guest", () => {
   const clocks = new Clocks({ runningMs: 50, wallMs: 50 }, (alarm) => alarms.push(alarm), {
     processorMs: () => undefined,
     waitsForApproval: () => false,
+    waitsForStore: () => false,
   });
   pass(1000);
   expect([clocks.runningMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
@@ -210,6 +212,28 @@ test("time in which a program waits for approvals alone is not charged as wall t
   pass(20);
   expect(alarms).toEqual([{ limit: "wallMs", allowed: 500, seen: 510 }]);
   expect([clocks.approvalMs, clocks.wallMs]).toEqual([99_990, 510]);
+});
+
+test("time in which a journal is locked is not charged as wall time, and not twice where approvals are awaited too", () => {
+  let [isLocked, waits] = [false, false];
+  const { clocks, alarms } = start(
+    { runningMs: 100, wallMs: 500 },
+    () => undefined,
+    () => waits,
+    () => isLocked,
+  );
+  pass(300);
+  isLocked = true;
+  pass(1000);
+  waits = true;
+  pass(1000);
+  isLocked = false;
+  pass(1000);
+  waits = false;
+  pass(170);
+  expect([alarms, clocks.approvalMs]).toEqual([[], 1990]);
+  pass(40);
+  expect(alarms[0]).toEqual({ limit: "wallMs", allowed: 500, seen: 510 });
 });
 
 test("a program that runs while calls wait for approval is charged running time", () => {

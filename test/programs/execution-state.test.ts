@@ -93,6 +93,21 @@ test("the state has claims, restarts, egress, the program's end and the outcome"
   });
 });
 
+test("drivers count as silent if they had taken the execution up and lost it while the program had the turn", () => {
+  const claim = (driver: string) => ({ type: "claim", driver, leaseMs: 1, at: AT }) as const;
+  const hand = (to: "program" | "host") => ({ type: "hand", to, at: AT }) as const;
+  const silentAfter = (...records: readonly JournalRecord[]) => [
+    ...foldExecution([header("one"), turn(start), ...records]).silent,
+  ];
+  expect(silentAfter(claim("a"), claim("b"))).toEqual([]);
+  expect(silentAfter(claim("a"), hand("program"), hand("host"), claim("b"))).toEqual([]);
+  expect(silentAfter(claim("a"), hand("program"))).toEqual([]);
+  const two = [claim("a"), hand("program"), claim("b"), hand("program"), claim("c")];
+  expect(silentAfter(...two)).toEqual(["a", "b"]);
+  expect(silentAfter(...two, { type: "alive", driver: "a", at: AT })).toEqual(["b"]);
+  expect(silentAfter(...two, turn(answer(1)))).toEqual([]);
+});
+
 test.each([
   turn("{}"),
   turn('{"kind":"start"}'),

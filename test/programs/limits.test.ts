@@ -1,6 +1,19 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { fieldsOf, optionsIn } from "../../src/options/options.ts";
-import { DEFAULT_LIMITS, LIMIT_RULES, type Limits, resolveLimits } from "../../src/programs/limits.ts";
+import {
+  DEFAULT_LIMITS,
+  defaultLimitsFor,
+  heldAllowance,
+  LIMIT_RULES,
+  type Limits,
+  resolveLimits,
+} from "../../src/programs/limits.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
 
 const NAMES = Object.keys(LIMIT_RULES) as (keyof Limits)[];
 
@@ -17,7 +30,14 @@ function refusal(changes: unknown, place = PLACE): unknown {
   }
 }
 
-test.each(NAMES)("%s has a default within its bounds", (name) => {
+const { waitMs, ...WITH_DEFAULT } = LIMIT_RULES;
+
+test("of all limits only waitMs has no default, and none applies where it is not given", () => {
+  expect(waitMs.default).toBeUndefined();
+  expect("waitMs" in DEFAULT_LIMITS).toBe(false);
+});
+
+test.each(Object.keys(WITH_DEFAULT) as (keyof typeof WITH_DEFAULT)[])("%s has a default within its bounds", (name) => {
   const { default: usual, min, max } = LIMIT_RULES[name];
   expect([min, usual, max].every(Number.isSafeInteger)).toBe(true);
   expect(min).toBeLessThanOrEqual(usual);
@@ -91,4 +111,32 @@ test("limits that are not given keep their values, and the resolved limits are f
   expect(limits).toEqual({ ...DEFAULT_LIMITS, calls: 6, wallMs: 100 });
   expect(resolveLimits(base, undefined, PLACE)).toBe(base);
   expect([DEFAULT_LIMITS, base, limits].every(Object.isFrozen)).toBe(true);
+});
+
+test("with a journal that outlives the process calls may move 1 GiB, and an execution holds no more memory for it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-limits-"));
+  {
+    using inFile = createSqliteJournal({ path: join(folder, "journal.db") });
+    using inMemory = createSqliteJournal({ path: ":memory:" });
+    expect([inFile.isDurable, inMemory.isDurable, createMemoryJournal().isDurable ?? false]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(defaultLimitsFor(inFile)).toEqual({ ...DEFAULT_LIMITS, totalBytes: 1024 ** 3 });
+    expect(defaultLimitsFor(inMemory)).toBe(DEFAULT_LIMITS);
+    const held = heldAllowance(DEFAULT_LIMITS, false);
+    expect(heldAllowance(defaultLimitsFor(inFile), true)).toBe(held);
+    expect(heldAllowance({ ...DEFAULT_LIMITS, totalBytes: 1000 }, true)).toBe(1000 + DEFAULT_LIMITS.frameBytes);
+    await using runtime = await createRuntime({ tools: [], journal: inFile, sandbox: createMemorySandbox() });
+    expect(runtime.limits.totalBytes).toBe(1024 ** 3);
+    await using less = await createRuntime({
+      tools: [],
+      journal: inFile,
+      sandbox: createMemorySandbox(),
+      limits: { totalBytes: 1000 },
+    });
+    expect(less.limits.totalBytes).toBe(1000);
+  }
+  rmSync(folder, { recursive: true });
 });

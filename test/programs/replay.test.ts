@@ -43,7 +43,6 @@ test("a replay does not wait for turns after the program's end", async () => {
 });
 
 test.each<[string, () => unknown]>([
-  ["no list", () => ({})],
   ["an empty list", () => []],
   ["a list of nothing", () => [null, undefined, 1]],
   ["no header", () => records.slice(1)],

@@ -163,17 +163,17 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
         { callId: "3", input: { n: 3 } },
       ],
     });
-    const report = await runtime.resume("stock", {
-      results: {
-        "1": { value: { units: 4 } },
-        "2": { error: "There is no article 2." },
-        "3": { value: { units: "many" } },
-      },
+    const before = await Array.fromAsync(journal.read("stock"));
+    const first = { "1": { value: { units: 4 } }, "2": { error: "There is no article 2." } };
+    await expect(
+      runtime.resume("stock", { results: { ...first, "3": { value: { units: "many" } } } }),
+    ).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringMatching(/^results\["3"\]\.value does not match the output of stock: units: /),
     });
-    expect(report.outcome).toEqual({
-      type: "completed",
-      value: [4, "There is no article 2.", expect.stringContaining("does not match its declared output")],
-    });
+    expect(await Array.fromAsync(journal.read("stock"))).toEqual(before);
+    const report = await runtime.resume("stock", { results: { ...first, "3": { value: { units: 7 } } } });
+    expect(report.outcome).toEqual({ type: "completed", value: [4, "There is no article 2.", 7] });
   });
 
   test("decisions and results that fit no waiting call are refused, and change nothing", async () => {

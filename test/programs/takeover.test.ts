@@ -1,8 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Effect, type Tool } from "../../src/index.ts";
+import { createRuntime, defineTool, type Effect, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { recovered } from "./recovered.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;
@@ -56,7 +58,7 @@ describe("a call whose host died while its handler ran", () => {
     const made = makeTool(effect, { hangs: 1 });
     const journal = await dieInCall(made);
     await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    const [report] = await Array.fromAsync(runtime.recover());
+    const [report] = await recovered(runtime);
     expect(report?.outcome).toEqual({ type: "completed", value: "done" });
     expect(made.keys).toHaveLength(2);
     expect(new Set(made.keys).size).toBe(1);
@@ -79,7 +81,7 @@ describe("a call whose host died while its handler ran", () => {
       await first[Symbol.asyncDispose]();
       await running;
       await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
-      const [waits] = await Array.fromAsync(runtime.recover());
+      const [waits] = await recovered(runtime);
       expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
       expect(await Array.fromAsync(runtime.recover())).toEqual([]);
       const report = await runtime.resume("one", { decisions: { "1": decision } });
@@ -144,6 +146,40 @@ describe("two drivers", () => {
     expect((await Array.fromAsync(journal.read("one"))).at(-1)?.type).toBe("claim");
   });
 
+  test("a driver that is fenced while it journals that a call is held leaves no rejection unhandled", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const journal = createMemoryJournal();
+    const fenced: Journal = {
+      ...journal,
+      append: async (execution, expected, records, options) => {
+        if (records.some(({ type }) => type === "call"))
+          await journal.append(execution, expected, [{ type: "claim", driver: "other", leaseMs: 60_000, at: 1 }]);
+        return journal.append(execution, expected, records, options);
+      },
+    };
+    const held = defineTool({
+      name: "work",
+      description: "d",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "write",
+      approval: "always",
+      handler: () => 1,
+    });
+    await using runtime = await createRuntime({ tools: [held], journal: fenced, sandbox, approve: () => "later" });
+    await expect(
+      runtime.execute("await Promise.all([tools.work({}), tools.work({})]);", { execution: "one" }),
+    ).rejects.toMatchObject({ code: "head_moved" });
+    // Node reports unhandled rejections once the microtasks of a turn of its event loop have run out.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    expect(unhandled).toEqual([]);
+  });
+
   test("an execution that another process drives is not taken over before its lease has ended", async () => {
     const journal = createMemoryJournal();
     const made = makeTool("read", { hangs: 1 });
@@ -162,24 +198,170 @@ describe("two drivers", () => {
     const made = makeTool("read", { hangs: 1 });
     const journal = await dieInCall(made);
     const runtimes = await Promise.all([1, 2, 3].map(() => createRuntime({ tools: [made.tool], journal, sandbox })));
-    const reports = (await Promise.all(runtimes.map((runtime) => Array.fromAsync(runtime.recover())))).flat();
+    const reports = (await Promise.all(runtimes.map(recovered))).flat();
     expect(reports.map(({ outcome }) => outcome)).toEqual([{ type: "completed", value: "done" }]);
     expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "outcome")).toHaveLength(1);
     for (const runtime of runtimes) await runtime[Symbol.asyncDispose]();
   });
 
   test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {
-    const journal = createMemoryJournal();
-    {
-      await using runtime = await createRuntime({ tools: [], journal, sandbox });
-      await runtime.execute("return 1;", { execution: "one" });
-    }
-    const cut = await cutAfter(journal, "one", 1);
-    for (let death = 0; death < 3; death += 1)
-      await cut.append("one", 1 + death, [{ type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 }]);
+    const cut = await diedAfter(["program", "host", "program"], 3);
     await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
     expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
     expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+  });
+
+  test.each([
+    ["twice only", ["program"], 2],
+    ["any number of times before they had an engine", [], 9],
+    ["any number of times while the program waited", ["program", "host"], 9],
+  ] as const)("one whose drivers died %s goes on", async (_, hands, deaths) => {
+    const cut = await diedAfter(hands, deaths);
+    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+
+  test("a driver that lost the execution while the program had the turn says that it is alive, and does not count", async () => {
+    const journal = await diedAfter(["program"], 2);
+    const begun = Promise.withResolvers<void>();
+    const held: Journal = {
+      ...journal,
+      append: async (execution, expected, records, options) => {
+        // As if this process had been stopped before it could journal the turn.
+        if (records.some(({ type }) => type === "turn")) {
+          begun.resolve();
+          await taken.promise;
+        }
+        return journal.append(execution, expected, records, options);
+      },
+    };
+    const taken = Promise.withResolvers<void>();
+    await using slow = await createRuntime({ tools: [], journal: held, sandbox });
+    const lost = expect(slow.resume("one")).rejects.toMatchObject({ code: "head_moved" });
+    await begun.promise;
+    const { records } = await journal.find("one");
+    await journal.append("one", records, [{ type: "claim", driver: "next", leaseMs: 0, at: 1 }]);
+    taken.resolve();
+    await lost;
+    expect((await Array.fromAsync(journal.read("one"))).at(-1)).toMatchObject({ type: "alive" });
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+});
+
+/** An execution without a turn that this many drivers took up, gave the turn to these one after the other, and died. */
+async function diedAfter(hands: readonly ("program" | "host")[], deaths: number): Promise<Journal> {
+  const journal = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await runtime.execute("return 1;", { execution: "one" });
+  }
+  const cut = await cutAfter(journal, "one", 1);
+  for (let death = 0; death < deaths; death += 1) {
+    const claim = { type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 } as const;
+    const { records } = await cut.find("one");
+    await cut.append("one", records, [claim, ...hands.map((to) => ({ type: "hand", to, at: 1 }) as const)]);
+  }
+  return cut;
+}
+
+describe("an execution that was taken up and gets no engine", () => {
+  const failing = (open: Sandbox["open"]): Sandbox => ({ ...sandbox, open });
+  test.each([
+    [
+      "the sandbox fails",
+      () => Promise.reject(new PortcullisError("sandbox_unavailable", "No daemon answers.")),
+      "sandbox_unavailable",
+    ],
+    ["too many programs wait", () => Promise.reject(new QueueFull(3)), "queue_full"],
+    [
+      "none is free in time",
+      (_: OpenOptions, signal: AbortSignal) =>
+        new Promise<never>((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("No longer needed.")));
+        }),
+      "queue_full",
+    ],
+  ] as const)("stays as it is where %s, before its first turn and after it", async (_, openGuest, code) => {
+    for (const records of [1, 2]) {
+      const journal = createMemoryJournal();
+      {
+        await using runtime = await createRuntime({ tools: [], journal, sandbox, limits: { queueMs: 10 } });
+        await runtime.execute("await new Promise((resolve) => setTimeout(resolve, 1)); return 1;", {
+          execution: "one",
+        });
+      }
+      const cut = await cutAfter(journal, "one", records);
+      await using busy = await createRuntime({ tools: [], journal: cut, sandbox: failing(openGuest) });
+      for (let attempt = 0; attempt < 4; attempt += 1) await expect(busy.resume("one")).rejects.toMatchObject({ code });
+      expect(await cut.find("one")).toMatchObject({ ended: false, lease: { until: 0 } });
+      await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+      expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
+    }
+  });
+});
+
+describe("an execution that is taken up with other versions of node, V8 or the protocol", () => {
+  async function begun(change: (record: JournalRecord) => JournalRecord): Promise<Journal> {
+    const journal = createMemoryJournal();
+    const made = makeTool("read");
+    {
+      await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+      await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", {
+        execution: "one",
+      });
+    }
+    const records = await Array.fromAsync(journal.read("one"));
+    const kept = records.slice(
+      0,
+      records.findLastIndex(({ type }) => type === "turn"),
+    );
+    const forged = createMemoryJournal();
+    const [header, ...others] = kept.map(change);
+    if (header?.type !== "header") throw new Error("The first record is the header.");
+    await forged.create(header);
+    await forged.append("one", 1, others);
+    return forged;
+  }
+  const older = (record: JournalRecord): JournalRecord =>
+    record.type === "header" ? { ...record, versions: { node: "22.1.0", v8: "12.4", protocol: "1" } } : record;
+
+  test("goes on, and the report says so", async () => {
+    const journal = await begun(older);
+    await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome).toEqual({ type: "completed", value: "donedone" });
+    expect(report.notes).toEqual([
+      `The execution began on a host with other versions (node 22.1.0 there, ${process.versions.node} here; v8 12.4 there, ${process.versions.v8} here), and was replayed with these.`,
+    ]);
+    expect((await runtime.resume("one")).notes).toEqual(report.notes);
+  });
+
+  test("ends as replay_diverged where the program does something else, with the turn and both commands", async () => {
+    const journal = await begun((record) =>
+      record.type === "turn"
+        ? { ...record, commands: record.commands.map((text) => text.replace('"tool":"work"', '"tool":"wirk"')) }
+        : older(record),
+    );
+    const made = makeTool("read");
+    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    const report = await runtime.resume("one");
+    expect(report.outcome).toMatchObject({
+      type: "crashed",
+      code: "replay_diverged",
+      detail: expect.stringMatching(
+        /^The replay differs from the journal at turn 0: the program did \{.*"work".*, the journal has \{.*"wirk".*\.$/s,
+      ),
+    });
+    expect(report.notes).toHaveLength(1);
+    expect(made.keys).toEqual([]);
+    expect((await runtime.resume("one")).outcome).toEqual(report.outcome);
+  });
+
+  test("says nothing of versions where they are the same", async () => {
+    const journal = await begun((record) => record);
+    await using runtime = await createRuntime({ tools: [makeTool("read").tool], journal, sandbox });
+    expect((await runtime.resume("one")).notes).toEqual([]);
   });
 });
 

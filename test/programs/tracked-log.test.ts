@@ -30,7 +30,8 @@ async function appendTurns(log: TrackedLog, turns: Parameters<TrackedLog["applyT
   const applying = log.applyTurns(turns);
   let step = applying.next();
   while (!step.done) step = applying.next();
-  await log.appendTurns(step.value);
+  log.deferTurns(step.value);
+  await log.flush();
 }
 
 test("the state of a log is the fold of what its journal holds", async () => {

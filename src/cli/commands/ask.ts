@@ -1,6 +1,4 @@
 import { writeStdout } from "../terminal/standard-streams.ts";
-import type { AgentReport } from "../../agent/agent.ts";
-import { type AgentEnding, agentEndingText } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { MAX_TURNS } from "../../agent/agent-options.ts";
 import { optionError } from "../../errors.ts";
@@ -13,14 +11,14 @@ import { createApprover } from "../terminal/ask-approvals.ts";
 import { createScreen, type Screen } from "../terminal/screen.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
-import { EXIT } from "../exit-code.ts";
+import { agentExitCodeOf } from "../exit-code.ts";
 import { loadTools } from "../input/load-tools.ts";
-import { optionalJournal } from "../input/open-journal.ts";
-import { parseModel } from "../input/parse-model.ts";
+import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
+import { loadModel } from "../input/load-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
-import { table } from "../terminal/table.ts";
+import { printAgentJson, printAgentReport } from "../terminal/print-agent-report.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 export interface AskOptions {
@@ -34,6 +32,7 @@ export interface AskOptions {
   readonly journal?: string;
   readonly stream: boolean;
   readonly approve: string;
+  readonly approveProgram?: boolean;
   readonly json?: boolean;
 }
 
@@ -43,19 +42,22 @@ export interface AskOptions {
  */
 export async function ask(task: string, options: AskOptions): Promise<number> {
   const { json = false, stream, baseUrl } = options;
-  const mode = parseApprove(options.approve);
+  const journalPath = journalPathOf(options.journal);
+  const canWait = journalPath !== undefined;
+  const mode = parseApprove(options.approve, canWait);
   const programs = parsePrograms(options.programs);
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
-  const model = parseModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
+  const model = await loadModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
   const tools = await loadTools(options.tools);
   using cancelling = cancelOnSignal();
   const screen = createScreen();
-  using approver = createApprover({ mode, screen });
-  using journal = optionalJournal(options.journal);
+  using approver = createApprover({ mode, screen, canWait });
+  using journal = optionalJournal(journalPath);
   const operator = createOperatorLog();
   await using runtime = await createRuntime({
     tools,
     approve: approver.approve,
+    approvePrograms: options.approveProgram ?? false,
     sandbox: parseSandbox(options.sandbox),
     logger: operator,
     ...(journal ? { journal } : {}),
@@ -68,22 +70,18 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(json ? {} : { onEvent: showConversation(screen) }),
   });
-  if (json) writeStdout(`${cleanText(JSON.stringify({ ...documentOf(report), operator: operator.entries }))}\n`);
+  if (json) printAgentJson(report, operator);
   else {
-    conclude(report);
+    printAgentReport(report);
     operator.print();
   }
-  return report.ending.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report.ending);
+  return report.ending.type === "cancelled" ? cancelling.exitCode : agentExitCodeOf(report.ending);
 }
 
 function parsePrograms(text: string | undefined): ProgramsOption | undefined {
   const found = PROGRAMS_OPTIONS.find((option) => option === text);
   if (text !== undefined && found === undefined) throw optionError("--programs", PROGRAMS_OPTIONS.join(", "), text);
   return found;
-}
-
-function documentOf({ ending, answer, transcript, calls, usage }: AgentReport): object {
-  return { ending, answer: answer ?? null, turns: transcript.turns, calls, usage };
 }
 
 /**
@@ -125,32 +123,5 @@ function showWork(event: AgentEvent): void {
       break;
     }
     default:
-  }
-}
-
-function conclude({ ending, transcript, usage }: AgentReport): void {
-  if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
-  const row = (
-    name: string,
-    tokens: { readonly inputTokens: number; readonly outputTokens: number },
-    calls: number,
-  ) => [name, `${tokens.inputTokens}`, `${tokens.outputTokens}`, `${calls}`];
-  const rows = transcript.turns.map(({ turn }, index) => row(`turn ${index + 1}`, turn.usage, turn.calls.length));
-  const head = ["", "tokens in", "tokens out", "calls"];
-  process.stderr.write(`${table(head, [...rows, row("all", usage, usage.calls)], head.slice(1))}\n`);
-}
-
-function exitCodeOf(ending: Exclude<AgentEnding, { type: "cancelled" }>): number {
-  switch (ending.type) {
-    case "answered":
-      return EXIT.completed;
-    case "refused":
-      return EXIT.refused;
-    case "turns_spent":
-    case "tokens_spent":
-    case "cut_off":
-      return EXIT.stopped;
-    case "provider_failed":
-      return EXIT.environment;
   }
 }

@@ -1,5 +1,6 @@
 import { optionError } from "../../errors.ts";
-import { type Decision, decide as noteDecision } from "../../programs/resume.ts";
+import { decide as noteDecision } from "../../executions/decide.ts";
+import type { Decision } from "../../programs/decide.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { parseJson } from "../input/parse-json.ts";
@@ -11,19 +12,21 @@ export interface DecideOptions {
   readonly done?: string;
   readonly by?: string;
   readonly note?: string;
+  readonly remember?: boolean;
   readonly tenant?: string;
   readonly journal?: string;
 }
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
 export async function decide(execution: string, call: string, options: DecideOptions): Promise<number> {
-  const { allow = false, deny = false, done, by, note, tenant = "default" } = options;
+  const { allow = false, deny = false, done, by, note, remember = false, tenant = "default" } = options;
   const given = [allow, deny, done !== undefined].filter(Boolean).length;
   if (given !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", given);
   const decision: Decision = {
     ...(done === undefined ? { allow } : { done: { value: parseJson("--done", done) } }),
     ...(by === undefined ? {} : { by }),
     ...(note === undefined ? {} : { note }),
+    ...(remember ? { remember: "execution" } : {}),
   };
   using journal = existingJournal(options.journal);
   await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });

@@ -1,6 +1,10 @@
 import { writeStdout } from "../terminal/standard-streams.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { relative } from "node:path";
 import { styleText } from "node:util";
+import type { Ran, Scene } from "../scene.ts";
 import type { Language } from "../../../bridge/frames.ts";
 import { judge } from "../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../output/sentences.ts";
@@ -13,12 +17,17 @@ import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import {
   dataHint,
   exampleFile,
+  exampleModule,
   type ExampleName,
   exampleTools,
+  isScene,
   missingData,
   parseExamples,
   requireData,
+  requirePackages,
+  type SceneName,
 } from "../input/examples.ts";
+import { loadModule } from "../input/load-module.ts";
 import { EXIT } from "../exit-code.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { showProgress } from "../terminal/progress.ts";
@@ -42,15 +51,59 @@ const heading = (text: string) => writeStdout(`\n${styleText("bold", text)}\n`);
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const chosen = names.length > 0 ? parseExamples("demo", names) : defaultExamples();
+  const scenes = names.filter(isScene);
+  const tasks = names.filter((name) => !isScene(name));
+  const chosen = names.length > 0 ? parseExamples("demo", tasks) : defaultExamples();
   requireData(chosen);
+  for (const scene of scenes) requirePackages(scene);
   using cancelling = cancelOnSignal();
   let wrong = 0;
+  for (const scene of scenes) {
+    wrong += (await playScene(scene, cancelling.signal)) ? 0 : 1;
+    if (cancelling.signal.aborted) return cancelling.exitCode;
+  }
   for (const name of chosen) {
     wrong += (await runExample(name, sandbox, cancelling.signal)) ? 0 : 1;
     if (cancelling.signal.aborted) return cancelling.exitCode;
   }
   return wrong === 0 ? EXIT.completed : EXIT.failed;
+}
+
+/** Plays a scene, and says whether all of it went as it should. */
+async function playScene(name: SceneName, signal: AbortSignal): Promise<boolean> {
+  const module = exampleModule(name, "demo");
+  const play = (await loadModule("demo", module, "a function of a scene")) as (scene: Scene) => Promise<boolean>;
+  const isRight = await play({
+    heading,
+    file: (file) => relative(process.cwd(), exampleModule(name, file)),
+    portcullis: (args) => runCommand(args, signal),
+  });
+  writeStdout(
+    isRight ? styleText("green", "\n✓ as it should be\n") : styleText("red", "\n✗ something else happened\n"),
+  );
+  return isRight;
+}
+
+/** Runs the command line in a process of its own, and shows what it prints. */
+async function runCommand(args: readonly string[], signal: AbortSignal): Promise<Ran> {
+  writeStdout(styleText("dim", `$ portcullis ${args.map(quoted).join(" ")}\n`));
+  const [, cli = ""] = process.argv;
+  const child = spawn(process.execPath, [...process.execArgv, cli, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    signal,
+  });
+  const shown = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      shown[name] += text;
+      writeStdout(text);
+    });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code: code ?? EXIT.cancelled, ...shown };
+}
+
+function quoted(arg: string): string {
+  return /^[\w./:@=-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */

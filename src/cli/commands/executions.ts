@@ -1,4 +1,4 @@
-import { listExecutions } from "../../programs/list-executions.ts";
+import { listExecutions } from "../../executions/list-executions.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { printJson, printTable } from "../terminal/print.ts";

@@ -1,5 +1,5 @@
-import { createInterface } from "node:readline";
 import { exportLines, importLines } from "../../journal/lines.ts";
+import { readLines } from "../../journal/read-lines.ts";
 import type { SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
 import { optionError } from "../../errors.ts";
 import { cleanText } from "../../output/clean-text.ts";
@@ -25,8 +25,7 @@ export async function exportJournal(ids: readonly string[], options: JournalOpti
 export async function importJournal(options: JournalOptions): Promise<number> {
   using journal = namedJournal(options.journal);
   let added = 0;
-  for await (const _ of importLines(journal, createInterface({ input: process.stdin, crlfDelay: Infinity })))
-    added += 1;
+  for await (const _ of importLines(journal, readLines(process.stdin))) added += 1;
   process.stderr.write(`${added} ${added === 1 ? "execution was" : "executions were"} added.\n`);
   return EXIT.completed;
 }

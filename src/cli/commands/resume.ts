@@ -1,22 +1,36 @@
-import { optionError } from "../../errors.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
+import type { AgentReport } from "../../agent/agent-report.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { writeStdout } from "../terminal/standard-streams.ts";
 import type { Report } from "../../output/report.ts";
-import type { ClientResult } from "../../programs/resume.ts";
+import type { ClientResult } from "../../programs/decide.ts";
+import type { Unrecovered } from "../../executions/recover.ts";
+import { RECOVER_RULES, type RecoveredConversation } from "../../executions/recover-options.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
-import { EXIT, exitCodeOf } from "../exit-code.ts";
+import { agentExitCodeOf, EXIT, exitCodeOf } from "../exit-code.ts";
+import { loadModel } from "../input/load-model.ts";
+import { reasonOf } from "../failure.ts";
 import { loadTools } from "../input/load-tools.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { parseJson } from "../input/parse-json.ts";
+import { parseWhole } from "../input/parse-whole.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { oneLine } from "../terminal/one-line.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printJson } from "../terminal/print.ts";
+import { printAgentJson, printAgentReport } from "../terminal/print-agent-report.ts";
 import { printReport } from "../terminal/print-report.ts";
 import { createScreen } from "../terminal/screen.ts";
 
 export interface ResumeOptions {
   readonly tools: string;
+  /** The model of a conversation; by default the one that its journal names. */
+  readonly model?: string;
+  readonly baseUrl?: string;
   readonly sandbox: string;
   readonly approve: string;
   /** `CALL=JSON`, once for each call that a client answers. */
@@ -31,29 +45,84 @@ export interface ResumeOptions {
 export async function resume(execution: string, options: ResumeOptions): Promise<number> {
   const { allowChangedTools = false, tenant } = options;
   const results = Object.fromEntries(options.result.map(parseResult));
-  return withRuntime(options, async (runtime, signal, print) => {
-    const report = await runtime.resume(execution, {
-      results,
-      allowChangedTools,
-      signal,
-      ...(tenant === undefined ? {} : { tenant }),
-    });
-    print(report);
-    return exitCodeOf(report);
+  return withRuntime(options, async ({ runtime, signal, journal, print, printAgent }) => {
+    const about = { results, allowChangedTools, signal, ...(tenant === undefined ? {} : { tenant }) };
+    const named = await modelNameOf(journal, execution);
+    if (named === undefined) {
+      const report = await runtime.resume(execution, about);
+      print(report);
+      return exitCodeOf(report);
+    }
+    const model = await loadModel(options.model ?? named, modelOptions(options));
+    const report = await runtime.resumeAgent(execution, { ...about, model });
+    printAgent(report);
+    return agentExitCodeOf(report.ending);
   });
 }
 
-/** `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits. */
-export async function recover(options: Omit<ResumeOptions, "result">): Promise<number> {
-  return withRuntime(options, async (runtime, _, print) => {
-    for await (const report of runtime.recover()) print(report);
-    return EXIT.completed;
+/** The model of a conversation as its journal names it; undefined for a program. */
+async function modelNameOf(journal: Journal, execution: string): Promise<string | undefined> {
+  for await (const record of journal.read(execution))
+    return record.type === "header" && record.kind === "conversation" ? record.model : undefined;
+  return undefined;
+}
+
+function modelOptions({ baseUrl }: { readonly baseUrl?: string }): { readonly baseUrl?: string } {
+  return baseUrl === undefined ? {} : { baseUrl };
+}
+
+/**
+ * `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits, and with
+ * 1 if some could not be taken up.
+ */
+export async function recover(
+  options: Omit<ResumeOptions, "result"> & { readonly concurrency?: string },
+): Promise<number> {
+  const concurrency =
+    options.concurrency === undefined
+      ? {}
+      : { concurrency: parseWhole("--concurrency", options.concurrency, RECOVER_RULES.concurrency) };
+  const given = options.model === undefined ? undefined : await loadModel(options.model, modelOptions(options));
+  const model = ({ model: name, execution }: RecoveredConversation) => {
+    if (given?.name === name) return given;
+    process.stderr.write(`Left open: conversation ${oneLine(execution)} needs --model ${oneLine(name)}.\n`);
+    return undefined;
+  };
+  return withRuntime(options, async ({ runtime, print, printAgent }) => {
+    let code: number = EXIT.completed;
+    for await (const recovered of runtime.recover({ ...concurrency, model })) {
+      if ("transcript" in recovered) {
+        printAgent(recovered);
+        continue;
+      }
+      if (!("error" in recovered)) {
+        print(recovered);
+        continue;
+      }
+      code = EXIT.failed;
+      printUnrecovered(recovered, options.json === true);
+    }
+    return code;
   });
+}
+
+function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
+  const code = PortcullisError.is(error) ? { code: error.code } : {};
+  if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
+  else process.stderr.write(`Not taken up: ${oneLine(execution)}. ${reasonOf(error)}\n`);
+}
+
+interface ResumeParts {
+  readonly runtime: Runtime;
+  readonly journal: Journal;
+  readonly signal: AbortSignal;
+  readonly print: (report: Report) => void;
+  readonly printAgent: (report: AgentReport) => void;
 }
 
 async function withRuntime(
   options: Omit<ResumeOptions, "result">,
-  work: (runtime: Runtime, signal: AbortSignal, print: (report: Report) => void) => Promise<number>,
+  work: (parts: ResumeParts) => Promise<number>,
 ): Promise<number> {
   const mode = parseApprove(options.approve, true);
   const tools = await loadTools(options.tools);
@@ -68,9 +137,19 @@ async function withRuntime(
     logger: operator,
     approve: approver.approve,
   });
-  const code = await work(runtime, cancelling.signal, (report) => {
-    if (options.json) printJson({ ...report, operator: operator.entries });
-    else printReport(report);
+  const code = await work({
+    runtime,
+    journal,
+    signal: cancelling.signal,
+    print: (report) => {
+      if (options.json) printJson({ ...report, operator: operator.entries });
+      else printReport(report);
+    },
+    printAgent: (report) => {
+      if (options.json) return printAgentJson(report, operator);
+      if (report.answer !== undefined) writeStdout(`${cleanText(report.answer)}\n`);
+      printAgentReport(report);
+    },
   });
   if (!options.json) operator.print();
   return code;

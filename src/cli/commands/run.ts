@@ -23,6 +23,7 @@ export interface RunOptions {
   readonly language?: string;
   readonly limit: Partial<Limits>;
   readonly approve: string;
+  readonly approveProgram?: boolean;
   readonly tenant?: string;
   /** Id of the execution; a new one by default. */
   readonly execution?: string;
@@ -59,6 +60,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       limits: options.limit,
       logger: operator,
       approve: approver.approve,
+      approvePrograms: options.approveProgram ?? false,
       ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
       ...(progress ? { onEvent: progress.onEvent } : {}),
     });

@@ -1,4 +1,5 @@
 import { outcomeText } from "../../gate/call-line.ts";
+import type { Journal } from "../../journal/journal.ts";
 import type { ConversationHeader, DecisionRecord, Header, JournalRecord, ProgramHeader } from "../../journal/record.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
@@ -22,13 +23,17 @@ export async function show(
     for await (const record of journal.read(id)) printJson(record);
     return EXIT.completed;
   }
+  writeStdout(`${await shownText(journal, id)}\n`);
+  return EXIT.completed;
+}
+
+/** What `show` prints of an execution. Rejects with `journal_invalid` and as the journal does. */
+export async function shownText(journal: Journal, id: string): Promise<string> {
   const decisions: DecisionRecord[] = [];
   const past = await readPast(noting(journal.read(id), decisions));
   const { header } = past.state;
-  if (!header) return EXIT.failed;
-  const parts = [headText(header), callsText(past), decisionsText(decisions), endText(past)];
-  writeStdout(`${cleanText(parts.filter((part) => part !== "").join("\n\n"))}\n`);
-  return EXIT.completed;
+  const parts = header ? [headText(header), callsText(past), decisionsText(decisions), endText(past)] : [];
+  return cleanText(parts.filter((part) => part !== "").join("\n\n"));
 }
 
 async function* noting(
@@ -83,9 +88,11 @@ function callsText({ lines }: Past): string {
 
 function decisionsText(decisions: readonly DecisionRecord[]): string {
   if (decisions.length === 0) return "";
-  const rows = decisions.map(({ call, allow, done, by, note, at }) => [
+  const rows = decisions.map(({ call, allow, done, by, note, remember, remembered, at }) => [
     call,
-    done === undefined ? (allow ? "allowed" : "denied") : "said to be done",
+    (done === undefined ? (allow ? "allowed" : "denied") : "said to be done") +
+      (remember ? ", remembered" : "") +
+      (remembered === undefined ? "" : `, as call ${remembered}`),
     by ?? "",
     note ?? "",
     new Date(at).toISOString(),
@@ -94,16 +101,14 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
 }
 
 function endText(past: Past): string {
-  const { state, resultBytes, outcome } = past;
+  const { state, resultBytes, seenBytes, outcome } = past;
   // Only a program's calls are counted where it made them; those of others are known once they have ended.
   const calls = state.header?.kind === "program" ? past.calls : past.lines.length;
-  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools`;
+  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools${state.header?.kind === "program" ? `, ${byteText(seenBytes)} given to the program` : ""}`;
   if (outcome) {
     const returned = state.settled?.body;
     const value =
-      returned === undefined || !state.settled?.ok
-        ? ""
-        : `, ${byteText(Buffer.byteLength(returned))} returned by the program`;
+      returned === undefined || !state.settled?.ok ? "" : `, ${byteText(Buffer.byteLength(returned))} returned by it`;
     return `outcome: ${oneLine(outcome.outcome)}\n${fetched}${value}`;
   }
   const waiting = waitingOf(state);

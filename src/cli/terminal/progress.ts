@@ -32,6 +32,12 @@ export function showProgress(stream: NodeJS.WriteStream, screen: Screen = create
         open.delete(event.line.callId);
         done += 1;
         bytes += event.line.bytes;
+      } else if (event.type === "execution_waiting" && event.held !== undefined) {
+        const { approvals, calls } = event.waiting;
+        const waitsFor = [...approvals, ...calls].map(({ tool, callId }) => `${tool} (call ${callId})`).join(", ");
+        stream.write(
+          `${stream.isTTY ? "\r\u001b[2K" : ""}The program waits for ${waitsFor} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${event.execution}\n`,
+        );
       }
     },
     end() {

@@ -1,4 +1,4 @@
-import { MAX_TURN_CALLS } from "../../agent/agent.ts";
+import { MAX_TURN_CALLS } from "../../agent/agent-loop.ts";
 import type { Mode, Verdict } from "../comparison.ts";
 import { sum } from "../accounting/exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";

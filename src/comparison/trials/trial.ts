@@ -7,7 +7,7 @@ import type { Model, ModelUsage, Opening } from "../../models/model.ts";
 import type { Runtime } from "../../runtime.ts";
 import { recordLastRequest } from "../wires/record-requests.ts";
 import type { Wire } from "../wires/wire.ts";
-import type { AgentReport } from "../../agent/agent.ts";
+import type { AgentReport } from "../../agent/agent-report.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
 import type { ProgramsOption, Transcript } from "../../agent/transcript.ts";
 import { recordOpening } from "../record-opening.ts";

@@ -21,8 +21,8 @@ interface TextRef {
 export interface StoredText {
   readonly sha256: Buffer;
   readonly bytes: number;
-  /** Compressed by zstd. */
-  readonly data: Buffer;
+  /** Compressed by zstd; null in a file where it is larger than a journal's can be. */
+  readonly data: Buffer | null;
 }
 
 /** A record as it is stored: its JSON text, with references in place of its long texts. */
@@ -88,6 +88,7 @@ function readText({ head, sha256 }: TextRef, stored: StoredText): string {
 
 function decompress({ data, bytes }: StoredText, sha256: string): Buffer {
   try {
+    if (data === null) throw new Error("it is too large");
     return zstdDecompressSync(data, { maxOutputLength: Math.max(1, bytes) });
   } catch {
     throw corrupt(`the text ${sha256} cannot be decompressed`);

@@ -15,7 +15,7 @@ import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
 import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
-import { type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
+import { executionRow, type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
 const SQLITE_JOURNAL_RULES = {
@@ -79,6 +79,7 @@ export function createSqliteJournal(options: SqliteJournalOptions): SqliteJourna
 }
 
 class FileJournal implements SqliteJournal {
+  readonly isDurable: boolean;
   readonly #database: DatabaseSync;
   readonly #transactions: Transactions;
   readonly #statements: Statements;
@@ -87,6 +88,8 @@ class FileJournal implements SqliteJournal {
     this.#database = database;
     this.#transactions = transactions;
     this.#statements = prepareStatements(database);
+    // A database without a file has no location.
+    this.isDurable = database.location() !== null;
   }
 
   async create(header: Header, lease?: Lease): Promise<Head> {
@@ -137,7 +140,7 @@ class FileJournal implements SqliteJournal {
       const page = await this.#transactions.locked(() => this.#readPage(number, position, head));
       for (const row of page) {
         if (row.position !== position) break;
-        yield parseRecord(this.#unpack(row.record), position);
+        yield this.#parse(execution, row.record, position, parseRecord);
         position += 1;
       }
       if (page.length === 0 || page.at(-1)?.position !== position - 1)
@@ -158,7 +161,7 @@ class FileJournal implements SqliteJournal {
           before: before ?? null,
         }),
       );
-      for (const row of rows) yield summaryOf(row as unknown as ExecutionRow);
+      for (const row of rows) yield summaryOf(executionRow(row));
       const last = rows.at(-1);
       if (!last) return;
       below = Number(last.number);
@@ -199,9 +202,15 @@ class FileJournal implements SqliteJournal {
   async *check(): AsyncGenerator<JournalProblem> {
     const found = await this.#transactions.locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
     for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
-    for await (const summary of this.list()) {
-      const problem = await this.#problemOf(summary);
-      if (problem !== undefined) yield { execution: summary.execution, problem };
+    try {
+      for await (const summary of this.list()) {
+        const problem = await this.#problemOf(summary);
+        if (problem !== undefined) yield { execution: summary.execution, problem };
+      }
+    } catch (error) {
+      // An entry of the list cannot be read. Those after it are not looked at.
+      if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
+      yield { problem: error.message };
     }
   }
 
@@ -252,6 +261,23 @@ class FileJournal implements SqliteJournal {
     return page;
   }
 
+  /** Names the execution in the errors about its records. */
+  #parse(
+    execution: string,
+    record: unknown,
+    position: number,
+    parse: (value: unknown, index: number) => JournalRecord,
+  ): JournalRecord {
+    try {
+      return parse(this.#unpack(record), position);
+    } catch (error) {
+      if (!PortcullisError.is(error)) throw error;
+      throw new PortcullisError(error.code, `Execution ${JSON.stringify(execution)}: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+
   #unpack(record: unknown): unknown {
     if (typeof record !== "string")
       throw new PortcullisError(
@@ -274,7 +300,8 @@ class FileJournal implements SqliteJournal {
   }
 
   #find(execution: string): ExecutionRow | undefined {
-    return this.#statements.findExecution.get(execution) as unknown as ExecutionRow | undefined;
+    const row = this.#statements.findExecution.get(execution);
+    return row && executionRow(row);
   }
 
   #get(execution: string): ExecutionRow {

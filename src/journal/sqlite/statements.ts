@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { PortcullisError } from "../../errors.ts";
 import type { Header } from "../record.ts";
 
 /** Number of executions listed or deleted at a time. */
@@ -7,7 +8,12 @@ const LIST_PAGE = 256;
 /** Maximum size of a stored record, in bytes, beside its long texts. A larger one is read as NULL. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
-/** An execution as the table holds it. */
+/** Maximum size of a text of an execution's row, in bytes. A larger one is read as NULL. */
+const MAX_NAME_BYTES = 64 * 1024;
+/** Maximum size of a stored text, compressed, in bytes. A larger one is read as NULL. */
+const MAX_STORED_BYTES = 512 * 1024 * 1024;
+
+/** An execution as the table holds it, after `executionRow` has checked it. */
 export interface ExecutionRow {
   readonly number: number;
   readonly id: string;
@@ -20,12 +26,43 @@ export interface ExecutionRow {
   readonly leased_until: number | null;
 }
 
+const name = (column: string) => `iif(octet_length(${column}) <= ${MAX_NAME_BYTES}, ${column}, NULL) AS ${column}`;
+/** A driver that is too long is no text, so that it differs from none. */
+const EXECUTION_COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
+  iif(driver IS NULL OR octet_length(driver) <= ${MAX_NAME_BYTES}, driver, 0) AS driver, leased_until`;
+const KINDS: ReadonlySet<unknown> = new Set<Header["kind"]>(["program", "conversation", "call"]);
+
+/** The row of an execution. Throws `journal_corrupt`: the file may come from elsewhere. */
+export function executionRow(found: Record<string, unknown>): ExecutionRow {
+  const { id, kind, tenant, started_at, head, ended, driver, leased_until } = found;
+  const isRow =
+    typeof id === "string" &&
+    KINDS.has(kind) &&
+    typeof tenant === "string" &&
+    isAmount(started_at) &&
+    isAmount(head) &&
+    head > 0 &&
+    (ended === 0 || ended === 1) &&
+    (driver === null || typeof driver === "string") &&
+    (leased_until === null || isAmount(leased_until));
+  if (isRow) return found as unknown as ExecutionRow;
+  const named = typeof id === "string" ? ` ${JSON.stringify(id.slice(0, 100))}` : "";
+  throw new PortcullisError(
+    "journal_corrupt",
+    `The journal is damaged: the entry of execution${named} has values that no execution has. Restore its file from a backup.`,
+  );
+}
+
+function isAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql);
   return {
-    findExecution: prepare("SELECT * FROM executions WHERE id = ?"),
+    findExecution: prepare(`SELECT ${EXECUTION_COLUMNS} FROM executions WHERE id = ?`),
     insertExecution: prepare(
       "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) VALUES (?, ?, ?, ?, ?, 1, 0, ?, ?)",
     ),
@@ -38,9 +75,12 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
     insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
-    findText: prepare("SELECT sha256, bytes, data FROM texts WHERE sha256 = ?"),
+    findText: prepare(
+      `SELECT sha256, bytes, iif(octet_length(data) <= ${MAX_STORED_BYTES}, data, NULL) AS data
+       FROM texts WHERE sha256 = ?`,
+    ),
     listExecutions: prepare(
-      `SELECT * FROM executions WHERE number < :below AND (:ended IS NULL OR ended = :ended)
+      `SELECT ${EXECUTION_COLUMNS} FROM executions WHERE number < :below AND (:ended IS NULL OR ended = :ended)
        AND (:tenant IS NULL OR tenant = :tenant) AND (:before IS NULL OR started_at < :before)
        ORDER BY number DESC LIMIT ${LIST_PAGE}`,
     ),

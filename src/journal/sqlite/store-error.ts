@@ -23,6 +23,8 @@ export function isBusy(error: unknown): boolean {
 
 /** An error of SQLite as a `PortcullisError` that says what to do; any other error as it is. */
 export function storeError(error: unknown, file: string): unknown {
+  // A number of the file that JavaScript cannot hold.
+  if (error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE") return corrupt(file, error);
   return FAULTS.get(primaryCode(error) ?? -1)?.(file, error as Error) ?? error;
 }
 

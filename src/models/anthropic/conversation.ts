@@ -61,6 +61,16 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     return readMessage(body);
   }
 
+  /** Without the streamed texts of inputs: the calls that were read from them are recorded. */
+  protected bodyOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
+    return {
+      content,
+      ...(stopReason === undefined ? {} : { stop_reason: stopReason }),
+      ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+      ...(container === undefined ? {} : { container: { id: container.id, expires_at: container.expiresAt } }),
+    };
+  }
+
   protected wordsOf({ content }: AnthropicReply): string {
     return wordsOf(content);
   }

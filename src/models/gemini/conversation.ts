@@ -56,6 +56,13 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
     return joinChunks([body]);
   }
 
+  protected bodyOf({ parts, finishReason, blockReason }: GeminiReply): Fields {
+    return {
+      candidates: [{ content: { parts }, ...(finishReason === undefined ? {} : { finishReason }) }],
+      ...(blockReason === undefined ? {} : { promptFeedback: { blockReason } }),
+    };
+  }
+
   protected wordsOf({ parts }: GeminiReply): string {
     return wordsOf(parts);
   }

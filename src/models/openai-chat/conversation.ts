@@ -56,6 +56,10 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     return readCompletion(body);
   }
 
+  protected bodyOf({ message, finishReason }: ChatReply): Fields {
+    return { choices: [{ message, ...(finishReason === undefined ? {} : { finish_reason: finishReason }) }] };
+  }
+
   protected wordsOf({ message }: ChatReply): string {
     return wordsOf(message);
   }

@@ -64,6 +64,16 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
     return readResponse(body);
   }
 
+  protected bodyOf({ id, items, status, incompleteReason, error }: ResponsesReply): Fields {
+    return {
+      ...(id === undefined ? {} : { id }),
+      output: items,
+      ...(status === undefined ? {} : { status }),
+      ...(incompleteReason === undefined ? {} : { incomplete_details: { reason: incompleteReason } }),
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+
   protected wordsOf({ items }: ResponsesReply): string {
     return wordsOf(items);
   }

@@ -29,6 +29,11 @@ const SEPARATOR = "\u001e";
 const BRACE = 123;
 /** How long frames may wait to be sent together with later frames, in milliseconds. */
 const FLUSH_MS = 2;
+/**
+ * Text delivered to a guest before its garbage is collected, in UTF-16 code units. isolated-vm keeps long texts outside of
+ * the heap, where they would make the process reach its memory limit before V8 sees a reason to collect them.
+ */
+const COLLECT_LENGTH = 16 * 1024 * 1024;
 /** Size of the read buffer, in bytes, unless a frame is larger. */
 const ROOM_BYTES = 64 * 1024;
 
@@ -58,7 +63,7 @@ for (const flag of [
 let compiledGuest;
 
 /** @typedef {import("isolated-vm").Reference} Reference */
-/** @type {{ isolate: import("isolated-vm").Isolate, deliver: Reference, drain: Reference } | undefined} */
+/** @type {{ isolate: import("isolated-vm").Isolate, deliver: Reference, drain: Reference, collect: Reference | undefined } | undefined} */
 let guest;
 
 /** @param {number} memoryBytes */
@@ -77,6 +82,7 @@ function prepare(memoryBytes) {
     isolate,
     deliver: face.getSync("deliver", { reference: true }),
     drain: face.getSync("drain", { reference: true }),
+    collect: undefined,
   };
   queue("prepared");
   take(drain());
@@ -105,6 +111,27 @@ function drain() {
   }
 }
 
+/** Collects the guest's garbage. It comes after the same events in a replay, so a program cannot be told from its replay by it. */
+function collect() {
+  try {
+    if (guest) (guest.collect ??= collectorOf(guest.isolate)).applySync(undefined, []);
+  } catch {
+    // The isolate has ended, which the next `drain` reports.
+  }
+}
+
+/**
+ * The isolate's function `gc`, in a realm of its own: it cannot be taken out of the program's.
+ * @param {import("isolated-vm").Isolate} isolate
+ * @returns {Reference}
+ */
+function collectorOf(isolate) {
+  setFlagsFromString("--expose-gc");
+  const context = isolate.createContextSync();
+  setFlagsFromString("--no-expose-gc");
+  return context.evalSync("gc", { reference: true });
+}
+
 /** @param {unknown} drained */
 function take(drained) {
   if (typeof drained !== "string") return end("broken the guest's drain returned something that is not text");
@@ -126,11 +153,15 @@ function run() {
  */
 function serve(memoryBytes) {
   prepare(memoryBytes);
-  for (;;) {
+  for (let length = 0; ;) {
     const message = nextMessage();
     if (message.charCodeAt(0) !== BRACE) return message;
     deliver(message);
     take(drain());
+    length += message.length;
+    if (length < COLLECT_LENGTH) continue;
+    length = 0;
+    collect();
   }
 }
 

@@ -7,6 +7,7 @@ test.each([
   ["runningMs=2s", 2000],
   ["runningMs=1.001s", 1001],
   ["wallMs=3 min", 180_000],
+  ["waitMs=3d", 3 * 86_400_000],
   ["calls=10_000", 10_000],
   ["calls=1e3", 1000],
   ["inputBytes=512", 512],
@@ -15,7 +16,7 @@ test.each([
 });
 
 test.each([
-  ["runningMs=1MiB", 'There is no unit "MiB" for runningMs: use ms, s, min, or none.'],
+  ["runningMs=1MiB", 'There is no unit "MiB" for runningMs: use ms, s, min, h, d, or none.'],
   ["memoryBytes=5s", 'There is no unit "s" for memoryBytes: use B, KiB, MiB, GiB, or none.'],
   ["calls=5s", 'calls is a number without a unit, got the unit "s".'],
   ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got the unit "B".'],

@@ -21,7 +21,11 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
   const approver = createApprover({ mode, screen, ...streams });
   approvers.push(approver);
   let calls = 0;
-  const call = async (input: unknown, signal = new AbortController().signal) =>
+  const call = async (
+    input: unknown,
+    signal = new AbortController().signal,
+    changes: { readonly callId?: string; readonly tool?: string } = {},
+  ) =>
     approver.approve({
       execution: "e",
       tenant: "default",
@@ -32,6 +36,7 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
       input,
       inputDigest: "",
       signal,
+      ...changes,
     });
   const until = async (text: string) => {
     while (!shown.includes(text)) await setImmediate();
@@ -224,6 +229,36 @@ test("no input controls the terminal or begins a line, shortened or whole", asyn
       expect(lines.filter((line) => line.startsWith("  ") && cellsOf(line) >= 60)).toEqual([]);
     }),
   );
+});
+
+test("a program is shown whole, line by line, and no source controls the terminal or begins a line", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(hostile, { maxLength: 60 }), async (texts) => {
+      const source = ["await tools.pay({ n: 1 });", ...texts, "return 1;"].join("\n");
+      const { call, type, shown, asked } = terminal();
+      const decision = call({ source, language: "javascript" }, undefined, { callId: "program", tool: "run_program" });
+      await asked(1);
+      type("y\n");
+      expect(await decision).toMatchObject({ allow: true });
+      const lines = shown().replace("\r\u001b[2K", "").split("\n");
+      expect(lines.filter((line) => STEERS.test(line.replaceAll("\t", "")))).toEqual([]);
+      expect(lines.filter((line) => !line.startsWith("  "))).toEqual([
+        "A program needs approval before it starts:",
+        "Run it? y runs it, n or Enter denies it: ",
+      ]);
+      expect(lines[1]).toBe("  await tools.pay({ n: 1 });");
+      expect(lines.at(-2)).toBe("  return 1;");
+    }),
+  );
+});
+
+test("a call of a tool that is named like the approval of a program is shown as a call", async () => {
+  const { call, type, shown, asked } = terminal();
+  const decision = call({ source: "1" }, undefined, { tool: "run_program" });
+  await asked(1);
+  type("n\n");
+  await decision;
+  expect(shown()).toContain("The program calls run_program, which needs approval:");
 });
 
 test("a deeply nested input is asked about too", async () => {

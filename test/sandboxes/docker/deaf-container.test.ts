@@ -1,5 +1,12 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { frameText, PROTOCOL_VERSION } from "../../../bridge/frames.ts";
+import { createRuntime, createSqliteJournal, defineTool } from "../../../src/index.ts";
+import { DEFAULT_LIMITS } from "../../../src/programs/limits.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
@@ -15,6 +22,25 @@ const DEAF = [
   `import os, time
 text = ${JSON.stringify(ready)}.encode()
 os.write(4, len(text).to_bytes(4, "big") + text)
+time.sleep(600)`,
+];
+
+/** Greets, asks for as many results as there are calls, and reads nothing from then on. */
+const CALLS = 200;
+const calls = Array.from({ length: CALLS }, (_, index) =>
+  frameText({ kind: "call", id: index + 1, tool: "large", body: "{}" }),
+);
+const ASKING = [
+  "/usr/bin/python3",
+  "-c",
+  `import os, sys, time
+def say(text):
+    data = text.encode()
+    os.write(4, len(data).to_bytes(4, "big") + data)
+say(${JSON.stringify(ready)})
+os.read(3, 4)
+for text in ${JSON.stringify([...calls, frameText({ kind: "turn_end", open: CALLS })])}:
+    say(text)
 time.sleep(600)`,
 ];
 
@@ -41,4 +67,45 @@ describe.skipIf(needDockerEngine() !== undefined)("a container that does not rea
       expect((after.residentBytes - before.residentBytes) / MIB).toBeLessThan(16);
     },
   );
+
+  test("has its results wait: of 200 of 200 kB the host holds 16 MiB, and what the calls under way have returned", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portcullis-deaf-"));
+    using journal = createSqliteJournal({ path: join(folder, "journal.db") });
+    await using sandbox = createDockerSandbox({ command: ASKING });
+    let ran = 0;
+    const large = defineTool({
+      name: "large",
+      description: "Returns 200 kB",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      handler: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        ran += 1;
+        return randomBytes(100_000).toString("hex");
+      },
+    });
+    await using runtime = await createRuntime({ tools: [large], sandbox, journal });
+    const before = memoryHeld();
+    const over = new AbortController();
+    const running = runtime.execute("unread", {
+      language: "python",
+      signal: over.signal,
+      limits: { memoryBytes: 64 * MIB },
+    });
+    await vi.waitFor(() => expect(ran).toBeGreaterThan(80), { timeout: 20_000 });
+    for (let seen = 0, turns = 0; turns < 50; turns += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (ran !== seen) turns = 0;
+      seen = ran;
+    }
+    const after = memoryHeld();
+    expect(ran).toBeLessThan(84 + DEFAULT_LIMITS.callsAtOnce + 1);
+    const grownMib = (after.usedBytes - before.usedBytes) / MIB;
+    process.stdout.write(`${ran} handlers ran, the host has grown by ${grownMib.toFixed(1)} MiB\n`);
+    expect(grownMib).toBeLessThan(16 + 0.2 * DEFAULT_LIMITS.callsAtOnce + 4);
+    over.abort();
+    expect((await running).outcome.type).toBe("cancelled");
+    rmSync(folder, { recursive: true });
+  });
 });

@@ -1,6 +1,9 @@
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../../../src/index.ts";
+import type { ExecutionEvent } from "../../../../src/programs/execute.ts";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
@@ -356,6 +359,39 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
       { language: "python" },
     );
     expect(outcome).toEqual({ type: "completed", value: "GET / " });
+  });
+
+  test("a program that has reached a host waits for an approval in its container, and keeps what it has", async () => {
+    const { port } = await httpServer();
+    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] } });
+    const pay = defineTool({
+      name: "pay",
+      description: "Pays",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "write",
+      approval: "always",
+      handler: () => "paid",
+    });
+    await using runtime = await createRuntime({ tools: [pay], sandbox, approve: () => "later" });
+    const waits = Promise.withResolvers<ExecutionEvent>();
+    const running = runtime.execute(
+      `from urllib import request
+url = "http://allowed.test:${port}/"
+first = request.urlopen(url)
+answer = await tools.pay()
+return [answer, first.read().decode(), request.urlopen(url).read().decode()]`,
+      {
+        language: "python",
+        execution: "held",
+        onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
+      },
+    );
+    expect(await waits.promise).toMatchObject({ held: "network", waiting: { approvals: [{ tool: "pay" }] } });
+    expect(await Array.fromAsync(runtime.executions())).toMatchObject([{ state: "waiting", driven: true }]);
+    expect(await containersOf()).not.toEqual([]);
+    await runtime.decide("held", { "1": { allow: true } });
+    expect((await running).outcome).toEqual({ type: "completed", value: ["paid", "GET / ", "GET / "] });
   });
 
   test("memory and processes have the same bounds as without egress, and the forwarder's come on top", async () => {

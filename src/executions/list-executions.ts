@@ -2,8 +2,9 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
-import { applyRecord, initialState } from "./execution-state.ts";
-import { waitingOf } from "./waiting.ts";
+import { applyRecord, initialState } from "../programs/execution-state.ts";
+import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
+import { type Waiting, waitingOf } from "../programs/waiting.ts";
 
 /** An execution or a conversation in the journal. */
 export interface ListedExecution {
@@ -28,9 +29,10 @@ export interface ListedExecution {
 /** Lists executions, the latest first. Reads the records of open ones. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
   for await (const summary of journal.list(options)) {
-    const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary);
+    const driven = !summary.ended && summary.lease !== undefined && summary.lease.until > Date.now();
+    const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary, driven);
     const openState = waitsFor === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
-    const { execution, kind, tenant, startedAt, records, ended, lease } = summary;
+    const { execution, kind, tenant, startedAt, records, ended } = summary;
     yield {
       id: execution,
       kind,
@@ -38,7 +40,7 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
       tenant,
       startedAt,
       records,
-      driven: !ended && lease !== undefined && lease.until > Date.now(),
+      driven,
       waitsFor: waitsFor ?? [],
     };
   }
@@ -48,17 +50,29 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
 async function toolsWaitedFor(
   journal: Journal,
   { execution, kind }: ExecutionSummary,
+  driven: boolean,
 ): Promise<readonly string[] | undefined> {
-  if (kind === "conversation") return [];
-  const state = initialState();
   try {
-    for await (const record of journal.read(execution)) applyRecord(state, record);
-    const waiting = waitingOf(state);
+    const waiting =
+      kind === "conversation"
+        ? waitingOfConversation(await readPastConversation(journal, execution))
+        : await waitingOfProgram(journal, execution, driven);
     return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
     throw error;
   }
+}
+
+async function waitingOfProgram(
+  journal: Journal,
+  execution: ExecutionId,
+  driven: boolean,
+): Promise<Waiting | undefined> {
+  const state = initialState();
+  for await (const record of journal.read(execution)) applyRecord(state, record);
+  // One that cannot be replayed waits where it is driven. Without its driver it does not go on.
+  return state.unreplayable === undefined || driven ? waitingOf(state) : undefined;
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

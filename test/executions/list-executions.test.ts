@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import { listExecutions } from "../../src/programs/list-executions.ts";
+import { listExecutions } from "../../src/executions/list-executions.ts";
 import { header, turn } from "../journal/records.ts";
 
 const start = '{"kind":"start","protocol":1,"now":1,"seed":"00","limits":{"calls":1,"logBytes":1,"frameBytes":1}}\n{}';

@@ -1,0 +1,1 @@
+export type { Ran, Scene } from "../src/cli/scene.ts";

@@ -1,0 +1,58 @@
+import type { CallLine } from "../gate/call-line.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Model, ModelUsage } from "../models/model.ts";
+import type { AgentEnding } from "./ending.ts";
+import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
+
+/** A conversation to hold, checked. */
+export interface AgentRequest {
+  readonly model: Model;
+  readonly task: string;
+  readonly programs: ProgramsOption;
+  readonly maxTurns: number;
+  readonly maxTokens: number;
+}
+
+/** A conversation that has ended, or that waits. */
+export interface AgentReport {
+  /** Id of the conversation in the journal. */
+  readonly execution: ExecutionId;
+  readonly ending: AgentEnding;
+  /** Undefined unless the ending is `answered`. */
+  readonly answer: string | undefined;
+  /**
+   * All calls: the model's own, and those of its programs and of agents that it called. The id of a call that a local
+   * program or an agent made begins with the id of the call that started it, like `call_2/17`.
+   */
+  readonly calls: readonly CallLine[];
+  readonly usage: AgentUsage;
+  readonly transcript: Transcript;
+}
+
+/** What has become of a conversation, for its report. */
+export interface AgentFacts {
+  readonly execution: ExecutionId;
+  readonly ending: AgentEnding;
+  readonly turns: readonly TranscriptTurn[];
+  /** Names of its tools. */
+  readonly tools: readonly string[];
+  readonly lines: readonly CallLine[];
+  /** Number of calls, with those below it. */
+  readonly calls: number;
+  readonly usage: ModelUsage;
+}
+
+/** The report of a conversation. */
+export function agentReport(
+  { model, task, programs }: Pick<AgentRequest, "task" | "programs"> & { readonly model: Pick<Model, "name"> },
+  { execution, ending, turns, tools, lines, calls, usage }: AgentFacts,
+): AgentReport {
+  return {
+    execution,
+    ending,
+    answer: ending.type === "answered" ? ending.answer : undefined,
+    calls: lines,
+    usage: { ...usage, turns: turns.length, calls },
+    transcript: { format: 1, model: model.name, task, programs, tools, turns, ending },
+  };
+}

@@ -1,0 +1,39 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Model } from "../models/model.ts";
+import { callback, type OptionsOf, wholeNumber } from "../options/options.ts";
+
+/** An execution that is about to be taken up. */
+export interface RecoveredExecution {
+  readonly execution: ExecutionId;
+  readonly tenant: string;
+}
+
+/** A conversation that is about to be taken up. */
+export interface RecoveredConversation extends RecoveredExecution {
+  /** Provider and model that it began with, like `anthropic:claude-opus-4-5`. */
+  readonly model: string;
+  readonly task: string;
+}
+
+export const RECOVER_RULES = {
+  /** Gives the model of a conversation, the one that it began with. Without it, or for undefined, conversations stay open. */
+  model: callback<(conversation: RecoveredConversation) => Model | undefined>(),
+  /**
+   * Number of executions that are taken up at once; 8 by default: half of the programs that one core has engines for, so
+   * that new programs find some after a crash.
+   */
+  concurrency: wholeNumber({ min: 1, max: 10_000, default: 8 }),
+  /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
+  context: callback<(recovered: RecoveredExecution) => unknown>(),
+};
+
+export type RecoverOptions<Context = unknown> = Omit<OptionsOf<typeof RECOVER_RULES>, "context"> &
+  (undefined extends Context
+    ? {
+        /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
+        readonly context?: (recovered: RecoveredExecution) => Context;
+      }
+    : {
+        /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
+        readonly context: (recovered: RecoveredExecution) => Context;
+      });

@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import type { AgentReport } from "../agent/agent-report.ts";
+import type { AgentScope } from "../agent/agent-scope.ts";
+import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
+import { resumeAgent } from "../agent/resume-agent.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Model } from "../models/model.ts";
+import { TrackedLog } from "../programs/tracked-log.ts";
+import { undriven } from "../programs/undriven.ts";
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionSummary, Journal } from "../journal/journal.ts";
+import { drivenHere } from "../programs/driven-here.ts";
+import type { Execution } from "../programs/execute.ts";
+import { type Past, readPast } from "../programs/past-execution.ts";
+import { isSuspect } from "../programs/poison.ts";
+import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
+import { takeUp } from "../programs/resume.ts";
+import type { Scope } from "../programs/scope.ts";
+import { waitingOf } from "../programs/waiting.ts";
+
+/** An execution that could not be taken up. */
+export interface Unrecovered extends RecoveredExecution {
+  /** Usually a `PortcullisError`, like `journal_invalid`, `tools_changed` or `sandbox_unavailable`. */
+  readonly error: Error;
+}
+
+export interface RecoverWork {
+  readonly journal: Journal;
+  /** Takes up no further execution once it is aborted. */
+  readonly signal: AbortSignal;
+  /** Number of executions that are taken up at once. */
+  readonly concurrency: number;
+  /** The model of a conversation; undefined leaves it open. */
+  readonly model: (conversation: RecoveredConversation) => Model | undefined;
+  /** Runs work in the scope of an execution. */
+  readonly run: (execution: RecoveredExecution, work: (scope: AgentScope) => Promise<Recovered>) => Promise<Recovered>;
+}
+
+/** What has become of an execution or a conversation that was taken up. */
+export type Recovered = Execution | AgentReport;
+
+/** An execution that may be what its drivers died of. */
+const SUSPECT = Symbol("suspect");
+
+/**
+ * Takes up every execution and conversation that has no outcome, that no driver holds, and that does not only wait. Yields each
+ * when it has ended or waits, or with the error if it could not be taken up. Those that their drivers may have died of
+ * come last, one after the other: if this host dies too, it counts for one of them. Rejects if the journal cannot be listed, and
+ * with the signal's reason. Executions that are under way when the iteration is left go on.
+ */
+export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Unrecovered> {
+  const { journal, signal, concurrency } = work;
+  const underWay = new Set<Promise<void>>();
+  const done: (Recovered | Unrecovered)[] = [];
+  const suspects: ExecutionSummary[] = [];
+  const begin = (summary: ExecutionSummary) => {
+    const one = recoverOne(work, summary, false).then((recovered) => {
+      underWay.delete(one);
+      if (recovered === SUSPECT) suspects.push(summary);
+      else if (recovered) done.push(recovered);
+    });
+    underWay.add(one);
+  };
+  for await (const summary of journal.list({ open: true })) {
+    signal.throwIfAborted();
+    begin(summary);
+    if (underWay.size >= concurrency) await Promise.race(underWay);
+    yield* done.splice(0);
+  }
+  // The last of them may end while what others have come to is taken.
+  while (underWay.size + done.length > 0) {
+    if (done.length === 0) await Promise.race(underWay);
+    yield* done.splice(0);
+  }
+  for (const suspect of suspects) {
+    signal.throwIfAborted();
+    const recovered = await recoverOne(work, suspect, true);
+    if (recovered && recovered !== SUSPECT) yield recovered;
+  }
+}
+
+/** Undefined for an execution that is not to be taken up. Never rejects: one execution must not end the recovery of others. */
+async function recoverOne(
+  work: RecoverWork,
+  { execution, kind, tenant, lease }: ExecutionSummary,
+  takesSuspects: boolean,
+): Promise<Recovered | Unrecovered | typeof SUSPECT | undefined> {
+  const { journal } = work;
+  const isDriven = (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
+  if (isDriven || kind === "call") return undefined;
+  const one = { execution, tenant };
+  try {
+    return await (kind === "program" ? recoverProgram(work, one, takesSuspects) : recoverConversation(work, one));
+  } catch (error) {
+    if (PortcullisError.is(error) && TAKEN.has(error.code)) return undefined;
+    return { ...one, error: error instanceof Error ? error : new Error(String(error), { cause: error }) };
+  }
+}
+
+async function recoverProgram(
+  { journal, run }: RecoverWork,
+  one: RecoveredExecution,
+  takesSuspects: boolean,
+): Promise<Recovered | typeof SUSPECT | undefined> {
+  const { execution } = one;
+  const past = await readPast(journal.read(execution));
+  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
+  if (past.outcome || (waitingOf(past.state) && past.state.unreplayable === undefined)) return undefined;
+  const { header } = past.state;
+  // A program in a conversation is taken up with it.
+  if (header?.parent && (await isOpen(journal, header.parent.execution))) return undefined;
+  if (header?.parent) return run(one, (scope) => endOrphan(scope, execution, past));
+  if (!takesSuspects && isSuspect(past.state)) return SUSPECT;
+  return run(one, (scope) => takeUp(scope, execution, past, {}));
+}
+
+async function recoverConversation(
+  { journal, model: modelFor, run }: RecoverWork,
+  one: RecoveredExecution,
+): Promise<Recovered | undefined> {
+  const { execution } = one;
+  const past = await readPastConversation(journal, execution);
+  const { header } = past;
+  // The conversation of an agent that is a tool is taken up with its caller.
+  if (past.outcome || header.parent || waitingOfConversation(past)) return undefined;
+  const model = modelFor({ ...one, model: header.model, task: header.task });
+  return model && run(one, (scope) => resumeAgent(scope, execution, { model }));
+}
+
+/** Ends an execution whose conversation has ended without it. */
+async function endOrphan({ journal, leaseMs }: Scope, execution: ExecutionId, past: Past): Promise<Execution> {
+  const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs });
+  const ending = { type: "cancelled" } as const;
+  await log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+  await log.end(true);
+  return undriven(execution, past, ending);
+}
+
+async function isOpen(journal: Journal, execution: ExecutionId): Promise<boolean> {
+  try {
+    return !(await journal.find(execution)).ended;
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
+    throw error;
+  }
+}
+
+/** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */
+const TAKEN: ReadonlySet<string> = new Set(["head_moved", "execution_driven", "execution_unknown"]);

@@ -1,0 +1,55 @@
+import { PortcullisError } from "../errors.ts";
+
+/** Maximum length of a line, in bytes: what a string of V8 holds. */
+const MAX_LINE_BYTES = 512 * 1024 * 1024 - 1024;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/**
+ * The lines of a file or a pipe, for `importLines`. Not more than one line is held in memory. Rejects with
+ * `journal_invalid`, naming the line, for one that is too long or is not UTF-8.
+ */
+export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxBytes = MAX_LINE_BYTES): AsyncGenerator<string> {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  let number = 1;
+  const hold = (part: Uint8Array) => {
+    bytes += part.length;
+    if (bytes > maxBytes) throw lineInvalid(number, `it is longer than ${maxBytes} bytes`);
+    parts.push(part);
+  };
+  const take = (): string => {
+    const text = decode(parts, number);
+    [parts, bytes] = [[], 0];
+    number += 1;
+    return text;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      hold(chunk.subarray(from, end));
+      yield take();
+      from = end + 1;
+    }
+    if (from < chunk.length) hold(chunk.subarray(from));
+  }
+  if (bytes > 0) yield take();
+}
+
+function decode(parts: readonly Uint8Array[], number: number): string {
+  const line = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+  const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: number > 1 }).decode(line.subarray(0, end));
+  } catch {
+    throw lineInvalid(number, "it is not UTF-8");
+  }
+}
+
+/** The error about a line that is no record. */
+export function lineInvalid(number: number, why: string): PortcullisError {
+  return new PortcullisError(
+    "journal_invalid",
+    `Line ${number} is not a record of a journal: ${why}. Import what this command printed: portcullis journal export`,
+  );
+}

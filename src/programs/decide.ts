@@ -1,0 +1,140 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
+import { detailsOf } from "../gate/approval.ts";
+import type { OutsideRecord } from "../gate/call-waits.ts";
+import { jsonTextOf } from "../values/json-text.ts";
+import { drivenHere } from "./driven-here.ts";
+import { type ExecutionState, PROGRAM_CALL, type UnansweredCall } from "./execution-state.ts";
+import { readOwn } from "./past-execution.ts";
+import type { Scope } from "./scope.ts";
+import { isExpired } from "./waiting.ts";
+
+/** A decision about a call that waits. */
+export interface Decision {
+  /** Whether the call may run, or run again. */
+  readonly allow?: boolean;
+  /** The call was done elsewhere, with this result. Only for a call whose outcome is unknown. */
+  readonly done?: { readonly value: unknown };
+  /** Who decided; for the journal. */
+  readonly by?: string;
+  /** For the journal; the program reads the note of a denial. */
+  readonly note?: string;
+  /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
+  readonly remember?: "execution";
+}
+
+/** The result of a call that a client answers. */
+export type ClientResult = { readonly value: unknown } | { readonly error: string };
+
+/** What the outside says about calls of an execution that wait, by call id. */
+export interface Said {
+  readonly decisions?: Readonly<Record<string, Decision>> | undefined;
+  readonly results?: Readonly<Record<string, ClientResult>> | undefined;
+}
+
+/** Notes decisions about calls that wait, without driving the execution. Rejects as `resume` does. */
+export async function decide(
+  scope: Pick<Scope, "journal" | "tenant">,
+  execution: ExecutionId,
+  said: Said,
+): Promise<void> {
+  for (;;) {
+    const { state, header } = await readOwn(scope, execution);
+    const records = recordsOf(openCallsOf(state), header, said);
+    try {
+      await scope.journal.append(execution, state.records, records, { safe: true });
+      // A driver in another process reads them when it renews its lease.
+      return await drivenHere(scope.journal, execution)?.log.catchUp();
+    } catch (error) {
+      // Its driver, or another person, has appended in the meantime.
+      if (!PortcullisError.is(error) || error.code !== "head_moved") throw error;
+    }
+  }
+}
+
+/** The open call of an id as the outside writes it. */
+export type FindCall = (id: string) => UnansweredCall | undefined;
+
+export function openCallsOf({ calls, outcome, program, turns }: ExecutionState): FindCall {
+  return (id) => {
+    if (outcome !== undefined) return undefined;
+    if (id === PROGRAM_CALL) return program && turns === 0 ? { ...program, id } : undefined;
+    const call = calls.get(Number(id));
+    return call && String(call.id) === id ? call : undefined;
+  };
+}
+
+/** Records of what is said. Throws `call_unknown`, `decision_exists`, or `approval_expired` for a call that has waited too long. */
+export function recordsOf(
+  findCall: FindCall,
+  header: Pick<Header, "execution" | "limits">,
+  { decisions = {}, results = {} }: Said,
+): readonly OutsideRecord[] {
+  const at = Date.now();
+  const { execution, limits } = header;
+  const find = (id: string): UnansweredCall => {
+    const call = findCall(id);
+    if (!call)
+      throw new PortcullisError(
+        "call_unknown",
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
+      );
+    if (!isExpired(header, call)) return call;
+    throw new PortcullisError(
+      "approval_expired",
+      `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
+    );
+  };
+  return [
+    ...Object.entries(decisions).map(([id, decision]) => decisionRecord(find(id), decision, at)),
+    ...Object.entries(results).map(([id, result]) => resultRecord(find(id), result, at)),
+  ];
+}
+
+function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
+  const { allow, done, remember } = given;
+  const { id, tool, decided, decision } = call;
+  if (decision)
+    throw new PortcullisError(
+      "decision_exists",
+      `Call ${id} of ${tool} was decided already${decision.by === undefined ? "" : `, by ${decision.by}`}: ${decision.allow ? "allowed" : "denied"}. The first decision holds.`,
+    );
+  if (decided?.decision !== "held")
+    throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
+  if (done !== undefined && decided.code !== "outcome_unknown")
+    throw new PortcullisError(
+      "call_unknown",
+      `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
+    );
+  const place = `decisions[${JSON.stringify(String(id))}]`;
+  if (remember !== undefined && (remember !== "execution" || decided.code === "outcome_unknown"))
+    throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
+  if (done === undefined && typeof allow !== "boolean") throw optionError(`${place}.allow`, "true or false", allow);
+  return {
+    type: "decision",
+    call: String(id),
+    allow: done !== undefined || allow === true,
+    ...detailsOf(given),
+    ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
+    at,
+  };
+}
+
+function resultRecord(call: UnansweredCall, given: ClientResult, at: number): ResultRecord {
+  const { id, tool, decided, result } = call;
+  if (decided?.decision !== "client")
+    throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
+  if (result)
+    throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
+  const base = { type: "result", call: String(id), at } as const;
+  return "error" in given
+    ? { ...base, error: given.error }
+    : { ...base, value: requiredText(given.value, `results[${JSON.stringify(String(id))}].value`) };
+}
+
+function requiredText(value: unknown, option: string): string {
+  const text = jsonTextOf(value);
+  if (text === undefined) throw optionError(option, "a value that JSON can hold", value);
+  return text;
+}

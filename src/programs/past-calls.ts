@@ -1,0 +1,90 @@
+import type { FailureCode, RefusalCode } from "../gate/answer.ts";
+import type { CallLine } from "../gate/call-line.ts";
+import type { AnsweredRecord, CallRecord } from "../journal/record.ts";
+import type { Caller } from "../tools/tool.ts";
+
+/** What is known of a call before it ends. */
+interface BegunCall {
+  readonly tool: string;
+  readonly caller: Caller;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  started: boolean;
+}
+
+/** The calls of an execution or a conversation, as its records tell of them in their order. */
+export class PastCalls {
+  /** By call id: a call that was answered, and whose answer was lost with its host, has a later end. */
+  readonly #lines = new Map<string, CallLine>();
+  readonly #begun = new Map<string, BegunCall>();
+  #calls = 0;
+  #inputBytes = 0;
+  #resultBytes = 0;
+
+  /** Calls that have ended, in the order of their ends. */
+  get lines(): readonly CallLine[] {
+    return [...this.#lines.values()];
+  }
+
+  /** Calls made, whatever became of them. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** UTF-8 bytes of the inputs of all calls. */
+  get inputBytes(): number {
+    return this.#inputBytes;
+  }
+
+  /** UTF-8 bytes of all results that were returned. */
+  get resultBytes(): number {
+    return this.#resultBytes;
+  }
+
+  /** `at` is in milliseconds since 1970. */
+  begin(
+    call: string,
+    { tool, caller, inputText, at }: Omit<BegunCall, "started"> & { readonly inputText: string },
+  ): void {
+    this.#calls += 1;
+    this.#inputBytes += Buffer.byteLength(inputText);
+    this.#begun.set(call, { tool, caller, at, started: false });
+  }
+
+  decided({ call, tool, caller, decision, code, at }: CallRecord): void {
+    const known = this.#begun.get(call);
+    const since = known?.at ?? at;
+    const started = (known?.started ?? false) || decision === "allowed";
+    this.#begun.set(call, { tool, caller: caller as Caller, at: since, started });
+    const ms = at - since;
+    if (decision === "refused")
+      this.#end(call, { bytes: 0, ms, outcome: { type: "refused", code: code as RefusalCode } });
+    if (decision === "dropped") this.#end(call, { bytes: 0, ms, outcome: { type: "aborted" } });
+  }
+
+  answered({ call, ok, code, ms, bytes, shape }: AnsweredRecord): void {
+    const begun = this.#begun.get(call);
+    if (begun) begun.started = true;
+    this.#end(call, {
+      bytes,
+      ms,
+      outcome: ok ? { type: "value", shape: shape ?? "" } : { type: "failed", code: code as FailureCode },
+    });
+  }
+
+  /** The execution has ended, and its open calls with it. */
+  abortOpen(): void {
+    for (const call of this.#begun.keys()) this.#end(call, { bytes: 0, ms: 0, outcome: { type: "aborted" } });
+  }
+
+  #end(callId: string, facts: Pick<CallLine, "bytes" | "outcome" | "ms">): void {
+    const known = this.#begun.get(callId);
+    if (!known) return;
+    this.#begun.delete(callId);
+    const { tool, caller, started } = known;
+    // A call whose answer did not reach its caller was made again by the next driver.
+    this.#resultBytes += facts.bytes - (this.#lines.get(callId)?.bytes ?? 0);
+    this.#lines.delete(callId);
+    this.#lines.set(callId, { callId, tool, caller, started, ...facts });
+  }
+}

@@ -1,0 +1,55 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Execution } from "./execute.ts";
+import { invalidAt } from "./history.ts";
+import type { Ending } from "./outcome.ts";
+import type { Past } from "./past-execution.ts";
+import type { Scope } from "./scope.ts";
+import { readReturned } from "./settlement.ts";
+
+const NO_TIMES = { queuedMs: 0, runningMs: 0, wallMs: 0, approvalMs: 0, peakMemoryBytes: 0 };
+
+/** An execution that is not driven, as its journal tells of it. */
+export function undriven(execution: ExecutionId, past: Past, ending: Ending): Execution {
+  const { state, logs, lines, resultBytes, outcome } = past;
+  const { turns, restarts, connections, settled } = state;
+  return {
+    // A journal may come from elsewhere, and its usage may have any names.
+    ...NO_TIMES,
+    ...outcome?.usage,
+    execution,
+    ending,
+    logs: logs.logs,
+    notes: outcome?.notes ?? [],
+    remarks: settled?.notes ?? [],
+    turns,
+    restarts,
+    connections,
+    calls: lines,
+    resultBytes,
+  };
+}
+
+/** An execution that has ended, with its value. Rejects with `journal_invalid` for a value that cannot be read. */
+export async function endedExecution(
+  execution: ExecutionId,
+  past: Past,
+  { gate, limits, tenant }: Scope,
+): Promise<Execution> {
+  // Loaded on demand: loading the schema library takes as long as running a program.
+  const { parseEnding } = await import("./parse-ending.ts");
+  const ending = parseEnding(past.outcome?.outcome ?? "");
+  const { settled } = past.state;
+  if (!ending || (ending.type === "completed" && settled?.ok === false))
+    throw invalidAt(execution, past.state.records - 1, "its outcome is not that of a program");
+  if (ending.type !== "completed") return undriven(execution, past, ending);
+  const body = settled?.body;
+  const share = gate.held.share(tenant, limits.totalBytes);
+  try {
+    const returned =
+      body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, share.lane);
+    if (!returned) throw invalidAt(execution, past.state.records - 1, "the value of the program is not JSON");
+    return undriven(execution, past, { type: "completed", ...returned, text: body });
+  } finally {
+    share.end();
+  }
+}

@@ -1,0 +1,154 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool } from "portcullis";
+import type { Journal } from "portcullis/journal";
+import { createIsolateSandbox } from "portcullis/sandboxes";
+import { medianOf } from "./measure.js";
+import { CALLS } from "./workloads.js";
+
+type Row = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => void;
+
+const common = { input: z.looseObject({}), allowedCallers: ["programmatic"] } as const;
+const ping = defineTool({ ...common, name: "ping", description: "Pings", effect: "read", handler: () => "pong" });
+const held = defineTool({
+  ...common,
+  name: "held",
+  description: "Needs approval",
+  effect: "write",
+  approval: "always",
+  handler: () => "done",
+});
+const AWAITED = `for (let i = 0; i < ${CALLS}; i += 1) await tools.ping({ i });`;
+/** Executions that are resumed. */
+const RESUMED = 9;
+/** What an append of one turn holds. */
+const TURN = {
+  type: "turn",
+  event: '{"kind":"answer","now":1,"id":1,"ok":true}\n"pong"',
+  commands: ['{"kind":"call","id":2,"tool":"ping"}\n{"i":1}'],
+} as const;
+
+/** What durable executions cost. They are written to the disk of the folder for temporary files. */
+export async function durableRows(row: Row): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
+  try {
+    await callRows(row, folder);
+    await resumeRows(row, folder);
+    await waitingRows(row, folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function callRows(row: Row, folder: string): Promise<void> {
+  using journal = createSqliteJournal({ path: join(folder, "calls.db") });
+  let appends = 0;
+  const counting: Journal = {
+    isDurable: true,
+    create: (...given) => journal.create(...given),
+    append: (...given) => {
+      appends += 1;
+      return journal.append(...given);
+    },
+    read: (...given) => journal.read(...given),
+    find: (...given) => journal.find(...given),
+    list: (...given) => journal.list(...given),
+    renew: (...given) => journal.renew(...given),
+  };
+  await using sandbox = createIsolateSandbox();
+  await using inFile = await createRuntime({ tools: [ping], sandbox, journal: counting });
+  await using inMemory = await createRuntime({ tools: [ping], sandbox });
+  for (let round = 0; round < 3; round += 1) await inMemory.execute(AWAITED);
+  appends = 0;
+  await inFile.execute(AWAITED);
+  row("appends for one of 1,000 awaited calls", appends / CALLS, "", undefined, "≤ 1.2");
+
+  const perCall = async (run: () => Promise<unknown>) =>
+    ((await medianOf(run, { count: 9, warmUp: 2 })) * 1000) / CALLS;
+  row(
+    "one of 1,000 awaited calls, journal in a file",
+    await perCall(() => inFile.execute(AWAITED)),
+    "µs",
+    undefined,
+    "",
+  );
+  row("the same, journal in memory", await perCall(() => inMemory.execute(AWAITED)), "µs", undefined, "");
+  row(
+    "one bare append that survives a loss of power, same file",
+    (await bareAppend(journal)) * 1000,
+    "µs",
+    undefined,
+    "",
+  );
+}
+
+async function bareAppend(journal: Journal): Promise<number> {
+  await journal.create({
+    type: "header",
+    format: 2,
+    execution: "bare",
+    kind: "program",
+    tenant: "bench",
+    startedAt: 1,
+    language: "javascript",
+    sandbox: "isolate",
+    program: "",
+    source: "",
+    tools: [],
+    limits: {},
+    versions: {},
+  } as unknown as Parameters<Journal["create"]>[0]);
+  let head = 1;
+  return medianOf(
+    async () => {
+      head = await journal.append("bare", head, [TURN], { safe: true });
+    },
+    { count: 1000, warmUp: 100 },
+  );
+}
+
+async function resumeRows(row: Row, folder: string): Promise<void> {
+  using journal = createSqliteJournal({ path: join(folder, "resumed.db") });
+  await using sandbox = createIsolateSandbox();
+  const tools = [ping, held];
+  const program = `${AWAITED}\nreturn await tools.held({});`;
+  const ready = async () => {
+    while (sandbox.pool.counts.idle < 2) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const ids = Array.from({ length: RESUMED }, (_, index) => `resumed-${index}`);
+  {
+    await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
+    for (const execution of ids) await runtime.execute(program, { execution });
+  }
+  await using memory = await createRuntime({ tools, sandbox, approve: () => true });
+  const { execution } = await memory.execute(program);
+  const replayMs = await medianOf(() => memory.execution(execution).replay(), { count: 9, warmUp: 2, before: ready });
+  await using runtime = await createRuntime({ tools, sandbox, journal });
+  const resumeMs = await medianOf(
+    async () => {
+      const { outcome } = await runtime.resume(ids.pop() ?? "", { decisions: { [CALLS + 1]: { allow: true } } });
+      if (outcome.type !== "completed") throw new Error(`The resumed execution ended as ${JSON.stringify(outcome)}.`);
+    },
+    { count: RESUMED - 2, warmUp: 2, before: ready },
+  );
+  row("resume of an execution of 1,000 calls, from a file", resumeMs, "ms", undefined, "");
+  row("its replay, from memory", replayMs, "ms", undefined, "");
+  row("the resume against the replay", resumeMs / replayMs, "×", undefined, "≤ 3 ×");
+}
+
+async function waitingRows(row: Row, folder: string): Promise<void> {
+  const script = fileURLToPath(new URL("waiting-once.ts", import.meta.url));
+  const child = fork(script, [join(folder, "waiting.db")], { execArgv: [...process.execArgv, "--expose-gc"] });
+  const [{ executions, grownMb, heldMb, kept }] = (await once(child, "message")) as [
+    { readonly executions: number; readonly grownMb: number; readonly heldMb: number; readonly kept: number },
+  ];
+  const named = `${executions.toLocaleString("en-US")} executions that wait`;
+  row(`${named}: what the host holds for them`, heldMb, "MB", undefined, "≤ 50 MB");
+  row(`${named}: growth of the host, garbage of their runs included`, grownMb, "MB", undefined, "");
+  row(`${named}: engines that they keep`, kept, "", undefined, "0");
+}

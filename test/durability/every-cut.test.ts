@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Language } from "../../bridge/frames.ts";
+import { type Approve, createRuntime, defineTool, type Report, type Runtime, type Tool } from "../../src/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { pastTurns } from "../../src/programs/history.ts";
+import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { ALL_TESTS } from "../support/all-tests.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { MIXED_CALLS, MIXED_PROGRAMS } from "./mixed-programs.ts";
+
+const ID = "mixed";
+/** Of the cuts, the quick run makes one in so many. */
+const STEP = ALL_TESTS ? 1 : 60;
+/** Executions that are taken up at once. */
+const AT_ONCE = 4;
+
+/** Tools that note the calls whose handlers run. Each gives the same result whenever it is called. */
+function makeTools(runs: string[]): readonly Tool[] {
+  const input = z.object({ n: z.number() });
+  const common = { description: "d", input, output: z.number(), allowedCallers: ["programmatic"] } as const;
+  const handler =
+    (factor: number) =>
+    ({ n }: z.infer<typeof input>, { callId }: { readonly callId: string }) => {
+      runs.push(callId);
+      return factor * n;
+    };
+  return [
+    defineTool({ ...common, name: "read", effect: "read", handler: handler(1) }),
+    defineTool({ ...common, name: "put", effect: "idempotent", handler: handler(2) }),
+    defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: handler(3) }),
+    defineTool({ ...common, name: "refund", effect: "write", approval: "always", handler: handler(4) }),
+    defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+    defineTool({
+      ...common,
+      name: "fails",
+      effect: "read",
+      handler: () => {
+        throw new Error("always");
+      },
+    }),
+  ];
+}
+
+const approve: Approve = ({ tool }) => (tool === "refund" ? "later" : true);
+
+/** Answers all that an execution waits for, as people and clients would, until it has ended. */
+async function untilEnded(runtime: Runtime, first: Report): Promise<Report> {
+  let report = first;
+  while (report.outcome.type === "waiting") {
+    const { approvals, calls } = report.outcome;
+    const decisions = approvals.map(({ callId, tool, input }) => {
+      const isDenied = tool === "refund" && (input as { readonly n: number }).n === 3;
+      return [callId, { allow: !isDenied, by: "ann" }] as const;
+    });
+    const results = calls.map(({ callId, input }) => {
+      const { n } = input as { readonly n: number };
+      return [callId, n === 5 ? { error: "There is none." } : { value: n }] as const;
+    });
+    report = await runtime.resume(ID, {
+      decisions: Object.fromEntries(decisions),
+      results: Object.fromEntries(results),
+    });
+  }
+  return report;
+}
+
+/** What must be the same however often an execution was stopped. */
+function factsOf({ outcome, logs, calls, usage }: Report) {
+  const lines = calls.map(({ callId, tool, outcome: ended }) => [
+    callId,
+    tool,
+    ended.type,
+    "code" in ended ? ended.code : "",
+  ]);
+  lines.sort(([one], [other]) => Number(one) - Number(other));
+  return { outcome, logs: logs.text, lines, bytes: usage.bytesIn };
+}
+
+/** A journal that holds the first records of an execution, as its host left it when it died. */
+async function journalOf(records: readonly JournalRecord[]): Promise<Journal> {
+  const journal = createMemoryJournal();
+  const [header, ...others] = records;
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  await journal.create(header);
+  await journal.append(ID, 1, others);
+  // The dead host's leases have ended.
+  return { ...journal, find: async (id) => ({ ...(await journal.find(id)), lease: { driver: "dead", until: 0 } }) };
+}
+
+/** Ids of the calls whose results the program has got, and those of the calls whose handlers were allowed to run. */
+function madeCalls(records: readonly JournalRecord[]) {
+  const delivered = pastTurns(records).flatMap(({ event }) => (event.kind === "answer" ? [String(event.id)] : []));
+  return new Set(delivered);
+}
+
+const SANDBOXES: readonly (readonly [Language, () => Sandbox, boolean])[] = [
+  ["javascript", createMemorySandbox, false],
+  ["python", createForkedPythonSandbox, PYTHON.missing],
+];
+
+describe.each(SANDBOXES)("%s", (language, makeSandbox, isMissing) => {
+  test.skipIf(isMissing)(
+    `a program of ${MIXED_CALLS} mixed calls that is stopped after any of its records ends as if it had not been`,
+    { timeout: 900_000 },
+    async () => {
+      const sandbox = makeSandbox();
+      const options = { sandbox, approve, logger: { error: () => {} }, limits: { wallMs: 600_000 } } as const;
+      const journal = createMemoryJournal();
+      const firstRuns: string[] = [];
+      let expected: Report;
+      {
+        await using runtime = await createRuntime({ ...options, tools: makeTools(firstRuns), journal });
+        const program = MIXED_PROGRAMS[language] ?? "";
+        expected = await untilEnded(runtime, await runtime.execute(program, { execution: ID, language }));
+      }
+      expect(expected.outcome.type, JSON.stringify(expected.outcome)).toBe("completed");
+      expect(expected.usage.calls).toBe(MIXED_CALLS);
+      const records = await Array.fromAsync(journal.read(ID));
+      expect(records.filter(({ type }) => type === "outcome")).toHaveLength(1);
+
+      const stopAfter = async (count: number) => {
+        const kept = records.slice(0, count);
+        const runs: string[] = [];
+        const copy = await journalOf(kept);
+        await using runtime = await createRuntime({ ...options, tools: makeTools(runs), journal: copy });
+        const report = await untilEnded(runtime, await runtime.resume(ID));
+        expect(factsOf(report), `after record ${count}`).toEqual(factsOf(expected));
+        const all = await Array.fromAsync(copy.read(ID));
+        expect(
+          all.filter(({ type }) => type === "outcome"),
+          `after record ${count}`,
+        ).toHaveLength(1);
+        const made = madeCalls(kept);
+        expect(
+          runs.filter((call) => made.has(call)),
+          `after record ${count}`,
+        ).toEqual([]);
+        expect(new Set(runs).size, `after record ${count}`).toBe(runs.length);
+      };
+      const counts = Array.from({ length: Math.ceil((records.length - 1) / STEP) }, (_, index) => 1 + index * STEP);
+      const next = counts.values();
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          for (const count of next) await stopAfter(count);
+        }),
+      );
+      process.stdout.write(`${language}: ${records.length} records, stopped after ${counts.length} of them\n`);
+      await sandbox[Symbol.asyncDispose]();
+    },
+  );
+});
