@@ -13,4 +13,3 @@ export type { CrashCode, Fault, StoppedBy } from "./programs/outcome.ts";
 export type { Divergence, Replayed } from "./programs/replay-turns.ts";
 export type { ListedExecution } from "./executions/list-executions.ts";
 export type { Waiting, WaitingApproval, WaitingCall } from "./programs/waiting.ts";
-export type { FoundTool } from "./tools/search/tool-search.ts";

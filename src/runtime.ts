@@ -3,9 +3,9 @@ import { runAgent } from "./agent/agent.ts";
 import { AGENT_RULES, type AgentOptions, programsFor } from "./agent/agent-options.ts";
 import { AgentScope } from "./agent/agent-scope.ts";
 import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
-import { declarePrograms } from "./agent/run-program.ts";
 import { resumeAgent, runAgentOnce } from "./agent/resume-agent.ts";
 import { RESUME_AGENT_RULES, type ResumeAgentOptions } from "./agent/resume-agent-options.ts";
+import { declarePrograms } from "./agent/run-program.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { type CallAnswer, callTool } from "./gate/call-tool.ts";
@@ -21,8 +21,8 @@ import {
   abortSignal,
   callback,
   checkValue,
-  object,
   flag,
+  object,
   oneOf,
   option,
   optionsIn,
@@ -196,9 +196,9 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     leaseMs,
     onEvent,
     logger,
+    stubTokens,
     tenant = "default",
   } = read;
-  const { stubTokens } = read;
   const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
   const tools = new ToolSet(read.tools, "createRuntime({ tools })");
   const gate = new Gate(tools, new HeldBytes(heldBytes), { ...search, stubTokens });

@@ -3,9 +3,9 @@ import { type ExecutionLog, isHeadMoved } from "../journal/execution-log.ts";
 import type {
   CallResult,
   Conversation,
-  Opening,
   ModelCall,
   ModelTurn,
+  Opening,
   ProgramCall,
   TurnReply,
 } from "../models/model.ts";
@@ -29,8 +29,8 @@ import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
 /** What drives a conversation from where its log is. */
 export interface ConversationWork {
   readonly request: AgentRequest;
-  readonly conversation: Conversation;
   readonly opening: Opening;
+  readonly conversation: Conversation;
   /** What the journal tells of a conversation that is taken up again. */
   readonly past?: PastConversation;
   /** Take its programs up although tools have changed. */
@@ -95,17 +95,17 @@ class AgentLoop {
   constructor(scope: AgentScope, log: ExecutionLog, work: ConversationWork) {
     const { execution } = log;
     const { programs, maxTokens } = work.request;
-    const { gate, limits, above, onEvent } = scope;
+    const { deferred = [] } = work.opening;
+    const { gate, language, limits, above, onEvent } = scope;
     this.#execution = execution;
     this.#scope = scope;
     this.#work = work;
     this.#log = log;
-    const { deferred = [] } = work.opening;
     this.#session = gate.open({
       execution,
       scope,
       ...ROLES[programs],
-      language: scope.language,
+      language,
       deferred: deferred.flatMap(({ name }) => gate.tools.get(name) ?? []),
       limits,
       above,

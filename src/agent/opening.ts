@@ -1,8 +1,6 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { Model, Opening, ToolDeclaration } from "../models/model.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
-import type { ShownDefinition } from "../journal/record.ts";
-import { shownDigest } from "../tools/tool-digest.ts";
 import type { JsonSchema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
@@ -52,11 +50,6 @@ export function openingFor(
     ...(local ? { runProgram: local.runProgram } : {}),
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };
-}
-
-/** A digest of each definition that the model is shown with the first request. */
-export function shownIn({ tools, runProgram }: Opening): readonly ShownDefinition[] {
-  return [...(runProgram ? [runProgram] : []), ...tools].map((one) => shownDigest(one));
 }
 
 /** JSON of direct tools that a model is told of at once, in UTF-16 code units: some 10,000 tokens. */

@@ -99,7 +99,7 @@ export async function takeUpConversation(
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing) };
-  return driveConversation(own, log, { request, conversation, opening, past: { ...past, use }, allowChangedTools });
+  return driveConversation(own, log, { request, opening, conversation, past: { ...past, use }, allowChangedTools });
 }
 
 /**

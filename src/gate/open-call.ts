@@ -39,7 +39,7 @@ export class OpenCall {
   decided = false;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
-  /** For the operator: what went wrong beside the call, like the tool's `approval` function. The call went on. */
+  /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
   noticed: unknown;
   /** Whether its handler was started. */
   started = false;
@@ -166,7 +166,10 @@ export interface WorkBelow {
 export interface ParentSession {
   readonly budget: Budget;
   readonly scope: WorkScope;
+  readonly resultBytes: number;
   readonly note: (line: CallLine) => void;
+  /** Asks the approver a question of an open call's handler. */
+  readonly ask: (call: OpenCall, question: unknown) => Promise<boolean>;
   /** Registers work that one of the session's calls has started. Returns the function that ends it. */
   readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
 }
@@ -207,6 +210,15 @@ class HandlerContext implements CallContext {
 
   static originOf(context: HandlerContext): ParentSession | undefined {
     return context.#origin;
+  }
+
+  get resultBytes(): number {
+    return this.#origin?.resultBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** A getter, because most handlers never ask. */
+  get ask(): (question: unknown) => Promise<boolean> {
+    return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
   }
 
   get idempotencyKey(): string {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import { type SearchInput, searchTool } from "../tools/search/search-tool.ts";
@@ -271,6 +272,27 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#options.unread?.close();
     this.#endBelow?.();
     return open;
+  }
+
+  get resultBytes(): number {
+    return this.#options.limits.resultBytes;
+  }
+
+  async ask(call: OpenCall, question: unknown): Promise<boolean> {
+    const { execution, scope } = this.#options;
+    const { tenant, context, approve } = scope;
+    if (!approve || this.#isGone(call)) return false;
+    const text = JSON.stringify(question);
+    const { identity, signal } = call;
+    const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
+    const endWaiting = this.beginBelow(identity.callId, { waitsForApproval: true });
+    try {
+      const { approval, error } = await this.#inContext(() => askApproval(approve, request, text));
+      call.noticed ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
+      return approval !== "later" && approval.type === "approved" && !this.#isGone(call);
+    } finally {
+      endWaiting();
+    }
   }
 
   note(line: CallLine): void {

@@ -40,11 +40,11 @@ export const RECORD_SCHEMAS = {
     kind: z.literal("conversation"),
     model: text,
     task: text,
-    shown,
     programs: text,
     language: text,
     maxTurns: z.int().positive(),
     maxTokens: z.int().positive(),
+    shown,
   }),
   "header (call)": z.strictObject({
     ...headerBase,

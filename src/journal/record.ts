@@ -62,14 +62,14 @@ export interface ConversationHeader extends HeaderBase {
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
   readonly model: string;
   readonly task: string;
-  /** The definitions that the model was shown with the first request. */
-  readonly shown?: readonly ShownDefinition[];
   /** Where its programs run: `local`, `hosted` or `none`. */
   readonly programs: string;
   /** Language of its local programs. */
   readonly language: string;
   readonly maxTurns: number;
   readonly maxTokens: number;
+  /** The definitions that the model was shown with the first request. */
+  readonly shown?: readonly ShownDefinition[];
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */

@@ -68,8 +68,8 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   readonly #ids = new CallIds();
   /** Programs of the provider that have started and not ended. */
   readonly #openPrograms = new Set<string>();
-  readonly #found = new Set<string>();
   #opaque: string | undefined;
+  readonly #found = new Set<string>();
   #texts: string[] = [];
   #results: Fields[] = [];
   #openCalls: OpenCall[] = [];

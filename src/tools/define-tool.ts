@@ -14,7 +14,7 @@ import {
   withDefault,
   words,
 } from "../options/options.ts";
-import { isSchema, type Schema, schemaFault } from "./schema.ts";
+import { isLazy, isSchema, type JsonSchema, type Schema, schemaFault } from "./schema.ts";
 import { type CallContext, type Caller, CALLERS, EFFECTS, needsApprovalAlways, ON_UNKNOWN, type Tool } from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";
 import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
@@ -150,14 +150,8 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
-  const schema = jsonSchemaOf(name, "input", input);
-  if (schema.type !== "object") {
-    const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
-    const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
-    const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
-    throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
-  }
-  if (output !== undefined) jsonSchemaOf(name, "output", output);
+  if (!isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
+  if (output !== undefined && !isLazy(output)) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
     name,
     description,
@@ -179,6 +173,14 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
   });
   checkInputFields(tool);
   return tool;
+}
+
+function refuseUnnamedFields(name: string, schema: JsonSchema): void {
+  if (schema.type === "object") return;
+  const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
+  const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
+  const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
+  throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
 }
 
 function readToolOptions(options: unknown) {

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { identityOf } from "./schema.ts";
 import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
@@ -15,8 +16,8 @@ export function toolDigest(tool: Tool): string {
   if (known !== undefined) return known;
   const { name, input, output } = tool;
   const schemas = [
-    jsonSchemaOf(name, "input", input),
-    output === undefined ? null : jsonSchemaOf(name, "output", output),
+    identityOf(input) ?? jsonSchemaOf(name, "input", input),
+    output === undefined ? null : (identityOf(output) ?? jsonSchemaOf(name, "output", output)),
   ];
   const digest = hash("sha256", JSON.stringify([name, ...schemas]));
   digests.set(tool, digest);

@@ -10,8 +10,8 @@ import { z } from "zod";
 import { createRuntime, defineTool, type Runtime } from "portcullis";
 import { createIsolateSandbox } from "portcullis/sandboxes";
 import { dockerRows } from "./docker-rows.ts";
-import { searchRows } from "./search-rows.ts";
 import { durableRows } from "./durable-rows.ts";
+import { searchRows } from "./search-rows.ts";
 import { median, medianOf, peakMemory, perSecond, timed, treeMemory } from "./measure.js";
 import { figure, markdown } from "./table.js";
 import { answers, CALLS, programs, tools as handlers } from "./workloads.js";
@@ -146,8 +146,8 @@ row(
 
 row("100 calls while another program burns a core, against alone", await fairness(), "×", undefined, "≤ 2 ×");
 await memory();
-await searchRows(row);
 await durableRows(row);
+await searchRows(row);
 await dockerRows(tools, row);
 
 async function fairness(): Promise<number> {

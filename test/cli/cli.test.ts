@@ -159,7 +159,7 @@ test.each([
 
 test.each([
   [["run", "-", ...TOOLS, "--frobnicate"], "error: unknown option '--frobnicate'"],
-  [["run", "-"], "error: required option '--tools <module>' not specified"],
+  [["run", "-"], "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers."],
   [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
   [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],
   [["run", "-", "--tools", "no-such-tools.ts"], "portcullis: --tools: there is no file no-such-tools.ts."],

@@ -26,7 +26,7 @@ export async function expectSameRequests(
   { tools, programs }: { readonly tools: readonly Tool[]; readonly programs: ProgramsOption | undefined },
 ): Promise<void> {
   const turns = recordedTurns(records);
-  const set = new ToolSet(tools);
+  const search = new ToolSearch(new ToolSet(tools));
   let body: string | undefined;
   const model = modelWith(async (_, init) => {
     body = await new Response(init?.body as string).text();
@@ -34,7 +34,7 @@ export async function expectSameRequests(
   });
   const begin = async (): Promise<Conversation> => {
     const conversation = await model.converse(
-      openingFor(model, new ToolSearch(set), programsFor(programs, set), { language: "javascript", tenant: "" }),
+      openingFor(model, search, programsFor(programs, search.tools), { language: "javascript", tenant: "default" }),
     );
     conversation.say("Do it.");
     return conversation;
