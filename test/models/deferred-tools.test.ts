@@ -9,6 +9,7 @@ import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai-chat/wire.ts";
 import { responsesWire } from "./openai-responses/wire.ts";
+import { ask } from "./provider.suite.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
 
 const direct = ["direct"] as const;
@@ -79,6 +80,13 @@ describe.each(WIRES)("with %s", (name, wire, searching) => {
     expect(report.transcript.turns[0]?.results).toMatchObject([{ found: ["billing.refund"] }]);
     const [header] = await runtime.execution(report.execution).records();
     expect(JSON.stringify(header)).not.toContain('"shown":[{"name":"billing.refund"');
+  });
+
+  test("a conversation that is taken up after a search sends the same requests", async () => {
+    await using served = await serve(wire, [searching, CALL, { text: "done" }]);
+    // `ask` compares the requests of a conversation that is taken up with those that were sent.
+    const { ending } = await ask(served, { tools: TOOLS });
+    expect(ending).toEqual({ type: "answered", answer: "done" });
   });
 
   test("a search that finds nothing, and one that is refused, are answered", async () => {
