@@ -57,6 +57,16 @@ describe("portcullis run --mcp", () => {
   });
 });
 
+test("an execution that waits for the approval of a server's tool is resumed with --mcp", async () => {
+  const servers = config("plain", { portcullis: { ...POLICY.portcullis, approval: "always" } });
+  const journal = ["--journal", join(folder, "journal.db")];
+  const waiting = await portcullis(["run", file(PROGRAM, "js"), "--mcp", servers, "--execution", "e1", ...journal]);
+  expect(waiting.code).toBe(6);
+  expect((await portcullis(["decide", "e1", "1", "--allow", ...journal])).code).toBe(0);
+  const { code, stdout } = await portcullis(["resume", "e1", "--mcp", servers, ...journal]);
+  expect([code, stdout]).toEqual([0, '"hi"\n']);
+});
+
 describe("portcullis tools --mcp", () => {
   test("lists the tools of servers like others", async () => {
     const { code, stdout, stderr } = await portcullis(["tools", "--mcp", config("plain", POLICY), "--stubs"]);

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { EventCutter } from "../../values/event-cutter.ts";
 import type { McpPackage } from "./load-client.ts";
@@ -15,6 +16,8 @@ import {
 
 /** Bytes that are read of the body of a reply with an error's status. */
 const ERROR_BODY_BYTES = 64 * 1024;
+/** How long a server may take to hear that its session is over, in milliseconds. */
+const GOODBYE_MS = 500;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
 
@@ -88,8 +91,11 @@ export class HttpWire implements Wire {
   async close(): Promise<void> {
     const transport = this.#transport;
     if (!transport) return;
-    // The server is told that its session is over; one that does not hear it will find out.
-    if (transport.sessionId !== undefined) await transport.terminateSession().catch(() => {});
+    // The server is told that its session is over; one that does not answer will find out.
+    if (transport.sessionId !== undefined) {
+      const told = transport.terminateSession().catch(() => {});
+      await Promise.race([told, sleep(GOODBYE_MS, undefined, { ref: false })]);
+    }
     await transport.close();
   }
 

@@ -68,6 +68,8 @@ export type AnswerCall = (facts: {
 /** A server of the old version, written by hand, with the tools `echo` and `other`. It has sessions if it names one. */
 export function serveByHand(answerCall: AnswerCall, session?: () => string): Promise<HttpServer> {
   return serve((request, body, response) => {
+    // The end of a session is never answered: a source closes all the same.
+    if (request.method === "DELETE") return;
     if (request.method !== "POST") return response.writeHead(405).end();
     const { id, method, params } = JSON.parse(body.toString()) as RpcRequest;
     const sessionHeader = session && method === "initialize" ? { "mcp-session-id": session() } : {};
