@@ -5,7 +5,7 @@ import { toolWords } from "./tool-words.ts";
 
 /*
  * Okapi BM25 over the weighted words of each tool, and three factors beside it: how much of the query was met, how much of
- * the tool's name the query has named, and whether the tool does what the query asks for. Chosen on one half of the queries
+ * the tool's name the query has named, and whether the tool does what the query asks for. Chosen on the queries
  * of test/tools/search/queries.ts; halving or doubling one of them moves recall by one query in sixty.
  */
 const SATURATION = 2;

