@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
 import type { PastCall } from "../gate/open-call.ts";
 import type { GateSession } from "../gate/session.ts";
@@ -90,10 +91,10 @@ export class CallAnswerer {
           this.#isOver = true;
           return waiting;
         }
-        for (const call of calls) {
-          if (isProgramWaiting(call.id) || !this.#waitingPrograms.delete(call.id)) continue;
-          void begin(call);
-        }
+        const goingOn = calls.filter(({ id }) => !isProgramWaiting(id) && this.#waitingPrograms.delete(id));
+        for (const call of goingOn) void begin(call);
+        // What was said of the model's own calls, or the end of their time, reaches them in a turn of the event loop.
+        if (goingOn.length === 0) await setImmediate();
         continue;
       }
       await changed;
