@@ -84,7 +84,7 @@ describe("portcullis run --openapi", () => {
     const { stdout } = await portcullis(["tools", "--openapi", path, "--stubs"]);
     expect(stdout).toContain("tools.shop.orders.get(input: { id: number /* integer */ }): Promise<unknown>");
     const { stdout: checked } = await portcullis(["tools", "--openapi", path, "--check"]);
-    expect(checked).toContain("1 tools may be called.");
+    expect(checked).toContain("1 tool may be called.");
     expect(checked).toContain('"orders.cancel": { "allowedCallers": ["programmatic"], "effect": "idempotent" }');
     expect(checked).toContain("shop.orders.trace (TRACE /orders/{id}) is left out: its method is TRACE");
   });
