@@ -104,9 +104,7 @@ class AgentLoop {
       onEvent,
     });
     this.#session.isOwnerIdle = () => !this.#isAsking;
-    log.onForeign = (records) => {
-      for (const record of records) if (record.type !== "alive") this.#session.take(record);
-    };
+    log.onForeign = (records) => this.#session.take(records);
     this.#answerer = new CallAnswerer({
       session: this.#session,
       tools: gate.tools,

@@ -3,6 +3,7 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { RememberedDecision } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
@@ -176,20 +177,11 @@ async function readAgents(
   const agents = new Map<string, PastConversation>();
   for (const { type, id } of turns.flatMap(({ turn }) => turn.calls)) {
     const child = childExecution(execution, id);
-    if (type !== "tool_call" || !(await isKnown(journal, child))) continue;
+    if (type !== "tool_call" || (await findIfKnown(journal, child))?.kind !== "conversation") continue;
     const past = await readPastConversation(journal, child);
     agents.set(id, withAgents(past, await readAgents(journal, child, past)));
   }
   return agents;
-}
-
-async function isKnown(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  try {
-    return (await journal.find(execution)).kind === "conversation";
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
-    throw error;
-  }
 }
 
 function withAgents(past: PastConversation, agents: ReadonlyMap<string, PastConversation>): PastConversation {

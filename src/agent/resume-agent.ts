@@ -10,7 +10,7 @@ import { headerOf } from "../programs/execute-once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "../programs/changed-tools.ts";
-import { refuseDriven } from "../programs/resume.ts";
+import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
 import { runAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import { driveConversation } from "./agent-loop.ts";
@@ -44,22 +44,13 @@ export async function resumeAgent(
   execution: ExecutionId,
   work: ResumeAgentWork,
 ): Promise<AgentReport> {
-  return takeUpConversation(scope, execution, await readOwnConversation(scope, execution), work);
-}
-
-/** Like `resumeAgent`, for a conversation that has been read. */
-export async function takeUpConversation(
-  scope: AgentScope,
-  execution: ExecutionId,
-  past: PastConversation,
-  work: ResumeAgentWork,
-): Promise<AgentReport> {
+  const past = await readOwnConversation(scope, execution);
   const { header } = past;
   if (past.outcome) {
     const { parseEnding } = await import("./parse-message.ts");
     return undrivenReport(execution, past, parseEnding(execution, past.outcome.outcome));
   }
-  refuseOfAnother(scope, execution, past);
+  refuseOfAnother(scope, execution, header);
   const records = recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const waiting = waitingOfConversation(past);
@@ -127,19 +118,6 @@ export async function runAgentOnce(
       `There is another execution ${JSON.stringify(execution)} already: its task, model or tenant differs. Choose another id.`,
     );
   return drivenHere<AgentReport>(scope.journal, execution)?.ended ?? resumeAgent(scope, execution, { model });
-}
-
-/** A conversation that a call has started is taken up with its caller: its answer belongs there. */
-function refuseOfAnother(
-  { above }: AgentScope,
-  execution: ExecutionId,
-  { header: { parent } }: PastConversation,
-): void {
-  if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
-  throw new PortcullisError(
-    "option_invalid",
-    `Conversation ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
-  );
 }
 
 /** Brings the model's side of the conversation to where the journal is. */

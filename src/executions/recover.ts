@@ -4,12 +4,13 @@ import type { AgentScope } from "../agent/agent-scope.ts";
 import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
 import { resumeAgent } from "../agent/resume-agent.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Model } from "../models/model.ts";
 import { TrackedLog } from "../programs/tracked-log.ts";
 import { undriven } from "../programs/undriven.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { drivenHere } from "../programs/driven-here.ts";
+import { isDriven } from "../programs/driven-here.ts";
 import type { Execution } from "../programs/execute.ts";
 import { type Past, readPast } from "../programs/past-execution.ts";
 import { isSuspect } from "../programs/poison.ts";
@@ -82,12 +83,11 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
 /** Undefined for an execution that is not to be taken up. Never rejects: one execution must not end the recovery of others. */
 async function recoverOne(
   work: RecoverWork,
-  { execution, kind, tenant, lease }: ExecutionSummary,
+  summary: ExecutionSummary,
   takesSuspects: boolean,
 ): Promise<Recovered | Unrecovered | typeof SUSPECT | undefined> {
-  const { journal } = work;
-  const isDriven = (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
-  if (isDriven || kind === "call") return undefined;
+  const { execution, kind, tenant } = summary;
+  if (kind === "call" || isDriven(work.journal, summary)) return undefined;
   const one = { execution, tenant };
   try {
     return await (kind === "program" ? recoverProgram(work, one, takesSuspects) : recoverConversation(work, one));
@@ -108,7 +108,7 @@ async function recoverProgram(
   if (past.outcome || (waitingOf(past.state) && past.state.unreplayable === undefined)) return undefined;
   const { header } = past.state;
   // A program in a conversation is taken up with it.
-  if (header?.parent && (await isOpen(journal, header.parent.execution))) return undefined;
+  if (header?.parent && (await findIfKnown(journal, header.parent.execution))?.ended === false) return undefined;
   if (header?.parent) return run(one, (scope) => endOrphan(scope, execution, past));
   if (!takesSuspects && isSuspect(past.state)) return SUSPECT;
   return run(one, (scope) => takeUp(scope, execution, past, {}));
@@ -134,15 +134,6 @@ async function endOrphan({ journal, leaseMs }: Scope, execution: ExecutionId, pa
   await log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
   await log.end(true);
   return undriven(execution, past, ending);
-}
-
-async function isOpen(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  try {
-    return !(await journal.find(execution)).ended;
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
-    throw error;
-  }
 }
 
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
@@ -11,7 +12,6 @@ import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./call-queues.ts";
 import { CallRunner } from "./call-runner.ts";
 import { CallSteps } from "./call-steps.ts";
-import type { OutsideRecord } from "./call-waits.ts";
 import {
   type CallIdentity,
   type CallRequest,
@@ -217,9 +217,9 @@ export class GateSession implements ParentSession, WorkBelow {
     return refusal && this.#calls.refuse(about, refusal);
   }
 
-  /** Passes a decision or a result from outside to its call. The journal holds it already. Without such a call it does nothing. */
-  take(record: OutsideRecord): void {
-    this.#calls.waits.take(record);
+  /** Passes what others have appended to the calls that wait for it. What no call waits for is dropped. */
+  take(records: readonly ForeignRecord[]): void {
+    for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
   }
 
   /** The owner has read the answer of a call. Returns the memory that the answer takes. */

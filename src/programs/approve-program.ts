@@ -42,9 +42,7 @@ export async function approveProgram(
     const waiting = waitingOf(state);
     if (waiting) ended.resolve(waiting);
   };
-  log.onForeign = (records) => {
-    for (const record of records) if (record.type !== "alive") session.take(record);
-  };
+  log.onForeign = (records) => session.take(records);
   log.onFenced = (error) => ended.reject(error);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();

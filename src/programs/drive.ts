@@ -9,7 +9,13 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
 import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
-import { type ConnectionTotals, type ExecutionState, isAnswered, type OpenCall } from "./execution-state.ts";
+import {
+  type ConnectionTotals,
+  type ExecutionState,
+  isAnswered,
+  NO_CONNECTIONS,
+  type OpenCall,
+} from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
 import { GuestSupervisor } from "./guest-supervisor.ts";
@@ -65,6 +71,21 @@ export interface Driven {
   readonly connections: ConnectionTotals;
 }
 
+/** What there is of a program that no driver has run, beside its ending. */
+export const NOT_DRIVEN: Omit<Driven, "ending"> = {
+  logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
+  notes: [],
+  remarks: [],
+  turns: 0,
+  restarts: 0,
+  queuedMs: 0,
+  runningMs: 0,
+  wallMs: 0,
+  approvalMs: 0,
+  peakMemoryBytes: 0,
+  connections: NO_CONNECTIONS,
+};
+
 /** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
 export function drive(options: DriveOptions): Promise<Driven> {
   return new Driver(options).run();
@@ -112,9 +133,7 @@ class Driver {
       },
     );
     session.onWaiting = () => this.#waitIfIdle();
-    log.onForeign = (records) => {
-      for (const record of records) if (record.type !== "alive") session.take(record);
-    };
+    log.onForeign = (records) => session.take(records);
     log.onFenced = (error) => this.#giveUp(error);
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;

@@ -3,10 +3,10 @@ import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { ProgramHeader } from "../journal/record.ts";
+import type { Header, ProgramHeader } from "../journal/record.ts";
 import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "./changed-tools.ts";
 import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
-import { drivenHere } from "./driven-here.ts";
+import { drivenHere, isDriven } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
@@ -43,8 +43,8 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const records = recordsOf(openCallsOf(past.state), header, work);
   const waiting = waitingOf(past.state);
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
-  const isKept = past.state.unreplayable === undefined || (await isDriven(scope.journal, execution));
-  if (waiting && records.length === 0 && isKept) return undriven(execution, past, waiting);
+  const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
+  if (waiting && records.length === 0 && canGoOn) return undriven(execution, past, waiting);
   await refuseWrongResults(records, openCallsOf(past.state), scope.gate.tools.visibleTo(["programmatic"]));
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here) {
@@ -83,8 +83,12 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   });
 }
 
-/** A program in a conversation is taken up with it: its result belongs there. */
-function refuseOfAnother({ above }: Scope, execution: ExecutionId, { parent }: ProgramHeader): void {
+/** What a call has started is taken up with its caller: the result belongs there. */
+export function refuseOfAnother(
+  { above }: Pick<Scope, "above">,
+  execution: ExecutionId,
+  { parent }: Pick<Header, "parent">,
+): void {
   if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
   throw new PortcullisError(
     "option_invalid",
@@ -98,11 +102,6 @@ function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): v
     "sandbox_unavailable",
     `Execution ${JSON.stringify(execution)} is in ${JSON.stringify(language)}, and the ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}. Take it up with a sandbox that runs its language.`,
   );
-}
-
-async function isDriven(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  const { lease } = await journal.find(execution);
-  return drivenHere(journal, execution) !== undefined || (lease !== undefined && lease.until > Date.now());
 }
 
 /** Rejects with `execution_driven` while a driver holds the lease. */
