@@ -22,7 +22,7 @@ export interface AnswererParts {
   readonly recordRefused: (call: ToolCall) => Promise<void>;
   /** Called with each result once it is there. */
   readonly onResult: (result: CallResult) => void;
-  /** What the calls wait for, by the journal; undefined if one of them can go on. */
+  /** Reads from the journal what the calls wait for. */
   readonly waiting: () => Promise<CallsWaiting>;
   /** Throws if the conversation belongs to another driver now. */
   readonly checkOwned: () => void;

@@ -1,13 +1,12 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import type { RememberedDecision } from "../gate/remembered.ts";
+import { type RememberedDecision, rememberedIn } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
-import { rememberedIn } from "../programs/changed-tools.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { PastCalls } from "../programs/past-calls.ts";
 import { type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
@@ -16,7 +15,7 @@ import { childExecution } from "./child-execution.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 
 /** A turn of the model, with the results that are there. */
-export interface RecordedTurn {
+export interface PastTurn {
   readonly turn: ModelTurn;
   /** For the provider alone. */
   readonly opaque: string | undefined;
@@ -36,7 +35,7 @@ export interface PastConversation {
   readonly header: ConversationHeader;
   /** Number of its records. */
   readonly records: number;
-  readonly turns: readonly RecordedTurn[];
+  readonly turns: readonly PastTurn[];
   readonly open: ReadonlyMap<string, OpenModelCall>;
   /** What it has used, with its programs. */
   readonly use: PastUse;
@@ -61,7 +60,7 @@ export async function readOwnConversation(
 
 /** Reads a conversation and its programs, without agents that its calls have started. Rejects with `journal_invalid` for records that cannot be read, and as the journal does. */
 export async function readPastConversation(journal: Journal, execution: ExecutionId): Promise<PastConversation> {
-  const turns: RecordedTurn[] = [];
+  const turns: PastTurn[] = [];
   const calls = new PastCalls();
   let header: ConversationHeader | undefined;
   const remembered: RememberedDecision[] = [];
@@ -88,19 +87,13 @@ export async function readPastConversation(journal: Journal, execution: Executio
           }
         break;
       case "call":
-        calls.decided(record);
-        applyToCall(open.get(record.call), record);
-        break;
-      case "answered":
-        calls.answered(record);
-        applyToCall(open.get(record.call), record);
-        break;
       case "decision":
-        applyToCall(open.get(record.call), record);
-        remembered.push(...rememberedIn([record], (id) => open.get(id)));
-        break;
       case "result":
+      case "answered":
         applyToCall(open.get(record.call), record);
+        if (record.type === "call") calls.decided(record);
+        else if (record.type === "answered") calls.answered(record);
+        else remembered.push(...rememberedIn([record], (id) => open.get(id)));
         break;
       case "outcome":
         outcome = record;
@@ -132,7 +125,7 @@ function unanswered(call: ModelCall): UnansweredCall & { readonly id: string } {
 async function readPrograms(
   journal: Journal,
   execution: ExecutionId,
-  turns: readonly RecordedTurn[],
+  turns: readonly PastTurn[],
 ): Promise<ReadonlyMap<string, Past>> {
   const programs = new Map<string, Past>();
   for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
@@ -148,7 +141,7 @@ async function readPrograms(
 
 /** A call counts once it has a result: one without arrives again. So does an open call of a program. */
 function useOf(
-  turns: readonly RecordedTurn[],
+  turns: readonly PastTurn[],
   calls: PastCalls,
   programs: ReadonlyMap<string, Past>,
   open: ReadonlyMap<string, unknown>,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
+import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Conversation, Model } from "../models/model.ts";
@@ -9,7 +10,7 @@ import { drivenHere } from "../programs/driven-here.ts";
 import { headerOf } from "../programs/execute-once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "../programs/changed-tools.ts";
+import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
 import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
 import { runAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
@@ -88,7 +89,7 @@ export async function resumeAgent(
   const request = { model, task, programs, maxTurns, maxTokens };
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
-  const use = { ...past.use, remembered: stillMeant(remembered, differing) };
+  const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };
   return driveConversation(own, log, { request, conversation, past: { ...past, use }, allowChangedTools });
 }
 

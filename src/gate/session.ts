@@ -155,11 +155,6 @@ export class GateSession implements ParentSession, WorkBelow {
     return { calls, open: this.#calls.size, resultBytes };
   }
 
-  /** Memory of the answers that the owner has not read. */
-  get unreadBytes(): number {
-    return this.#options.unread?.bytes ?? 0;
-  }
-
   /** The limit that a call of this session exceeded last. */
   get overdraft(): Overdraft | undefined {
     return this.#admission.overdraft;

@@ -1,7 +1,7 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import { rememberedDecision, type RememberedDecision } from "../gate/remembered.ts";
+import { rememberedIn, type RememberedDecision } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
@@ -61,10 +61,9 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "call") past.decided(record);
-    else if (record.type === "decision") {
-      const decision = rememberedDecision(state.calls.get(Number(record.call)), record);
-      if (decision) remembered.push(decision);
-    } else if (record.type === "answered") past.answered(record);
+    else if (record.type === "decision")
+      remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id))));
+    else if (record.type === "answered") past.answered(record);
     else if (record.type === "outcome") outcome = record;
   };
   for await (const record of records) readingRecord(state.header?.execution, state.records, () => take(record));

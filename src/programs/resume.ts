@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
+import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Header, ProgramHeader } from "../journal/record.ts";
-import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "./changed-tools.ts";
+import { changedTools, refuseChangedTools } from "./changed-tools.ts";
 import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
 import { drivenHere, isDriven } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
@@ -79,7 +80,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     notes,
     map,
     start,
-    past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing) }),
+    past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing.changed) }),
   });
 }
 
