@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { CallRecord, DecisionRecord, ResultRecord } from "../journal/record.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
-import { ApprovalClock } from "./approval-clock.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
+import { WaitClock } from "./wait-clock.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -47,7 +47,7 @@ export class OpenCall {
   dropped: Promise<unknown> | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
-  #approvalClock: ApprovalClock | undefined;
+  #approvalClock: WaitClock | undefined;
   #inputText: string;
   #inputDigest: string | undefined;
   #abort: AbortController | undefined;
@@ -68,8 +68,8 @@ export class OpenCall {
   }
 
   /** The time in which the work that its handler started waited for nothing but approvals. */
-  get approvalClock(): ApprovalClock {
-    return (this.#approvalClock ??= new ApprovalClock());
+  get approvalClock(): WaitClock {
+    return (this.#approvalClock ??= new WaitClock());
   }
 
   /** Milliseconds of that time, which is no part of the handler's own. */

@@ -42,7 +42,6 @@ export async function approveProgram(
     const waiting = waitingOf(state);
     if (waiting) ended.resolve(waiting);
   };
-  log.onForeign = (records) => session.take(records);
   log.onFenced = (error) => ended.reject(error);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();

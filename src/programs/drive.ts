@@ -133,7 +133,6 @@ class Driver {
       },
     );
     session.onWaiting = () => this.#waitIfIdle();
-    log.onForeign = (records) => session.take(records);
     log.onFenced = (error) => this.#giveUp(error);
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;

@@ -121,6 +121,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, not
     log,
     onEvent,
   });
+  log.onForeign = (records) => session.take(records);
   let driven: Driven;
   try {
     const ending = await approveProgram(scope, log, session);

@@ -41,18 +41,19 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const own: Scope = { ...scope, limits, language: header.language as Language };
   if (past.outcome) return endedExecution(execution, past, own);
   refuseOfAnother(scope, execution, header);
-  const records = recordsOf(openCallsOf(past.state), header, work);
+  const findCall = openCallsOf(past.state);
+  const records = recordsOf(findCall, header, work);
   const waiting = waitingOf(past.state);
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
   const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
   if (waiting && records.length === 0 && canGoOn) return undriven(execution, past, waiting);
-  await refuseWrongResults(records, openCallsOf(past.state), scope.gate.tools.visibleTo(["programmatic"]));
+  const tools = own.gate.tools.visibleTo(["programmatic"]);
+  await refuseWrongResults(records, findCall, tools);
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
-  const tools = own.gate.tools.visibleTo(["programmatic"]);
   const differing = changedTools(tools, header);
   if (!work.allowChangedTools) refuseChangedTools(differing);
   refuseLanguage(own, execution);
