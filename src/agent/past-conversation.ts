@@ -5,6 +5,7 @@ import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
+import { executionUnknown } from "../journal/journal-error.ts";
 import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
@@ -50,8 +51,7 @@ export async function readOwnConversation(
   execution: ExecutionId,
 ): Promise<PastConversation> {
   const { kind, tenant: owner } = await journal.find(execution);
-  if (owner !== tenant)
-    throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
+  if (owner !== tenant) throw executionUnknown(execution);
   if (kind !== "conversation")
     throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
   const past = await readPastConversation(journal, execution);

@@ -1,8 +1,9 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { executionUnknown } from "../journal/journal-error.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
 import { readingRecord, readTurn } from "./history.ts";
@@ -91,8 +92,7 @@ export async function readOwn(
 ): Promise<Past & { readonly header: ProgramHeader }> {
   const past = await readPast(journal.read(execution));
   const { header } = past.state;
-  if (!header || header.tenant !== tenant)
-    throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
+  if (!header || header.tenant !== tenant) throw executionUnknown(execution);
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
   return { ...past, header };
