@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Scene } from "../scene.ts";
 
-/** The conversation stops at two refunds, its process ends, and four further processes finish it. */
+/** The conversation stops at two refunds, its process ends, and further processes finish it. */
 export default async function refunds({ portcullis, file, heading }: Scene): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-refunds-"));
   const journal = ["--journal", join(folder, "portcullis.db")];
@@ -17,6 +17,8 @@ export default async function refunds({ portcullis, file, heading }: Scene): Pro
 
     heading("what waits is in the journal");
     const listed = await portcullis(["executions", "--open", ...journal]);
+    const shown = await portcullis(["show", execution, ...journal]);
+    if (!shown.stdout.includes("waits for approval of")) return false;
 
     heading("a person decides, whenever that is");
     const [first = "", second = ""] = calls;

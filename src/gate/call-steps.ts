@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
@@ -117,8 +118,26 @@ export class CallSteps {
     try {
       return await this.#parts.inContext(() => call.tool.needsApproval(input));
     } catch (error) {
-      call.predicateError = sentences.predicateFailed(call.tool.name, error);
+      call.noticed = sentences.predicateFailed(call.tool.name, error);
       return true;
+    }
+  }
+
+  /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
+  async ask(call: OpenCall, question: unknown): Promise<boolean> {
+    const { calls, execution, inContext, scope } = this.#parts;
+    const { tenant, context, approve } = scope;
+    if (!approve || calls.isGone(call)) return false;
+    const text = JSON.stringify(question);
+    const { identity, signal } = call;
+    const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
+    const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
+    try {
+      const { approval, error } = await inContext(() => askApproval(approve, request, text));
+      call.noticed ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
+      return approval !== "later" && approval.type === "approved" && !calls.isGone(call);
+    } finally {
+      endWaiting();
     }
   }
 

@@ -36,6 +36,10 @@ export class OpenCalls {
     return this.#closed;
   }
 
+  get(callId: string): OpenCall | undefined {
+    return this.#open.get(callId);
+  }
+
   isGivenUp(callId: string): boolean {
     return this.#givenUp.has(callId);
   }

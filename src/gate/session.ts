@@ -1,5 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ForeignRecord } from "../journal/execution-log.ts";
+import type { ProgramLanguage } from "../tools/declarations.ts";
+import { searchTool } from "../tools/search/search-tool.ts";
+import type { ToolSearch } from "../tools/search/tool-search.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
@@ -25,11 +28,13 @@ import {
 } from "./open-call.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
+import { SessionSearch } from "./session-search.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** What all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
+  readonly search: ToolSearch;
   readonly held: HeldBytes;
   /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
   whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
@@ -48,6 +53,10 @@ export interface SessionOptions {
    * tools for programs, and a direct call of one is refused with `caller_not_allowed`.
    */
   readonly visibleTo?: readonly Caller[];
+  /** Tools that a model may call directly and finds by a search. */
+  readonly deferred?: readonly Tool[];
+  /** Language of the stubs that a search finds; JavaScript by default. */
+  readonly language?: ProgramLanguage;
   readonly limits: GateLimits;
   /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
@@ -89,6 +98,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #queues: CallQueues;
   readonly #calls: OpenCalls;
   readonly #steps: CallSteps;
+  readonly #search: SessionSearch;
   readonly #endBelow: (() => void) | undefined;
   #ended: Promise<void> = Promise.resolve();
 
@@ -100,6 +110,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const { tools } = gate;
     const admission = new Admission({
       tools,
+      searchTool: searchTool((input, context) => this.#search.find(input, context)),
       callers,
       visibleTo,
       limits,
@@ -130,6 +141,8 @@ export class GateSession implements ParentSession, WorkBelow {
       waitMs,
       onWaiting: (callId) => this.onWaiting(callId),
     });
+    const { deferred = [], language = "javascript" } = options;
+    this.#search = new SessionSearch({ search: gate.search, tools, calls, share, visibleTo, deferred, language });
     this.share = share;
     this.#admission = admission;
     this.#ledger = ledger;
@@ -225,6 +238,14 @@ export class GateSession implements ParentSession, WorkBelow {
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
   giveUp(callId: string, reason: string): Promise<void> {
     return this.#calls.giveUp(callId, reason);
+  }
+
+  get resultBytes(): number {
+    return this.#options.limits.resultBytes;
+  }
+
+  ask(call: OpenCall, question: unknown): Promise<boolean> {
+    return this.#steps.ask(call, question);
   }
 
   note(line: CallLine): void {

@@ -1,11 +1,14 @@
-import { outcomeText } from "../../gate/call-line.ts";
+import { childExecution } from "../../agent/child-execution.ts";
+import { type PastConversation, readPastConversation, waitingOfConversation } from "../../agent/past-conversation.ts";
+import { type CallLine, outcomeText } from "../../gate/call-line.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { ConversationHeader, DecisionRecord, Header, JournalRecord, ProgramHeader } from "../../journal/record.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { byteText } from "../../output/sentences.ts";
 import { type Past, readPast } from "../../programs/past-execution.ts";
-import { waitingOf } from "../../programs/waiting.ts";
+import { RUN_PROGRAM } from "../../programs/execution-state.ts";
+import { type Waiting, waitingOf } from "../../programs/waiting.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -32,8 +35,45 @@ export async function shownText(journal: Journal, id: string): Promise<string> {
   const decisions: DecisionRecord[] = [];
   const past = await readPast(noting(journal.read(id), decisions));
   const { header } = past.state;
-  const parts = header ? [headText(header), callsText(past), decisionsText(decisions), endText(past)] : [];
+  if (header?.kind === "conversation")
+    return conversationText(header, decisions, await readPastConversation(journal, id));
+  return joined(header ? [headText(header), callsText(past.lines), decisionsText(decisions), endText(past)] : []);
+}
+
+/** A conversation with its turns. Its programs are executions of their own, which are shown by their ids. */
+function conversationText(header: Header, decisions: readonly DecisionRecord[], past: PastConversation): string {
+  const { turns, use, outcome } = past;
+  const turnTexts = turns.map(({ turn, results }, index) => {
+    const calls = turn.calls.map((call) => {
+      const what =
+        call.type === "tool_call"
+          ? `${call.tool} ${call.inputText}`
+          : `${RUN_PROGRAM}, execution ${childExecution(header.execution, call.id)}`;
+      const result = results.get(call.id);
+      return `  call ${call.id}: ${shortLine(what)} → ${result ? shortLine(result.text) : "no result yet"}`;
+    });
+    return [`turn ${index + 1}: ${shortLine(turn.text)}`, ...calls].join("\n");
+  });
+  const waiting = waitingOfConversation(past);
+  const end = outcome
+    ? `outcome: ${oneLine(outcome.outcome)}`
+    : waiting
+      ? waitingLines(waiting)
+      : "It has no outcome yet.";
+  const made = `${use.calls} ${use.calls === 1 ? "call" : "calls"} answered, those of its programs included`;
+  return joined([headText(header), ...turnTexts, callsText(use.lines), decisionsText(decisions), `${end}\n${made}`]);
+}
+
+function joined(parts: readonly string[]): string {
   return cleanText(parts.filter((part) => part !== "").join("\n\n"));
+}
+
+/** Length of a text of a turn in its line, in UTF-16 code units. */
+const LINE_LENGTH = 200;
+
+function shortLine(text: string): string {
+  const line = oneLine(text.slice(0, LINE_LENGTH));
+  return text.length > LINE_LENGTH ? `${line}…` : line;
 }
 
 async function* noting(
@@ -47,10 +87,11 @@ async function* noting(
 }
 
 function headText(header: Header): string {
-  const { execution, kind, tenant, startedAt } = header;
+  const { execution, kind, tenant, startedAt, parent } = header;
   const lines = [
     `${kind} ${oneLine(execution)}`,
     `tenant ${oneLine(tenant)}, started ${new Date(startedAt).toISOString()}`,
+    ...(parent ? [`call ${oneLine(parent.call)} of ${oneLine(parent.execution)}`] : []),
   ];
   return [...lines, workText(header)].join("\n");
 }
@@ -74,7 +115,7 @@ function taskText({ model, task }: ConversationHeader): string {
   return `${oneLine(model)}:\n\n${insetText(task.trimEnd())}`;
 }
 
-function callsText({ lines }: Past): string {
+function callsText(lines: readonly CallLine[]): string {
   if (lines.length === 0) return "";
   const rows = lines.map(({ callId, tool, ms, bytes, outcome }) => [
     callId,
@@ -112,7 +153,10 @@ function endText(past: Past): string {
     return `outcome: ${oneLine(outcome.outcome)}\n${fetched}${value}`;
   }
   const waiting = waitingOf(state);
-  if (!waiting) return `It has no outcome yet.\n${fetched}`;
+  return `${waiting ? waitingLines(waiting) : "It has no outcome yet."}\n${fetched}`;
+}
+
+function waitingLines(waiting: Waiting): string {
   const lines = [
     ...waiting.approvals.map(
       ({ callId, tool, input }) => `call ${callId}: ${tool} waits for approval of ${JSON.stringify(input)}`,
@@ -121,5 +165,5 @@ function endText(past: Past): string {
       ({ callId, tool, input }) => `call ${callId}: ${tool} waits for its result, asked with ${JSON.stringify(input)}`,
     ),
   ];
-  return `It waits:\n${lines.map((line) => `  ${oneLine(line)}`).join("\n")}\n${fetched}`;
+  return `It waits:\n${lines.map((line) => `  ${oneLine(line)}`).join("\n")}`;
 }
