@@ -8,12 +8,18 @@ import { waitingOf } from "../programs/waiting.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
-import { CallAnswerer, type CallsWaiting, WAITS } from "./answer-calls.ts";
+import { CallAnswerer, CANCELLED, type CallsWaiting, WAITS } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import { childExecution } from "./child-execution.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
-import { type PastConversation, readPastConversation, waitingOfConversation } from "./past-conversation.ts";
+import {
+  cancelPrograms,
+  type OpenModelCall,
+  type PastConversation,
+  readPastConversation,
+  waitingOfConversation,
+} from "./past-conversation.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 import { agentReport } from "./agent-report.ts";
 import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
@@ -41,6 +47,7 @@ async function untilEnded(scope: AgentScope, log: ExecutionLog, work: Conversati
   const loop = new AgentLoop(scope.with({ signal }), log, work);
   const onAbort = () => loop.stop();
   signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
   try {
     return await loop.end(await loop.untilEnding());
   } catch (error) {
@@ -148,7 +155,7 @@ class AgentLoop {
       if (!("turn" in open)) return open;
       this.#open = open;
       const { turn, results } = open;
-      const ending = this.#endingOf(turn);
+      const ending = this.#hasBegun(open) ? undefined : this.#endingOf(turn);
       if (ending) {
         for (const result of notDone(turn.calls, ending)) results.set(result.callId, result);
         this.#closeTurn();
@@ -156,9 +163,33 @@ class AgentLoop {
       }
       const left = turn.calls.filter(({ id }) => !results.has(id));
       const waiting = await this.#answerer.answerAll(left, this.#work.past?.open);
-      if (waiting) return waiting;
+      if (waiting && !this.#scope.signal.aborted) return waiting;
+      if (waiting) await this.#cancelPrograms(open);
       await this.#recorded;
       this.#work.conversation.answer(this.#closeTurn());
+    }
+  }
+
+  /** Whether calls of a turn were begun by another driver: then no limit ends the conversation before they have results. */
+  #hasBegun({ turn, results }: OpenTurn): boolean {
+    const { past } = this.#work;
+    const isBegun = ({ decided, program }: OpenModelCall) => decided !== undefined || program !== undefined;
+    return (
+      past?.turns.at(-1)?.turn === turn && (results.size > 0 || [...past.open.values()].some((call) => isBegun(call)))
+    );
+  }
+
+  /** Ends the programs that wait, with their conversation. */
+  async #cancelPrograms({ turn }: OpenTurn): Promise<void> {
+    this.#checkOwned();
+    const execution = this.#execution;
+    await this.#recorded;
+    const past = await readPastConversation(this.#scope.journal, execution);
+    const cancelled = await cancelPrograms(this.#scope, execution, past);
+    const outcome = { type: "cancelled" } as const;
+    for (const call of turn.calls.filter(({ id }) => cancelled.has(id))) {
+      this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
+      this.#takeResult(refusal(call, CANCELLED, RUN_PROGRAM));
     }
   }
 
@@ -287,7 +318,8 @@ class AgentLoop {
 
   /** Ends the calls. Those of a conversation that another driver has taken over stay open. */
   stop(): void {
-    if (isHeadMoved(this.#scope.signal.reason)) this.#session.suspend();
+    const { reason } = this.#scope.signal;
+    if (isHeadMoved(reason)) this.#session.suspend(reason);
     else this.#session.close();
   }
 
@@ -320,7 +352,7 @@ class AgentLoop {
   /** Records an outcome, so that the journal does not show the conversation as running. One that another driver has taken over is left to it. */
   async abandon(error: unknown): Promise<void> {
     if (isHeadMoved(error)) {
-      this.#session.suspend();
+      this.#session.suspend(error);
       await this.#log.end(false);
       return;
     }

@@ -79,8 +79,9 @@ export class CallAnswerer {
     for (const { id } of calls) this.#unanswered.add(id);
     for (const call of calls) void begin(call);
     for (;;) {
-      const changed = Promise.race([this.#changed.promise, failed.promise]);
       if (this.#unanswered.size === 0) return undefined;
+      // Before the journal is read: what changes meanwhile is looked at again.
+      this.#changed = Promise.withResolvers();
       if (this.#isIdle()) {
         const { waiting, isProgramWaiting } = await this.#parts.waiting();
         if (waiting && this.#isIdle()) {
@@ -91,10 +92,9 @@ export class CallAnswerer {
           if (isProgramWaiting(call.id) || !this.#waitingPrograms.delete(call.id)) continue;
           void begin(call);
         }
-        continue;
       }
-      await changed;
-      this.#changed = Promise.withResolvers();
+      // A call that can go on, as one whose time to wait is over, says so. Reading on would keep its timer from running.
+      await Promise.race([this.#changed.promise, failed.promise]);
     }
   }
 
@@ -168,7 +168,7 @@ export class CallAnswerer {
 
 const NONE: ReadonlyMap<string, PastCall> = new Map();
 
-const CANCELLED = "The conversation was ended before this call had an answer.";
+export const CANCELLED = "The conversation was ended before this call had an answer.";
 
 /** Acts at a time in milliseconds since 1970; at once where it has passed. */
 function atTime(time: number, act: () => Promise<void>): { readonly rang: boolean; readonly stop: () => void } {

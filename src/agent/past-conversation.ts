@@ -3,9 +3,11 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { RememberedDecision } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
+import { cancelLeft } from "../programs/cancel-left.ts";
 import { rememberedIn } from "../programs/changed-tools.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { PastCalls } from "../programs/past-calls.ts";
@@ -225,6 +227,25 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }
 
+/** Ends the programs of open calls, as cancelled. Those that another driver takes up are left to it. Resolves with the ids of the calls. */
+export async function cancelPrograms(
+  scope: { readonly journal: Journal; readonly leaseMs: number },
+  execution: ExecutionId,
+  { open }: PastConversation,
+): Promise<ReadonlySet<string>> {
+  const cancelled = new Set<string>();
+  for (const call of open.values()) {
+    if (!call.program || call.program.outcome) continue;
+    try {
+      await cancelLeft(scope, childExecution(execution, call.id), call.program);
+      cancelled.add(call.id);
+    } catch (error) {
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+  return cancelled;
+}
+
 /** What an open conversation waits for, its programs included; undefined if it can go on by itself. */
 export function waitingOfConversation({ header, open, outcome }: PastConversation): Waiting | undefined {
   if (open.size === 0 || outcome) return undefined;
@@ -236,8 +257,9 @@ export function waitingOfConversation({ header, open, outcome }: PastConversatio
       ? waitingBelow(call.id, call.program)
       : isOwnWaiting && waitingFor([call], header.execution);
     if (!waiting) return undefined;
-    approvals.push(...waiting.approvals);
-    calls.push(...waiting.calls);
+    // There may be more than a function takes arguments.
+    for (const one of waiting.approvals) approvals.push(one);
+    for (const one of waiting.calls) calls.push(one);
   }
   return { type: "waiting", approvals, calls };
 }

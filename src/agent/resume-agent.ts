@@ -23,7 +23,12 @@ import {
 } from "./decide-conversation.ts";
 import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./opening.ts";
-import { type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
+import {
+  cancelPrograms,
+  type PastConversation,
+  readOwnConversation,
+  waitingOfConversation,
+} from "./past-conversation.ts";
 import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
 
 export interface ResumeAgentWork extends Said {
@@ -99,6 +104,23 @@ export async function takeUpConversation(
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing) };
   return driveConversation(own, log, { request, conversation, past: { ...past, use }, allowChangedTools });
+}
+
+/** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
+export async function cancelConversation(
+  scope: AgentScope,
+  execution: ExecutionId,
+  past: PastConversation,
+): Promise<AgentReport> {
+  const { journal, leaseMs } = scope;
+  const ending = { type: "cancelled" } as const;
+  const driver = { driver: randomUUID(), leaseMs };
+  const claim = { type: "claim", ...driver, at: Date.now() } as const;
+  const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: Date.now() } as const;
+  const log = await ExecutionLog.claim(journal, execution, past.records, driver, [claim, outcome]);
+  await log.end(true);
+  await cancelPrograms(scope, execution, past);
+  return undrivenReport(execution, past, ending);
 }
 
 /**

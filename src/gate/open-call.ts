@@ -41,6 +41,8 @@ export class OpenCall {
   approval: Approval | undefined;
   /** For the operator: why the tool's `approval` function did not say whether the call needs approval. */
   predicateError: Error | undefined;
+  /** Whether it counts in the budget of calls. */
+  isCounted = false;
   /** Whether its handler was started. */
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
@@ -51,7 +53,7 @@ export class OpenCall {
   #inputText: string;
   #inputDigest: string | undefined;
   #abort: AbortController | undefined;
-  #over: string | undefined;
+  #over: string | Error | undefined;
   #late: string | undefined;
   #onOver: (() => void) | undefined;
   #onLate: (() => void) | undefined;
@@ -90,7 +92,7 @@ export class OpenCall {
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     const reason = this.#late ?? this.#over;
-    if (reason !== undefined) this.#abort.abort(new Error(reason));
+    if (reason !== undefined) this.#abort.abort(errorOf(reason));
     return this.#abort.signal;
   }
 
@@ -99,14 +101,14 @@ export class OpenCall {
     return this.started || this.#abort !== undefined;
   }
 
-  /** Ends the call and aborts the work on it: its answer is no longer needed. */
-  end(reason: string): void {
+  /** Ends the call and aborts the work on it: its answer is no longer needed. An agent that works on it reads the reason. */
+  end(reason: string | Error): void {
     if (this.#over !== undefined) return;
     this.#over = reason;
     // A running handler may still read its idempotency key, which needs the digest.
     if (this.started) void this.inputDigest;
     this.#inputText = "";
-    this.#abort?.abort(new Error(reason));
+    this.#abort?.abort(errorOf(reason));
     this.#onOver?.();
   }
 
@@ -143,6 +145,11 @@ export class OpenCall {
   contextIn(execution: string, scope: WorkScope = NO_SCOPE, origin?: ParentSession): CallContext {
     return new HandlerContext(this, execution, scope, origin);
   }
+}
+
+/** Thousands of calls may end at once, and few of them are asked why. */
+function errorOf(reason: string | Error): Error {
+  return typeof reason === "string" ? new Error(reason) : reason;
 }
 
 /** Who a session's calls are made for, in the host's terms. A program knows nothing of it. */

@@ -366,6 +366,8 @@ class Driver {
   /** Another driver has taken over the execution, or the conversation it belongs to. */
   #giveUp(error: unknown): void {
     this.#decided.reject(error);
+    // Its open calls are the other driver's. So is the conversation of an agent that works on one.
+    this.#options.session.suspend(error instanceof Error ? error : undefined);
     this.#decide({ type: "cancelled" });
   }
 
