@@ -89,6 +89,8 @@ class AgentLoop {
   /** Resolves once all results so far are in the journal. */
   #recorded: Promise<void> = Promise.resolve();
   #isAsking = true;
+  /** Whether it was taken up, and has come no further than the last driver. */
+  #isTakenUp: boolean;
 
   constructor(scope: AgentScope, log: ExecutionLog, work: ConversationWork) {
     const { execution } = log;
@@ -98,6 +100,7 @@ class AgentLoop {
     this.#scope = scope;
     this.#work = work;
     this.#log = log;
+    this.#isTakenUp = work.past !== undefined;
     this.#session = gate.open({
       execution,
       scope,
@@ -207,6 +210,7 @@ class AgentLoop {
     const message = JSON.stringify(reply);
     const sealed = opaque === undefined ? {} : { opaque };
     await this.#log.append({ type: "message", from: "model", message, ...sealed, at: Date.now() });
+    this.#isTakenUp = false;
     return { turn: reply, results: new Map() };
   }
 
@@ -349,10 +353,13 @@ class AgentLoop {
     });
   }
 
-  /** Records an outcome, so that the journal does not show the conversation as running. One that another driver has taken over is left to it. */
+  /**
+   * Records an outcome, so that the journal does not show the conversation as running. One that another driver has taken
+   * over is left to it. One that was taken up, and came no further here, may go on elsewhere.
+   */
   async abandon(error: unknown): Promise<void> {
-    if (isHeadMoved(error)) {
-      this.#session.suspend(error);
+    if (isHeadMoved(error) || this.#isTakenUp) {
+      this.#session.suspend(error instanceof Error ? error : undefined);
       await this.#log.end(false);
       return;
     }

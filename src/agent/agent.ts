@@ -18,6 +18,16 @@ export async function runAgent(
   request: AgentRequest,
   execution: ExecutionId = randomUUID(),
 ): Promise<AgentReport> {
+  const drive = await beginAgent(scope, request, execution);
+  return drive();
+}
+
+/** Begins a conversation, and resolves with what drives it. Rejects with `execution_exists` if the id is taken. */
+export async function beginAgent(
+  scope: AgentScope,
+  request: AgentRequest,
+  execution: ExecutionId,
+): Promise<() => Promise<AgentReport>> {
   const { model, task, programs, maxTurns, maxTokens } = request;
   const { gate, journal, language, leaseMs, onEvent } = scope;
   const conversation = await model.converse(openingFor(model, gate.tools, programs, language));
@@ -26,5 +36,5 @@ export async function runAgent(
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
   conversation.say(task);
-  return driveConversation(scope, log, { request, conversation });
+  return () => driveConversation(scope, log, { request, conversation });
 }

@@ -5,11 +5,12 @@ import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
+import type { ConversationHeader, Header, OutcomeRecord } from "../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
 import { cancelLeft } from "../programs/cancel-left.ts";
 import { rememberedIn } from "../programs/changed-tools.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
+import { headerOf } from "../programs/execute-once.ts";
 import { PastCalls } from "../programs/past-calls.ts";
 import { type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
@@ -57,7 +58,7 @@ export async function readOwnConversation(
   if (kind !== "conversation")
     throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
   const past = await readPastConversation(journal, execution);
-  return withAgents(past, await readAgents(journal, execution, past));
+  return withAgents(past, await readAgents(journal, past));
 }
 
 /** Reads a conversation and its programs, without agents that its calls have started. Rejects with `journal_invalid` for records that cannot be read, and as the journal does. */
@@ -111,12 +112,20 @@ export async function readPastConversation(journal: Journal, execution: Executio
   }
   if (!header)
     throw new PortcullisError("journal_invalid", `Execution ${JSON.stringify(execution)} is no conversation.`);
-  const programs = await readPrograms(journal, execution, turns);
+  const programs = new Map<string, ProgramUse>();
+  const openPrograms = new Map<string, Past>();
+  for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
+    const program = await readProgram(journal, header, id);
+    if (!program) continue;
+    // Of those that have ended, with values of any size, no more is kept.
+    programs.set(id, { calls: program.calls - program.openCalls, lines: program.lines });
+    if (open.has(id)) openPrograms.set(id, program);
+  }
   return {
     header,
     records,
     turns,
-    open: new Map([...open].map(([id, call]) => [id, { ...call, program: programs.get(id) }])),
+    open: new Map([...open].map(([id, call]) => [id, { ...call, program: openPrograms.get(id) }])),
     use: { ...useOf(turns, calls, programs, open), remembered },
     usage: sumOfUsage(turns.map(({ turn }) => turn.usage)),
     outcome,
@@ -129,39 +138,55 @@ function unanswered(call: ModelCall): UnansweredCall & { readonly id: string } {
   return { id, tool: RUN_PROGRAM, inputText: JSON.stringify(call.source ?? null) };
 }
 
-/** The programs that have begun, by the id of their call. */
-async function readPrograms(
+/** What a program counts for in its conversation. */
+interface ProgramUse {
+  /** Calls that are not open. */
+  readonly calls: number;
+  readonly lines: readonly CallLine[];
+}
+
+/** The program of a call; undefined if it has not begun. */
+async function readProgram(journal: Journal, caller: ConversationHeader, call: string): Promise<Past | undefined> {
+  const child = childExecution(caller.execution, call);
+  if (!(await isChild(journal, child, "program", caller, call))) return undefined;
+  const past = await readPast(journal.read(child));
+  return past.outcome ? past : withoutOpenCalls(past);
+}
+
+/** Whether a call has started this execution. Its id may be that of another one: callers choose ids, and journals are imported. */
+async function isChild(
   journal: Journal,
-  execution: ExecutionId,
-  turns: readonly RecordedTurn[],
-): Promise<ReadonlyMap<string, Past>> {
-  const programs = new Map<string, Past>();
-  for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
-    try {
-      const past = await readPast(journal.read(childExecution(execution, id)));
-      programs.set(id, past.outcome ? past : withoutOpenCalls(past));
-    } catch (error) {
-      if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
-    }
+  child: ExecutionId,
+  kind: Header["kind"],
+  { execution, tenant }: ConversationHeader,
+  call: string,
+): Promise<boolean> {
+  let header: Header | undefined;
+  try {
+    header = await headerOf(journal, child);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
   }
-  return programs;
+  const { parent } = header ?? {};
+  return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
 }
 
 /** A call counts once it has a result: one without arrives again. So does an open call of a program. */
 function useOf(
   turns: readonly RecordedTurn[],
   calls: PastCalls,
-  programs: ReadonlyMap<string, Past>,
+  programs: ReadonlyMap<string, ProgramUse>,
   open: ReadonlyMap<string, unknown>,
 ): PastUse {
   const answered = turns.flatMap(({ turn, results }) => turn.calls.filter(({ id }) => results.has(id)));
   const inputs = answered.map((call) => (call.type === "tool_call" ? Buffer.byteLength(call.inputText) : 0));
   const below = [...programs.values()];
   return {
-    calls: answered.length + sumOf(below.map((program) => program.calls - program.openCalls)),
+    calls: answered.length + sumOf(below.map((program) => program.calls)),
     openCalls: 0,
     inputBytes: sumOf(inputs),
-    resultBytes: calls.resultBytes,
+    // A call whose result did not reach the model is made again.
+    resultBytes: calls.resultBytes - sumOf(calls.lines.map((line) => (open.has(line.callId) ? line.bytes : 0))),
     lines: [
       ...calls.lines.filter(({ callId }) => !open.has(callId)),
       ...[...programs].flatMap(([call, { lines }]) => lines.map(lineBelow(call))),
@@ -172,26 +197,16 @@ function useOf(
 /** Conversations of agents that calls have started, by the id of the call. */
 async function readAgents(
   journal: Journal,
-  execution: ExecutionId,
-  { turns }: PastConversation,
+  { header, turns }: PastConversation,
 ): Promise<ReadonlyMap<string, PastConversation>> {
   const agents = new Map<string, PastConversation>();
   for (const { type, id } of turns.flatMap(({ turn }) => turn.calls)) {
-    const child = childExecution(execution, id);
-    if (type !== "tool_call" || !(await isKnown(journal, child))) continue;
+    const child = childExecution(header.execution, id);
+    if (type !== "tool_call" || !(await isChild(journal, child, "conversation", header, id))) continue;
     const past = await readPastConversation(journal, child);
-    agents.set(id, withAgents(past, await readAgents(journal, child, past)));
+    agents.set(id, withAgents(past, await readAgents(journal, past)));
   }
   return agents;
-}
-
-async function isKnown(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  try {
-    return (await journal.find(execution)).kind === "conversation";
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
-    throw error;
-  }
 }
 
 function withAgents(past: PastConversation, agents: ReadonlyMap<string, PastConversation>): PastConversation {

@@ -11,7 +11,7 @@ import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "../programs/changed-tools.ts";
 import { refuseDriven } from "../programs/resume.ts";
-import { runAgent } from "./agent.ts";
+import { beginAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import { driveConversation } from "./agent-loop.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -133,11 +133,13 @@ export async function runAgentOnce(
   request: AgentRequest,
   execution: ExecutionId,
 ): Promise<AgentReport> {
+  let drive: (() => Promise<AgentReport>) | undefined;
   try {
-    return await runAgent(scope, request, execution);
+    drive = await beginAgent(scope, request, execution);
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
   }
+  if (drive) return drive();
   const header = await headerOf(scope.journal, execution);
   const { model, task } = request;
   const { above, tenant } = scope;
@@ -172,7 +174,8 @@ function restore(conversation: Conversation, { header, turns, open }: PastConver
   for (const [index, { turn, opaque, results }] of turns.entries()) {
     conversation.restore(turn, opaque);
     // The results of the last turn are given together, once all are there.
-    if (index + 1 < turns.length || open.size === 0) conversation.answer([...results.values()]);
+    if (index + 1 < turns.length || open.size === 0)
+      conversation.answer(turn.calls.flatMap(({ id }) => results.get(id) ?? []));
   }
 }
 

@@ -215,7 +215,9 @@ class HandlerContext implements CallContext {
   }
 
   get idempotencyKey(): string {
-    return `${this.execution}:${this.callId}:${this.#call.inputDigest}`;
+    // Ids of executions are chosen by callers and may have colons: those of calls must not, or two calls could have one key.
+    const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
+    return `${this.execution}:${callId}:${this.#call.inputDigest}`;
   }
 
   get signal(): AbortSignal {

@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { childExecution } from "../../src/agent/child-execution.ts";
+import { readPastConversation } from "../../src/agent/past-conversation.ts";
 import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
@@ -169,3 +171,135 @@ function losable(journal: Journal): {
     },
   };
 }
+
+describe("an execution of another under the id that a call's own would have", () => {
+  test("is not read as the program of the call, and none of it is shown or counted", async () => {
+    const journal = createMemoryJournal();
+    const runtime = await runtimeOf(journal, [pay]);
+    const script: readonly ScriptedStep[] = [{ calls: [payment(1)], programs: ["return 1"] }, TEXTS];
+    const model = scriptedModel(script);
+    const foreign = childExecution("one", "call-2");
+    await runtime.execute("return tools.pay({ euros: 666 })", { execution: foreign, tenant: "other" });
+    // The program of the call cannot begin.
+    await expect(runtime.agent({ model, task: "Pay.", execution: "one" })).rejects.toMatchObject({
+      code: "execution_exists",
+    });
+    const copy = createMemoryJournal();
+    for await (const { execution } of journal.list()) {
+      const [header, ...records] = await Array.fromAsync(journal.read(execution));
+      if (header?.type !== "header") throw new Error("The first record is the header.");
+      await copy.create(header);
+      await copy.append(
+        execution,
+        1,
+        records.filter(({ type }) => type !== "outcome"),
+      );
+    }
+    const past = await readPastConversation(copy, "one");
+    expect(past.open.get("call-2")).toMatchObject({ program: undefined });
+    expect(past.use.lines).toEqual([]);
+  });
+});
+
+test("a conversation that was taken up where its programs cannot run stays open", async () => {
+  const journal = createMemoryJournal();
+  const model = scriptedModel([{ programs: ["return tools.pay({ euros: 1 })"] }, TEXTS]);
+  const runtime = await runtimeOf(journal, [pay]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  await runtime.decide("one", { "call-1/1": { allow: true } });
+  const broken = { ...sandbox, open: async () => Promise.reject(new Error("no engine")) };
+  await using without = await createRuntime({ tools: [pay], journal, sandbox: broken, leaseMs: LEASE_MS });
+  await expect(without.resumeAgent("one", { model })).rejects.toThrow("no engine");
+  expect((await runtime.resumeAgent("one", { model })).answer).toBe('{"paid":1}');
+});
+
+test("tokens that an agent has used in a turn do not keep the turn's approved calls from being made", async () => {
+  const journal = createMemoryJournal();
+  const inner = scriptedModel([{ text: "Done.", usage: { outputTokens: 100 } }]);
+  const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
+  const runtime = await runtimeOf(journal, [pay, desk]);
+  const model = scriptedModel([{ calls: [payment(1), { id: "d", tool: "desk", input: { task: "x" } }] }, TEXTS]);
+  const { execution } = await runtime.agent({ model, task: "Pay.", maxTokens: 50 });
+  const ended = await runtime.resumeAgent(execution, { model, decisions: { "pay-1": { allow: true } } });
+  expect(ended.ending).toMatchObject({ type: "tokens_spent", seen: 100 });
+  expect(ended.transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['{"paid":1}', '"Done."']);
+});
+
+describe("recover ends what was left by callers that have ended", () => {
+  test.each<[string, readonly Tool[], ScriptedStep, number]>([
+    ["a program that waits", [pay], { programs: ["return tools.pay({ euros: 1 })"] }, 1],
+    [
+      "the conversation of an agent",
+      [
+        agentAsTool({
+          name: "desk",
+          description: "d",
+          model: scriptedModel([{ text: "Done." }]),
+          tools: [],
+          allowedCallers: CALLERS,
+        }),
+      ],
+      { calls: [{ id: "d", tool: "desk", input: { task: "x" } }] },
+      1,
+    ],
+  ])("%s", async (_, tools, step) => {
+    const journal = createMemoryJournal();
+    const runtime = await runtimeOf(journal, tools);
+    await runtime.agent({ model: scriptedModel([step, TEXTS]), task: "Pay.", execution: "one" });
+    const copy = createMemoryJournal();
+    for await (const { execution } of journal.list()) {
+      const records = await Array.fromAsync(journal.read(execution));
+      const [header, ...others] = records;
+      if (header?.type !== "header") throw new Error("The first record is the header.");
+      const kept = others.filter(({ type }) => type !== "outcome");
+      await copy.create(header);
+      const outcome = { type: "outcome", outcome: JSON.stringify({ type: "cancelled" }), at: Date.now() } as const;
+      await copy.append(execution, 1, execution === "one" ? [...kept, outcome] : kept);
+    }
+    const after = await runtimeOf(copy, tools);
+    const told = await Array.fromAsync(after.recover({ model: () => undefined }));
+    expect(told).toHaveLength(1);
+    expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
+  });
+});
+
+test("a call that was given up while its handler ran is not run again without a decision", async () => {
+  const journal = createMemoryJournal();
+  let ran = 0;
+  const send = toolOf("send", () => ran++, "write");
+  const runtime = await runtimeOf(journal, [pay, send]);
+  const model = scriptedModel([{ calls: [payment(1), { id: "send-1", tool: "send" }] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  expect(ran).toBe(1);
+  const [header, ...records] = await Array.fromAsync(journal.read("one"));
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  const given = { type: "call", call: "send-1", tool: "send", caller: "direct", decision: "dropped", at: 0 } as const;
+  const copy = createMemoryJournal();
+  await copy.create(header);
+  // Its result is missing.
+  const kept = records.filter(
+    (record) => record.type !== "answered" && !(record.type === "message" && record.from === "host"),
+  );
+  await copy.append("one", 1, [...kept, given]);
+  const after = await runtimeOf(copy, [pay, send]);
+  const { ending } = await after.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
+  expect(ending).toMatchObject({ type: "waiting", approvals: [{ callId: "send-1", why: "outcome_unknown" }] });
+  expect(ran).toBe(1);
+});
+
+test("the result of a call that is made again counts once", async () => {
+  const journal = createMemoryJournal();
+  const big = toolOf("big", () => "x".repeat(1000));
+  const runtime = await runtimeOf(journal, [pay, big]);
+  const model = scriptedModel([{ calls: [payment(1), { id: "big-1", tool: "big" }] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  const copy = createMemoryJournal();
+  for await (const record of journal.read("one"))
+    if (record.type === "header") await copy.create(record);
+    else if (record.type !== "message" || record.from !== "host")
+      await copy.append("one", (await copy.find("one")).records, [record]);
+  await copy.append("one", (await copy.find("one")).records, [
+    { type: "answered", call: "big-1", ok: true, ms: 1, bytes: 1002, shape: "text", at: Date.now() },
+  ]);
+  expect((await readPastConversation(copy, "one")).use).toMatchObject({ resultBytes: 0, lines: [] });
+});
