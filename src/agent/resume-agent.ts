@@ -12,7 +12,7 @@ import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
 import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
-import { runAgent } from "./agent.ts";
+import { beginAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import { driveConversation } from "./agent-loop.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -24,7 +24,12 @@ import {
 } from "./decide-conversation.ts";
 import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./opening.ts";
-import { type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
+import {
+  cancelPrograms,
+  type PastConversation,
+  readOwnConversation,
+  waitingOfConversation,
+} from "./past-conversation.ts";
 import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
 
 export interface ResumeAgentWork extends Said {
@@ -94,6 +99,23 @@ export async function resumeAgent(
   return driveConversation(own, log, { request, opening, conversation, past: { ...past, use }, allowChangedTools });
 }
 
+/** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
+export async function cancelConversation(
+  scope: AgentScope,
+  execution: ExecutionId,
+  past: PastConversation,
+): Promise<AgentReport> {
+  const { journal, leaseMs } = scope;
+  const ending = { type: "cancelled" } as const;
+  const driver = { driver: randomUUID(), leaseMs };
+  const claim = { type: "claim", ...driver, at: Date.now() } as const;
+  const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: Date.now() } as const;
+  const log = await ExecutionLog.claim(journal, execution, past.records, driver, [claim, outcome]);
+  await log.end(true);
+  await cancelPrograms(scope, execution, past);
+  return undrivenReport(execution, past, ending);
+}
+
 /**
  * Runs a conversation under an id of the caller's choice. The same id again joins the running conversation, goes on with
  * one whose host died, or gives the report of one that has ended or waits. Rejects with `execution_exists` for another
@@ -104,11 +126,13 @@ export async function runAgentOnce(
   request: AgentRequest,
   execution: ExecutionId,
 ): Promise<AgentReport> {
+  let drive: (() => Promise<AgentReport>) | undefined;
   try {
-    return await runAgent(scope, request, execution);
+    drive = await beginAgent(scope, request, execution);
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
   }
+  if (drive) return drive();
   const header = await headerOf(scope.journal, execution);
   const { model, task } = request;
   const { above, tenant } = scope;
@@ -130,7 +154,8 @@ function restore(conversation: Conversation, { header, turns, open }: PastConver
   for (const [index, { turn, opaque, results }] of turns.entries()) {
     conversation.restore(turn, opaque);
     // The results of the last turn are given together, once all are there.
-    if (index + 1 < turns.length || open.size === 0) conversation.answer([...results.values()]);
+    if (index + 1 < turns.length || open.size === 0)
+      conversation.answer(turn.calls.flatMap(({ id }) => results.get(id) ?? []));
   }
 }
 

@@ -199,13 +199,17 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request);
     if (refusal) return this.#calls.refuse(request, refusal);
 
-    return this.callOf(found, request, past);
+    const call = new OpenCall(found, request);
+    call.isCounted = true;
+    return this.#answer(call, past);
   }
 
   /** Takes a call that is admitted already, of a tool that need not be among the session's, from its approval on. */
   async callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
-    if (this.#calls.isClosed) return this.#calls.drop(request);
-    const call = new OpenCall(tool, request);
+    return this.#calls.isClosed ? this.#calls.drop(request) : this.#answer(new OpenCall(tool, request), past);
+  }
+
+  async #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     this.#calls.add(call);
     try {
       const answer = await call.orOver(() => this.#steps.goOn(call, past));
@@ -256,9 +260,12 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#calls.waits.beginBelow(callId, work);
   }
 
-  /** Ends the session and leaves its calls open in the journal, for another driver. */
-  suspend(): void {
-    for (const call of this.#shut()) call.end("The execution waits.");
+  /** Ends the session and leaves its calls open in the journal, for another driver, with which they arrive and count again. */
+  suspend(reason: string | Error = "The execution waits."): void {
+    if (this.#calls.isClosed) return;
+    const open = this.#shut();
+    this.budget.giveBackCalls(open.filter(({ isCounted }) => isCounted).length);
+    for (const call of open) call.end(reason);
     if (!this.#options.share) this.share.end();
   }
 

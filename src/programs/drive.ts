@@ -386,6 +386,8 @@ class Driver {
   /** Another driver has taken over the execution, or the conversation it belongs to. */
   #giveUp(error: unknown): void {
     this.#ended.reject(error);
+    // Its open calls are the other driver's. So is the conversation of an agent that works on one.
+    this.#options.session.suspend(error instanceof Error ? error : undefined);
     this.#endWith({ type: "cancelled" });
   }
 

@@ -38,7 +38,11 @@ export async function resume(scope: Scope, execution: ExecutionId, work: ResumeW
 export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
   const header = past.state.header as ProgramHeader;
   const limits = limitsOf(header);
-  const own: Scope = { ...scope, limits, language: header.language as Language };
+  const visible = new Set(header.tools.map(({ name }) => name));
+  const known = scope.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
+  // The gate holds a program to the tools that it began with.
+  const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
+  const own: Scope = { ...scope, gate, limits, language: header.language as Language };
   if (past.outcome) return endedExecution(execution, past, own);
   refuseOfAnother(scope, execution, header);
   const findCall = openCallsOf(past.state);
@@ -54,14 +58,13 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
-  const differing = changedTools(tools, header);
+  const differing = changedTools(known, header);
   if (!work.allowChangedTools) refuseChangedTools(differing);
   refuseLanguage(own, execution);
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
   const { language, tenant, signal, leaseMs, journal } = own;
-  const visible = new Set(header.tools.map(({ name }) => name));
   const prepared = await prepare(header.source, language, { tenant, signal }, visible);
   const map =
     prepared.ok && prepared.program === header.program
@@ -72,7 +75,6 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
         };
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
-  const known = tools.filter(({ name }) => visible.has(name));
   const start = (now: number) => startFrame(now, own, header.program, known);
   const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
   const note = past.state.turns > 0 ? changedVersions(header) : undefined;
