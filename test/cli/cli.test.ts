@@ -159,7 +159,10 @@ test.each([
 
 test.each([
   [["run", "-", ...TOOLS, "--frobnicate"], "error: unknown option '--frobnicate'"],
-  [["run", "-"], "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers."],
+  [
+    ["run", "-"],
+    "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",
+  ],
   [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
   [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],
   [["run", "-", "--tools", "no-such-tools.ts"], "portcullis: --tools: there is no file no-such-tools.ts."],
@@ -235,7 +238,7 @@ test.each([
   ],
   [
     ["demo", "nothing"],
-    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses or operations, got "nothing".',
+    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, mcp-join, github-openapi or refunds, got "nothing".',
   ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");

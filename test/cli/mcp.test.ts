@@ -146,7 +146,7 @@ describe("bad input is one sentence, and nothing is left running", () => {
       "two sources with one name",
       2,
       () => ["--mcp", config("stays"), "--mcp", config("stays")],
-      "has a server raw, and so has a file before it: rename one.",
+      "has a source raw, and so has a file before it: rename one.",
     ],
     [
       "a command that is not found",

@@ -1,3 +1,4 @@
+import { isScene } from "../../src/cli/input/examples.ts";
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
@@ -85,6 +86,7 @@ test("every example says how it is run", () => {
 
 test.each(commands)("the command in the example $name runs as it stands and answers right", async ({ name, args }) => {
   const { stdout } = await promisify(execFile)(process.execPath, args.split(" "), { cwd: root });
+  if (isScene(name)) return expect(stdout).toContain("as it should be");
   const { answer } = JSON.parse(read(`examples/${name}/task.json`)) as { readonly answer: unknown };
-  expect(JSON.parse(stdout)).toEqual(answer);
+  return expect(JSON.parse(stdout)).toEqual(answer);
 });

@@ -27,6 +27,7 @@ import {
   parseExamples,
   requireData,
   requirePackages,
+  SCENES,
   type SceneName,
 } from "../input/examples.ts";
 import { loadModule } from "../input/load-module.ts";
@@ -53,9 +54,9 @@ const heading = (text: string) => writeStdout(`\n${styleText("bold", text)}\n`);
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const scenes = names.filter(isScene);
-  const tasks = names.filter((name) => !isScene(name));
-  const chosen = names.length > 0 ? parseExamples("demo", tasks, DEMOS) : defaultExamples();
+  const named = parseExamples("demo", names, [...DEMOS, ...SCENES]);
+  const scenes = named.filter(isScene);
+  const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
   requireData(chosen);
   for (const scene of scenes) requirePackages(scene);
   using cancelling = cancelOnSignal();

@@ -122,7 +122,7 @@ export function packagesOf(name: ExampleName): readonly string[] {
 }
 
 /** The examples with these names. Throws `option_invalid` for an unknown name. */
-export function parseExamples<Name extends DemoName>(
+export function parseExamples<Name extends string>(
   command: string,
   names: readonly string[],
   known: readonly Name[],

@@ -31,14 +31,7 @@ const LIST_AGAIN_MS = 1000;
  */
 export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
   const read = readServer(server);
-  const source = new McpSource(await loadMcp(), read, policies);
-  try {
-    await source.connect();
-    return source;
-  } catch (error) {
-    await source[Symbol.asyncDispose]();
-    throw error;
-  }
+  return McpSource.open(read, policies);
 }
 
 /** The tools of an MCP server. Made by `fromMcp`. */
@@ -61,11 +54,23 @@ export class McpSource implements AsyncDisposable {
   #pinned: ReadonlyMap<string, string> | undefined;
   #listing: NodeJS.Timeout | undefined;
 
-  constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
+  private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
     this.#server = server;
     this.#policies = policies;
     this.#text = new ServerText(credentialsOf(server));
+  }
+
+  /** Connects to a server, and lists its tools. */
+  static async open(server: ReadServer, policies: McpPolicies | undefined): Promise<McpSource> {
+    const source = new McpSource(await loadMcp(), server, policies);
+    try {
+      await source.connect();
+      return source;
+    } catch (error) {
+      await source[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   get name(): string {
