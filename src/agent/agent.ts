@@ -32,7 +32,8 @@ export async function beginAgent(
   const { gate, journal, language, leaseMs, onEvent } = scope;
   const conversation = await model.converse(openingFor(model, gate.tools, programs, language));
   const about = { kind: "conversation", model: model.name, task, programs, language, maxTurns, maxTokens } as const;
-  const header = { ...headerBase(execution, scope, gate.tools.all), ...about };
+  const approval = scope.approvePrograms ? ({ approvePrograms: true } as const) : {};
+  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, ...approval };
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
   conversation.say(task);

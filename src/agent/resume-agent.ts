@@ -88,6 +88,7 @@ export async function takeUpConversation(
     gate: gate.beside(gate.tools.select(known, "resumeAgent")),
     limits: limitsOf(header),
     language: header.language as Language,
+    approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   });
   const programs = programsOf(header.programs);
   const conversation = await model.converse(openingFor(model, own.gate.tools, programs, own.language, "resumeAgent"));

@@ -42,6 +42,7 @@ export const RECORD_SCHEMAS = {
     language: text,
     maxTurns: z.int().positive(),
     maxTokens: z.int().positive(),
+    approvePrograms: z.literal(true).exactOptional(),
   }),
   "header (call)": z.strictObject({
     ...headerBase,

@@ -61,6 +61,8 @@ export interface ConversationHeader extends HeaderBase {
   readonly language: string;
   readonly maxTurns: number;
   readonly maxTokens: number;
+  /** Each of its programs needs a decision before it starts. */
+  readonly approvePrograms?: true;
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
