@@ -36,7 +36,8 @@ export async function beginAgent(
   const about = { kind: "conversation", model: model.name, task, programs, language, maxTurns, maxTokens } as const;
   const { tools, runProgram } = opening;
   const shown = [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
-  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, shown };
+  const approval = scope.approvePrograms ? ({ approvePrograms: true } as const) : {};
+  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, shown, ...approval };
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
   conversation.say(task);

@@ -80,6 +80,7 @@ export async function resumeAgent(
     gate: gate.beside(gate.tools.select(known, "resumeAgent")),
     limits: limitsOf(header),
     language: header.language as Language,
+    approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   });
   const programs = programsOf(header.programs);
   const opening = openingFor(model, own.gate.search, programs, own, "resumeAgent");

@@ -5,6 +5,7 @@ import { readPastConversation } from "../../src/agent/past-conversation.ts";
 import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { scriptedGuest } from "../gate/scripted-guest.ts";
 
 const sandbox = createMemorySandbox();
 const later = () => "later" as const;
@@ -302,4 +303,47 @@ test("the result of a call that is made again counts once", async () => {
     { type: "answered", call: "big-1", ok: true, ms: 1, bytes: 1002, shape: "text", at: Date.now() },
   ]);
   expect((await readPastConversation(copy, "one")).use).toMatchObject({ resultBytes: 0, lines: [] });
+});
+
+test("the programs of a conversation need approval also where it is taken up without that option", async () => {
+  const journal = createMemoryJournal();
+  const runtime = await runtimeOf(journal, [pay]);
+  const model = scriptedModel([{ calls: [payment(1)] }, { programs: ["return 1"] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one", approvePrograms: true });
+  const resumed = await runtime.resumeAgent("one", { model, decisions: { "pay-1": { allow: true } } });
+  expect(resumed.ending).toMatchObject({ type: "waiting", approvals: [{ tool: "run_program" }] });
+});
+
+test("a program that was taken up calls no tool that it did not begin with, whatever its guest sends", async () => {
+  const journal = createMemoryJournal();
+  let ran = 0;
+  const secret = toolOf("secret", () => ran++);
+  const call = (tool: string, body: string) => [{ kind: "call", tool, body, idStep: 1 }] as const;
+  const heard: string[] = [];
+  const guest = () => scriptedGuest([call("pay", '{"euros":1}'), call("secret", "{}"), []], heard);
+  const scripted = createMemorySandbox({ guest });
+  await using runtime = await createRuntime({ tools: [pay, secret], journal, sandbox: scripted, approve: later });
+  await runtime.execute("return 1", { execution: "one", tools: ["pay"] });
+  await runtime.resume("one", { decisions: { "1": { allow: true } } });
+  expect(heard.at(-1)).toContain("tool_unknown");
+  expect(ran).toBe(0);
+});
+
+test("two calls never have one idempotency key, whatever the ids of their executions", async () => {
+  const keys: string[] = [];
+  const key = defineTool({
+    name: "key",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: CALLERS,
+    effect: "read",
+    handler: (_, { idempotencyKey }) => keys.push(idempotencyKey),
+  });
+  const runtime = await runtimeOf(createMemoryJournal(), [key]);
+  for (const [execution, id] of [
+    ["a", "b:c"],
+    ["a:b", "c"],
+  ] as const)
+    await runtime.agent({ model: scriptedModel([{ calls: [{ id, tool: "key" }] }, TEXTS]), task: "Do it.", execution });
+  expect(new Set(keys).size).toBe(2);
 });
