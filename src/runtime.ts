@@ -290,7 +290,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 
   /**
    * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
-   * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written.
+   * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written; with
+   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does.
    */
   async execute(program: string, ...given: ContextArguments<ExecuteOptions<Context>, Context>): Promise<Report> {
     const [options = {}] = given;

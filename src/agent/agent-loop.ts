@@ -16,12 +16,18 @@ import { waitingOf } from "../programs/waiting.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
-import { CallAnswerer, type CallsWaiting, WAITS } from "./answer-calls.ts";
+import { CallAnswerer, CANCELLED, type CallsWaiting, WAITS } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import { childExecution } from "./child-execution.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
-import { type PastConversation, readPastConversation, waitingOfConversation } from "./past-conversation.ts";
+import {
+  cancelPrograms,
+  type OpenModelCall,
+  type PastConversation,
+  readPastConversation,
+  waitingOfConversation,
+} from "./past-conversation.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 import { agentReport } from "./agent-report.ts";
 import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
@@ -50,6 +56,7 @@ async function untilEnded(scope: AgentScope, log: ExecutionLog, work: Conversati
   const loop = new AgentLoop(scope.with({ signal }), log, work);
   const onAbort = () => loop.stop();
   signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
   try {
     return await loop.end(await loop.untilEnding());
   } catch (error) {
@@ -91,6 +98,8 @@ class AgentLoop {
   /** Resolves once all results so far are in the journal. */
   #recorded: Promise<void> = Promise.resolve();
   #isAsking = true;
+  /** Whether it was taken up, and has come no further than the last driver. */
+  #isTakenUp: boolean;
 
   constructor(scope: AgentScope, log: ExecutionLog, work: ConversationWork) {
     const { execution } = log;
@@ -101,6 +110,7 @@ class AgentLoop {
     this.#scope = scope;
     this.#work = work;
     this.#log = log;
+    this.#isTakenUp = work.past !== undefined;
     this.#session = gate.open({
       execution,
       scope,
@@ -116,9 +126,7 @@ class AgentLoop {
       onEvent,
     });
     this.#session.isOwnerIdle = () => !this.#isAsking;
-    log.onForeign = (records) => {
-      for (const record of records) if (record.type !== "alive") this.#session.take(record);
-    };
+    log.onForeign = (records) => this.#session.take(records);
     this.#answerer = new CallAnswerer({
       session: this.#session,
       tools: gate.tools,
@@ -161,7 +169,7 @@ class AgentLoop {
       if (!("turn" in open)) return open;
       this.#open = open;
       const { turn, results } = open;
-      const ending = this.#endingOf(turn);
+      const ending = this.#hasBegun(open) ? undefined : this.#endingOf(turn);
       if (ending) {
         for (const result of notDone(turn.calls, ending)) results.set(result.callId, result);
         this.#closeTurn();
@@ -169,9 +177,33 @@ class AgentLoop {
       }
       const left = turn.calls.filter(({ id }) => !results.has(id));
       const waiting = await this.#answerer.answerAll(left, this.#work.past?.open);
-      if (waiting) return waiting;
+      if (waiting && !this.#scope.signal.aborted) return waiting;
+      if (waiting) await this.#cancelPrograms(open);
       await this.#recorded;
       this.#work.conversation.answer(this.#closeTurn());
+    }
+  }
+
+  /** Whether calls of a turn were begun by another driver: then no limit ends the conversation before they have results. */
+  #hasBegun({ turn, results }: OpenTurn): boolean {
+    const { past } = this.#work;
+    const isBegun = ({ decided, program }: OpenModelCall) => decided !== undefined || program !== undefined;
+    return (
+      past?.turns.at(-1)?.turn === turn && (results.size > 0 || [...past.open.values()].some((call) => isBegun(call)))
+    );
+  }
+
+  /** Ends the programs that wait, with their conversation. */
+  async #cancelPrograms({ turn }: OpenTurn): Promise<void> {
+    this.#checkOwned();
+    const execution = this.#execution;
+    await this.#recorded;
+    const past = await readPastConversation(this.#scope.journal, execution);
+    const cancelled = await cancelPrograms(this.#scope, execution, past);
+    const outcome = { type: "cancelled" } as const;
+    for (const call of turn.calls.filter(({ id }) => cancelled.has(id))) {
+      this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
+      this.#takeResult(refusal(call, CANCELLED, RUN_PROGRAM));
     }
   }
 
@@ -189,6 +221,7 @@ class AgentLoop {
     const message = JSON.stringify(reply);
     const sealed = opaque === undefined ? {} : { opaque };
     await this.#log.append({ type: "message", from: "model", message, ...sealed, at: Date.now() });
+    this.#isTakenUp = false;
     return { turn: reply, results: new Map() };
   }
 
@@ -300,7 +333,8 @@ class AgentLoop {
 
   /** Ends the calls. Those of a conversation that another driver has taken over stay open. */
   stop(): void {
-    if (isHeadMoved(this.#scope.signal.reason)) this.#session.suspend();
+    const { reason } = this.#scope.signal;
+    if (isHeadMoved(reason)) this.#session.suspend(reason);
     else this.#session.close();
   }
 
@@ -330,10 +364,13 @@ class AgentLoop {
     });
   }
 
-  /** Records an outcome, so that the journal does not show the conversation as running. One that another driver has taken over is left to it. */
+  /**
+   * Records an outcome, so that the journal does not show the conversation as running. One that another driver has taken
+   * over is left to it. One that was taken up, and came no further here, may go on elsewhere.
+   */
   async abandon(error: unknown): Promise<void> {
-    if (isHeadMoved(error)) {
-      this.#session.suspend();
+    if (isHeadMoved(error) || this.#isTakenUp) {
+      this.#session.suspend(error instanceof Error ? error : undefined);
       await this.#log.end(false);
       return;
     }

@@ -19,6 +19,16 @@ export async function runAgent(
   request: AgentRequest,
   execution: ExecutionId = randomUUID(),
 ): Promise<AgentReport> {
+  const drive = await beginAgent(scope, request, execution);
+  return drive();
+}
+
+/** Begins a conversation, and resolves with what drives it. Rejects with `execution_exists` if the id is taken. */
+export async function beginAgent(
+  scope: AgentScope,
+  request: AgentRequest,
+  execution: ExecutionId,
+): Promise<() => Promise<AgentReport>> {
   const { model, task, programs, maxTurns, maxTokens } = request;
   const { gate, journal, language, leaseMs, onEvent } = scope;
   const opening = openingFor(model, gate.search, programs, scope);
@@ -26,9 +36,10 @@ export async function runAgent(
   const about = { kind: "conversation", model: model.name, task, programs, language, maxTurns, maxTokens } as const;
   const { tools, runProgram } = opening;
   const shown = [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
-  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, shown };
+  const approval = scope.approvePrograms ? ({ approvePrograms: true } as const) : {};
+  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, shown, ...approval };
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
   conversation.say(task);
-  return driveConversation(scope, log, { request, opening, conversation });
+  return () => driveConversation(scope, log, { request, opening, conversation });
 }

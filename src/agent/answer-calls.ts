@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
 import type { PastCall } from "../gate/open-call.ts";
 import type { GateSession } from "../gate/session.ts";
@@ -26,7 +25,7 @@ export interface AnswererParts {
   readonly recordRefused: (call: ToolCall) => Promise<void>;
   /** Called with each result once it is there. */
   readonly onResult: (result: CallResult) => void;
-  /** What the calls wait for, by the journal; undefined if one of them can go on. */
+  /** Reads from the journal what the calls wait for. */
   readonly waiting: () => Promise<CallsWaiting>;
   /** Throws if the conversation belongs to another driver now. */
   readonly checkOwned: () => void;
@@ -83,22 +82,22 @@ export class CallAnswerer {
     for (const { id } of calls) this.#unanswered.add(id);
     for (const call of calls) void begin(call);
     for (;;) {
-      const changed = Promise.race([this.#changed.promise, failed.promise]);
       if (this.#unanswered.size === 0) return undefined;
+      // Before the journal is read: what changes meanwhile is looked at again.
+      this.#changed = Promise.withResolvers();
       if (this.#isIdle()) {
         const { waiting, isProgramWaiting } = await this.#parts.waiting();
         if (waiting && this.#isIdle()) {
           this.#isOver = true;
           return waiting;
         }
-        const goingOn = calls.filter(({ id }) => !isProgramWaiting(id) && this.#waitingPrograms.delete(id));
-        for (const call of goingOn) void begin(call);
-        // What was said of the model's own calls, or the end of their time, reaches them in a turn of the event loop.
-        if (goingOn.length === 0) await setImmediate();
-        continue;
+        for (const call of calls) {
+          if (isProgramWaiting(call.id) || !this.#waitingPrograms.delete(call.id)) continue;
+          void begin(call);
+        }
       }
-      await changed;
-      this.#changed = Promise.withResolvers();
+      // A call that can go on, as one whose time to wait is over, says so. Reading on would keep its timer from running.
+      await Promise.race([this.#changed.promise, failed.promise]);
     }
   }
 
@@ -175,7 +174,7 @@ export class CallAnswerer {
 
 const NONE: ReadonlyMap<string, PastCall> = new Map();
 
-const CANCELLED = "The conversation was ended before this call had an answer.";
+export const CANCELLED = "The conversation was ended before this call had an answer.";
 
 /** Acts at a time in milliseconds since 1970; at once where it has passed. */
 function atTime(time: number, act: () => Promise<void>): { readonly rang: boolean; readonly stop: () => void } {

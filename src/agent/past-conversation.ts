@@ -1,13 +1,16 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import type { RememberedDecision } from "../gate/remembered.ts";
+import { type RememberedDecision, rememberedIn } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { ConversationHeader, OutcomeRecord } from "../journal/record.ts";
+import { executionUnknown } from "../journal/journal-error.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
-import { rememberedIn } from "../programs/changed-tools.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
+import type { ConversationHeader, Header, OutcomeRecord } from "../journal/record.ts";
+import { cancelLeft } from "../programs/cancel-left.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
+import { headerOf } from "../programs/execute-once.ts";
 import { PastCalls } from "../programs/past-calls.ts";
 import { type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
@@ -15,7 +18,7 @@ import { childExecution } from "./child-execution.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 
 /** A turn of the model, with the results that are there. */
-export interface RecordedTurn {
+export interface PastTurn {
   readonly turn: ModelTurn;
   /** For the provider alone. */
   readonly opaque: string | undefined;
@@ -35,7 +38,7 @@ export interface PastConversation {
   readonly header: ConversationHeader;
   /** Number of its records. */
   readonly records: number;
-  readonly turns: readonly RecordedTurn[];
+  readonly turns: readonly PastTurn[];
   readonly open: ReadonlyMap<string, OpenModelCall>;
   /** What it has used, with its programs. */
   readonly use: PastUse;
@@ -50,17 +53,16 @@ export async function readOwnConversation(
   execution: ExecutionId,
 ): Promise<PastConversation> {
   const { kind, tenant: owner } = await journal.find(execution);
-  if (owner !== tenant)
-    throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
+  if (owner !== tenant) throw executionUnknown(execution);
   if (kind !== "conversation")
     throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
   const past = await readPastConversation(journal, execution);
-  return withAgents(past, await readAgents(journal, execution, past));
+  return withAgents(past, await readAgents(journal, past));
 }
 
 /** Reads a conversation and its programs, without agents that its calls have started. Rejects with `journal_invalid` for records that cannot be read, and as the journal does. */
 export async function readPastConversation(journal: Journal, execution: ExecutionId): Promise<PastConversation> {
-  const turns: RecordedTurn[] = [];
+  const turns: PastTurn[] = [];
   const calls = new PastCalls();
   let header: ConversationHeader | undefined;
   const remembered: RememberedDecision[] = [];
@@ -87,19 +89,13 @@ export async function readPastConversation(journal: Journal, execution: Executio
           }
         break;
       case "call":
-        calls.decided(record);
-        applyToCall(open.get(record.call), record);
-        break;
-      case "answered":
-        calls.answered(record);
-        applyToCall(open.get(record.call), record);
-        break;
       case "decision":
-        applyToCall(open.get(record.call), record);
-        remembered.push(...rememberedIn([record], (id) => open.get(id)));
-        break;
       case "result":
+      case "answered":
         applyToCall(open.get(record.call), record);
+        if (record.type === "call") calls.decided(record);
+        else if (record.type === "answered") calls.answered(record);
+        else remembered.push(...rememberedIn([record], (id) => open.get(id)));
         break;
       case "outcome":
         outcome = record;
@@ -109,12 +105,20 @@ export async function readPastConversation(journal: Journal, execution: Executio
   }
   if (!header)
     throw new PortcullisError("journal_invalid", `Execution ${JSON.stringify(execution)} is no conversation.`);
-  const programs = await readPrograms(journal, execution, turns);
+  const programs = new Map<string, ProgramUse>();
+  const openPrograms = new Map<string, Past>();
+  for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
+    const program = await readProgram(journal, header, id);
+    if (!program) continue;
+    // Of those that have ended, with values of any size, no more is kept.
+    programs.set(id, { calls: program.calls - program.openCalls, lines: program.lines });
+    if (open.has(id)) openPrograms.set(id, program);
+  }
   return {
     header,
     records,
     turns,
-    open: new Map([...open].map(([id, call]) => [id, { ...call, program: programs.get(id) }])),
+    open: new Map([...open].map(([id, call]) => [id, { ...call, program: openPrograms.get(id) }])),
     use: { ...useOf(turns, calls, programs, open), remembered },
     usage: sumOfUsage(turns.map(({ turn }) => turn.usage)),
     outcome,
@@ -127,39 +131,55 @@ function unanswered(call: ModelCall): UnansweredCall & { readonly id: string } {
   return { id, tool: RUN_PROGRAM, inputText: JSON.stringify(call.source ?? null) };
 }
 
-/** The programs that have begun, by the id of their call. */
-async function readPrograms(
+/** What a program counts for in its conversation. */
+interface ProgramUse {
+  /** Calls that are not open. */
+  readonly calls: number;
+  readonly lines: readonly CallLine[];
+}
+
+/** The program of a call; undefined if it has not begun. */
+async function readProgram(journal: Journal, caller: ConversationHeader, call: string): Promise<Past | undefined> {
+  const child = childExecution(caller.execution, call);
+  if (!(await isChild(journal, child, "program", caller, call))) return undefined;
+  const past = await readPast(journal.read(child));
+  return past.outcome ? past : withoutOpenCalls(past);
+}
+
+/** Whether a call has started this execution. Its id may be that of another one: callers choose ids, and journals are imported. */
+async function isChild(
   journal: Journal,
-  execution: ExecutionId,
-  turns: readonly RecordedTurn[],
-): Promise<ReadonlyMap<string, Past>> {
-  const programs = new Map<string, Past>();
-  for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
-    try {
-      const past = await readPast(journal.read(childExecution(execution, id)));
-      programs.set(id, past.outcome ? past : withoutOpenCalls(past));
-    } catch (error) {
-      if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
-    }
+  child: ExecutionId,
+  kind: Header["kind"],
+  { execution, tenant }: ConversationHeader,
+  call: string,
+): Promise<boolean> {
+  let header: Header | undefined;
+  try {
+    header = await headerOf(journal, child);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
   }
-  return programs;
+  const { parent } = header ?? {};
+  return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
 }
 
 /** A call counts once it has a result: one without arrives again. So does an open call of a program. */
 function useOf(
-  turns: readonly RecordedTurn[],
+  turns: readonly PastTurn[],
   calls: PastCalls,
-  programs: ReadonlyMap<string, Past>,
+  programs: ReadonlyMap<string, ProgramUse>,
   open: ReadonlyMap<string, unknown>,
 ): PastUse {
   const answered = turns.flatMap(({ turn, results }) => turn.calls.filter(({ id }) => results.has(id)));
   const inputs = answered.map((call) => (call.type === "tool_call" ? Buffer.byteLength(call.inputText) : 0));
   const below = [...programs.values()];
   return {
-    calls: answered.length + sumOf(below.map((program) => program.calls - program.openCalls)),
+    calls: answered.length + sumOf(below.map((program) => program.calls)),
     openCalls: 0,
     inputBytes: sumOf(inputs),
-    resultBytes: calls.resultBytes,
+    // A call whose result did not reach the model is made again.
+    resultBytes: calls.resultBytes - sumOf(calls.lines.map((line) => (open.has(line.callId) ? line.bytes : 0))),
     lines: [
       ...calls.lines.filter(({ callId }) => !open.has(callId)),
       ...[...programs].flatMap(([call, { lines }]) => lines.map(lineBelow(call))),
@@ -170,26 +190,16 @@ function useOf(
 /** Conversations of agents that calls have started, by the id of the call. */
 async function readAgents(
   journal: Journal,
-  execution: ExecutionId,
-  { turns }: PastConversation,
+  { header, turns }: PastConversation,
 ): Promise<ReadonlyMap<string, PastConversation>> {
   const agents = new Map<string, PastConversation>();
   for (const { type, id } of turns.flatMap(({ turn }) => turn.calls)) {
-    const child = childExecution(execution, id);
-    if (type !== "tool_call" || !(await isKnown(journal, child))) continue;
+    const child = childExecution(header.execution, id);
+    if (type !== "tool_call" || !(await isChild(journal, child, "conversation", header, id))) continue;
     const past = await readPastConversation(journal, child);
-    agents.set(id, withAgents(past, await readAgents(journal, child, past)));
+    agents.set(id, withAgents(past, await readAgents(journal, past)));
   }
   return agents;
-}
-
-async function isKnown(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  try {
-    return (await journal.find(execution)).kind === "conversation";
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
-    throw error;
-  }
 }
 
 function withAgents(past: PastConversation, agents: ReadonlyMap<string, PastConversation>): PastConversation {
@@ -225,6 +235,25 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }
 
+/** Ends the programs of open calls, as cancelled. Those that another driver takes up are left to it. Resolves with the ids of the calls. */
+export async function cancelPrograms(
+  scope: { readonly journal: Journal; readonly leaseMs: number },
+  execution: ExecutionId,
+  { open }: PastConversation,
+): Promise<ReadonlySet<string>> {
+  const cancelled = new Set<string>();
+  for (const call of open.values()) {
+    if (!call.program || call.program.outcome) continue;
+    try {
+      await cancelLeft(scope, childExecution(execution, call.id), call.program);
+      cancelled.add(call.id);
+    } catch (error) {
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+  return cancelled;
+}
+
 /** What an open conversation waits for, its programs included; undefined if it can go on by itself. */
 export function waitingOfConversation({ header, open, outcome }: PastConversation): Waiting | undefined {
   if (open.size === 0 || outcome) return undefined;
@@ -236,8 +265,9 @@ export function waitingOfConversation({ header, open, outcome }: PastConversatio
       ? waitingBelow(call.id, call.program)
       : isOwnWaiting && waitingFor([call], header.execution);
     if (!waiting) return undefined;
-    approvals.push(...waiting.approvals);
-    calls.push(...waiting.calls);
+    // There may be more than a function takes arguments.
+    for (const one of waiting.approvals) approvals.push(one);
+    for (const one of waiting.calls) calls.push(one);
   }
   return { type: "waiting", approvals, calls };
 }

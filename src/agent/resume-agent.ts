@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
+import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Conversation, Model } from "../models/model.ts";
@@ -9,9 +10,9 @@ import { drivenHere } from "../programs/driven-here.ts";
 import { headerOf } from "../programs/execute-once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "../programs/changed-tools.ts";
-import { refuseDriven } from "../programs/resume.ts";
-import { runAgent } from "./agent.ts";
+import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
+import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
+import { beginAgent } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import { driveConversation } from "./agent-loop.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -23,7 +24,12 @@ import {
 } from "./decide-conversation.ts";
 import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./opening.ts";
-import { type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
+import {
+  cancelPrograms,
+  type PastConversation,
+  readOwnConversation,
+  waitingOfConversation,
+} from "./past-conversation.ts";
 import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
 
 export interface ResumeAgentWork extends Said {
@@ -44,22 +50,13 @@ export async function resumeAgent(
   execution: ExecutionId,
   work: ResumeAgentWork,
 ): Promise<AgentReport> {
-  return takeUpConversation(scope, execution, await readOwnConversation(scope, execution), work);
-}
-
-/** Like `resumeAgent`, for a conversation that has been read. */
-export async function takeUpConversation(
-  scope: AgentScope,
-  execution: ExecutionId,
-  past: PastConversation,
-  work: ResumeAgentWork,
-): Promise<AgentReport> {
+  const past = await readOwnConversation(scope, execution);
   const { header } = past;
   if (past.outcome) {
     const { parseEnding } = await import("./parse-message.ts");
     return undrivenReport(execution, past, parseEnding(execution, past.outcome.outcome));
   }
-  refuseOfAnother(scope, execution, past);
+  refuseOfAnother(scope, execution, header);
   const records = recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const waiting = waitingOfConversation(past);
@@ -83,6 +80,7 @@ export async function takeUpConversation(
     gate: gate.beside(gate.tools.select(known, "resumeAgent")),
     limits: limitsOf(header),
     language: header.language as Language,
+    approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   });
   const programs = programsOf(header.programs);
   const opening = openingFor(model, own.gate.search, programs, own, "resumeAgent");
@@ -98,8 +96,25 @@ export async function takeUpConversation(
   const request = { model, task, programs, maxTurns, maxTokens };
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
-  const use = { ...past.use, remembered: stillMeant(remembered, differing) };
+  const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };
   return driveConversation(own, log, { request, opening, conversation, past: { ...past, use }, allowChangedTools });
+}
+
+/** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
+export async function cancelConversation(
+  scope: AgentScope,
+  execution: ExecutionId,
+  past: PastConversation,
+): Promise<AgentReport> {
+  const { journal, leaseMs } = scope;
+  const ending = { type: "cancelled" } as const;
+  const driver = { driver: randomUUID(), leaseMs };
+  const claim = { type: "claim", ...driver, at: Date.now() } as const;
+  const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: Date.now() } as const;
+  const log = await ExecutionLog.claim(journal, execution, past.records, driver, [claim, outcome]);
+  await log.end(true);
+  await cancelPrograms(scope, execution, past);
+  return undrivenReport(execution, past, ending);
 }
 
 /**
@@ -112,11 +127,13 @@ export async function runAgentOnce(
   request: AgentRequest,
   execution: ExecutionId,
 ): Promise<AgentReport> {
+  let drive: (() => Promise<AgentReport>) | undefined;
   try {
-    return await runAgent(scope, request, execution);
+    drive = await beginAgent(scope, request, execution);
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
   }
+  if (drive) return drive();
   const header = await headerOf(scope.journal, execution);
   const { model, task } = request;
   const { above, tenant } = scope;
@@ -130,19 +147,6 @@ export async function runAgentOnce(
   return drivenHere<AgentReport>(scope.journal, execution)?.ended ?? resumeAgent(scope, execution, { model });
 }
 
-/** A conversation that a call has started is taken up with its caller: its answer belongs there. */
-function refuseOfAnother(
-  { above }: AgentScope,
-  execution: ExecutionId,
-  { header: { parent } }: PastConversation,
-): void {
-  if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
-  throw new PortcullisError(
-    "option_invalid",
-    `Conversation ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
-  );
-}
-
 /** Brings the model's side of the conversation to where the journal is. */
 function restore(conversation: Conversation, { header, turns, open }: PastConversation, model: Model): void {
   if (!conversation.restore)
@@ -151,7 +155,8 @@ function restore(conversation: Conversation, { header, turns, open }: PastConver
   for (const [index, { turn, opaque, results }] of turns.entries()) {
     conversation.restore(turn, opaque);
     // The results of the last turn are given together, once all are there.
-    if (index + 1 < turns.length || open.size === 0) conversation.answer([...results.values()]);
+    if (index + 1 < turns.length || open.size === 0)
+      conversation.answer(turn.calls.flatMap(({ id }) => results.get(id) ?? []));
   }
 }
 

@@ -2,6 +2,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
+import { isDriven } from "../programs/driven-here.ts";
 import { applyRecord, initialState } from "../programs/execution-state.ts";
 import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
 import { type Waiting, waitingOf } from "../programs/waiting.ts";
@@ -29,20 +30,12 @@ export interface ListedExecution {
 /** Lists executions, the latest first. Reads the records of open ones. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
   for await (const summary of journal.list(options)) {
-    const driven = !summary.ended && summary.lease !== undefined && summary.lease.until > Date.now();
+    const driven = isDriven(journal, summary);
     const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary, driven);
     const openState = waitsFor === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
-    const { execution, kind, tenant, startedAt, records, ended } = summary;
-    yield {
-      id: execution,
-      kind,
-      state: ended ? "ended" : openState,
-      tenant,
-      startedAt,
-      records,
-      driven,
-      waitsFor: waitsFor ?? [],
-    };
+    const { execution: id, kind, tenant, startedAt, records, ended } = summary;
+    const state = ended ? "ended" : openState;
+    yield { id, kind, state, tenant, startedAt, records, driven, waitsFor: waitsFor ?? [] };
   }
 }
 

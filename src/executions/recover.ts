@@ -1,21 +1,18 @@
-import { randomUUID } from "node:crypto";
 import type { AgentReport } from "../agent/agent-report.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
-import { resumeAgent } from "../agent/resume-agent.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
+import { cancelConversation, resumeAgent } from "../agent/resume-agent.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Model } from "../models/model.ts";
-import { TrackedLog } from "../programs/tracked-log.ts";
-import { undriven } from "../programs/undriven.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { drivenHere } from "../programs/driven-here.ts";
+import { cancelLeft } from "../programs/cancel-left.ts";
+import { isDriven } from "../programs/driven-here.ts";
 import type { Execution } from "../programs/execute.ts";
-import { type Past, readPast } from "../programs/past-execution.ts";
+import { readPast } from "../programs/past-execution.ts";
 import { isSuspect } from "../programs/poison.ts";
 import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
 import { takeUp } from "../programs/resume.ts";
-import type { Scope } from "../programs/scope.ts";
 import { waitingOf } from "../programs/waiting.ts";
 
 /** An execution that could not be taken up. */
@@ -82,12 +79,11 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
 /** Undefined for an execution that is not to be taken up. Never rejects: one execution must not end the recovery of others. */
 async function recoverOne(
   work: RecoverWork,
-  { execution, kind, tenant, lease }: ExecutionSummary,
+  summary: ExecutionSummary,
   takesSuspects: boolean,
 ): Promise<Recovered | Unrecovered | typeof SUSPECT | undefined> {
-  const { journal } = work;
-  const isDriven = (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
-  if (isDriven || kind === "call") return undefined;
+  const { execution, kind, tenant } = summary;
+  if (kind === "call" || isDriven(work.journal, summary)) return undefined;
   const one = { execution, tenant };
   try {
     return await (kind === "program" ? recoverProgram(work, one, takesSuspects) : recoverConversation(work, one));
@@ -104,12 +100,13 @@ async function recoverProgram(
 ): Promise<Recovered | typeof SUSPECT | undefined> {
   const { execution } = one;
   const past = await readPast(journal.read(execution));
-  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
-  if (past.outcome || (waitingOf(past.state) && past.state.unreplayable === undefined)) return undefined;
+  if (past.outcome) return undefined;
   const { header } = past.state;
   // A program in a conversation is taken up with it.
-  if (header?.parent && (await isOpen(journal, header.parent.execution))) return undefined;
-  if (header?.parent) return run(one, (scope) => endOrphan(scope, execution, past));
+  if (header?.parent && (await findIfKnown(journal, header.parent.execution))?.ended === false) return undefined;
+  if (header?.parent) return run(one, (scope) => cancelLeft(scope, execution, past));
+  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
+  if (waitingOf(past.state) && past.state.unreplayable === undefined) return undefined;
   if (!takesSuspects && isSuspect(past.state)) return SUSPECT;
   return run(one, (scope) => takeUp(scope, execution, past, {}));
 }
@@ -121,29 +118,13 @@ async function recoverConversation(
   const { execution } = one;
   const past = await readPastConversation(journal, execution);
   const { header } = past;
+  if (past.outcome) return undefined;
   // The conversation of an agent that is a tool is taken up with its caller.
-  if (past.outcome || header.parent || waitingOfConversation(past)) return undefined;
+  if (header.parent && (await findIfKnown(journal, header.parent.execution))?.ended === false) return undefined;
+  if (header.parent) return run(one, (scope) => cancelConversation(scope, execution, past));
+  if (waitingOfConversation(past)) return undefined;
   const model = modelFor({ ...one, model: header.model, task: header.task });
   return model && run(one, (scope) => resumeAgent(scope, execution, { model }));
 }
-
-/** Ends an execution whose conversation has ended without it. */
-async function endOrphan({ journal, leaseMs }: Scope, execution: ExecutionId, past: Past): Promise<Execution> {
-  const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs });
-  const ending = { type: "cancelled" } as const;
-  await log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
-  await log.end(true);
-  return undriven(execution, past, ending);
-}
-
-async function isOpen(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  try {
-    return !(await journal.find(execution)).ended;
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
-    throw error;
-  }
-}
-
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */
 const TAKEN: ReadonlySet<string> = new Set(["head_moved", "execution_driven", "execution_unknown"]);

@@ -53,14 +53,14 @@ export class Admission {
   countCall(name: string): Refusal | undefined {
     this.budget.arrive();
     const overdraft = this.budget.overCalls();
-    return overdraft && this.overdrawn(name, overdraft);
+    return overdraft && this.#overdrawn(name, overdraft);
   }
 
   /** Reserves the text of an input. Returns the refusal if it exceeds the budget. */
   takeInput({ tool, inputText }: CallRequest): Refusal | undefined {
     const bytes = Buffer.byteLength(inputText);
     const overdraft = this.budget.takeInput(bytes, memoryOf(inputText, bytes));
-    return overdraft && this.overdrawn(tool, overdraft);
+    return overdraft && this.#overdrawn(tool, overdraft);
   }
 
   /**
@@ -98,7 +98,7 @@ export class Admission {
     this.#overdraft = overdraft ?? this.#overdraft;
   }
 
-  overdrawn(tool: string, overdraft: Overdraft): Refusal {
+  #overdrawn(tool: string, overdraft: Overdraft): Refusal {
     this.#overdraft = overdraft;
     return sentences.budgetSpent(tool, overdraft);
   }
@@ -108,7 +108,7 @@ export class Admission {
     if (read.ok === true) return read;
     return read.ok === false
       ? sentences.inputInvalid(call.tool, read.reason)
-      : this.overdrawn(call.tool.name, read.overdraft);
+      : this.#overdrawn(call.tool.name, read.overdraft);
   }
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {

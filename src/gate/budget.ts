@@ -102,6 +102,12 @@ export class Budget {
     this.#above?.arrive();
   }
 
+  /** Takes back calls that are left open for another driver, with which they arrive again. */
+  giveBackCalls(calls: number): void {
+    this.#calls -= calls;
+    this.#above?.giveBackCalls(calls);
+  }
+
   /** Reserves the bytes of an input, or returns the limit that it would exceed. `heldBytes` is the memory that its text takes. */
   takeInput(bytes: number, heldBytes = bytes): Overdraft | undefined {
     const { inputBytes } = this.#limits;

@@ -44,7 +44,8 @@ export class CallLedger {
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
-    if (parts.past) this.lines.push(...parts.past.lines);
+    // There may be more than a function takes arguments.
+    for (const line of parts.past?.lines ?? []) this.lines.push(line);
   }
 
   /** Resolves once the journal holds the gate's decision. */

@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { CallRecord, DecisionRecord, ResultRecord, ShownDefinition } from "../journal/record.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
-import { ApprovalClock } from "./approval-clock.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
+import { WaitClock } from "./wait-clock.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -41,6 +41,8 @@ export class OpenCall {
   approval: Approval | undefined;
   /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
   noticed: unknown;
+  /** Whether it counts in the budget of calls. */
+  isCounted = false;
   /** Whether its handler was started. */
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
@@ -49,11 +51,11 @@ export class OpenCall {
   shown: readonly ShownDefinition[] | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
-  #approvalClock: ApprovalClock | undefined;
+  #approvalClock: WaitClock | undefined;
   #inputText: string;
   #inputDigest: string | undefined;
   #abort: AbortController | undefined;
-  #over: string | undefined;
+  #over: string | Error | undefined;
   #late: string | undefined;
   #onOver: (() => void) | undefined;
   #onLate: (() => void) | undefined;
@@ -70,8 +72,8 @@ export class OpenCall {
   }
 
   /** The time in which the work that its handler started waited for nothing but approvals. */
-  get approvalClock(): ApprovalClock {
-    return (this.#approvalClock ??= new ApprovalClock());
+  get approvalClock(): WaitClock {
+    return (this.#approvalClock ??= new WaitClock());
   }
 
   /** Milliseconds of that time, which is no part of the handler's own. */
@@ -92,7 +94,7 @@ export class OpenCall {
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     const reason = this.#late ?? this.#over;
-    if (reason !== undefined) this.#abort.abort(new Error(reason));
+    if (reason !== undefined) this.#abort.abort(errorOf(reason));
     return this.#abort.signal;
   }
 
@@ -101,14 +103,14 @@ export class OpenCall {
     return this.started || this.#abort !== undefined;
   }
 
-  /** Ends the call and aborts the work on it: its answer is no longer needed. */
-  end(reason: string): void {
+  /** Ends the call and aborts the work on it: its answer is no longer needed. An agent that works on it reads the reason. */
+  end(reason: string | Error): void {
     if (this.#over !== undefined) return;
     this.#over = reason;
     // A running handler may still read its idempotency key, which needs the digest.
     if (this.started) void this.inputDigest;
     this.#inputText = "";
-    this.#abort?.abort(new Error(reason));
+    this.#abort?.abort(errorOf(reason));
     this.#onOver?.();
   }
 
@@ -145,6 +147,11 @@ export class OpenCall {
   contextIn(execution: string, scope: WorkScope = NO_SCOPE, origin?: ParentSession): CallContext {
     return new HandlerContext(this, execution, scope, origin);
   }
+}
+
+/** Thousands of calls may end at once, and few of them are asked why. */
+function errorOf(reason: string | Error): Error {
+  return typeof reason === "string" ? new Error(reason) : reason;
 }
 
 /** Who a session's calls are made for, in the host's terms. A program knows nothing of it. */
@@ -222,7 +229,9 @@ class HandlerContext implements CallContext {
   }
 
   get idempotencyKey(): string {
-    return `${this.execution}:${this.callId}:${this.#call.inputDigest}`;
+    // Ids of executions are chosen by callers and may have colons: those of calls must not, or two calls could have one key.
+    const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
+    return `${this.execution}:${callId}:${this.#call.inputDigest}`;
   }
 
   get signal(): AbortSignal {

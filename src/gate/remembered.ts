@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord } from "../journal/record.ts";
+import type { CallRecord, DecisionRecord, JournalRecord } from "../journal/record.ts";
 
 /** A decision that also holds for later calls of its execution with the same tool and the same input. */
 export interface RememberedDecision {
@@ -10,7 +10,7 @@ export interface RememberedDecision {
 }
 
 /** What the journal says of a call when a decision about it was appended. */
-export interface DecidedCall {
+interface DecidedCall {
   readonly tool: string;
   /** JSON text. */
   readonly inputText: string;
@@ -18,14 +18,27 @@ export interface DecidedCall {
   readonly decision?: DecisionRecord | undefined;
 }
 
-/** A decision that also holds for later calls; undefined for any other, and for one that does not count. The call has it already. */
-export function rememberedDecision(
-  call: DecidedCall | undefined,
-  decision: DecisionRecord,
-): RememberedDecision | undefined {
-  if (!decision.remember || call?.decision !== decision || call.decided?.decision !== "held") return undefined;
-  if (call.decided.code === "outcome_unknown") return undefined;
-  return { tool: call.tool, inputDigest: hash("sha256", call.inputText), decision };
+/** Decisions among these records that also hold for later calls. Their calls have the decisions already. */
+export function rememberedIn(
+  records: readonly JournalRecord[],
+  callOf: (id: string) => DecidedCall | undefined,
+): readonly RememberedDecision[] {
+  return records.flatMap((record) => {
+    if (record.type !== "decision" || !record.remember) return [];
+    const call = callOf(record.call);
+    // The first decision of a call counts, and one about an unknown outcome is about that alone.
+    const holds = call?.decision === record && call.decided?.decision === "held";
+    if (!holds || call.decided?.code === "outcome_unknown") return [];
+    return [{ tool: call.tool, inputDigest: hash("sha256", call.inputText), decision: record }];
+  });
+}
+
+/** What was decided about a tool does not hold for another one of that name. */
+export function stillMeant(
+  remembered: readonly RememberedDecision[],
+  changedTools: readonly string[],
+): readonly RememberedDecision[] {
+  return remembered.filter(({ tool }) => !changedTools.includes(tool));
 }
 
 /** The decisions of one execution that are to be remembered. Of two about the same input the later one counts. */

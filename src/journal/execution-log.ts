@@ -196,6 +196,6 @@ function isForeign(record: JournalRecord): record is ForeignRecord {
 }
 
 /** Whether another driver has taken the execution over. */
-export function isHeadMoved(error: unknown): boolean {
+export function isHeadMoved(error: unknown): error is PortcullisError {
   return PortcullisError.is(error) && error.code === "head_moved";
 }

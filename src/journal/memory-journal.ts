@@ -1,7 +1,6 @@
-import { PortcullisError } from "../errors.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../options/options.ts";
 import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
-import { driverChanged, executionExists, headMoved } from "./journal-error.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 const MEMORY_JOURNAL_RULES = {
@@ -27,11 +26,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
 
   const find = (execution: string): Entry => {
     const entry = entries.get(execution);
-    if (!entry)
-      throw new PortcullisError(
-        "execution_unknown",
-        `The journal holds no execution ${JSON.stringify(execution)}. The memory journal deletes ended executions beyond its keepLength.`,
-      );
+    if (!entry) throw executionUnknown(execution);
     return entry;
   };
 

@@ -45,6 +45,7 @@ export const RECORD_SCHEMAS = {
     maxTurns: z.int().positive(),
     maxTokens: z.int().positive(),
     shown,
+    approvePrograms: z.literal(true).exactOptional(),
   }),
   "header (call)": z.strictObject({
     ...headerBase,

@@ -70,6 +70,8 @@ export interface ConversationHeader extends HeaderBase {
   readonly maxTokens: number;
   /** The definitions that the model was shown with the first request. */
   readonly shown?: readonly ShownDefinition[];
+  /** Each of its programs needs a decision before it starts. */
+  readonly approvePrograms?: true;
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */

@@ -42,9 +42,6 @@ export async function approveProgram(
     const waiting = waitingOf(state);
     if (waiting) ended.resolve(waiting);
   };
-  log.onForeign = (records) => {
-    for (const record of records) if (record.type !== "alive") session.take(record);
-  };
   log.onFenced = (error) => ended.reject(error);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();

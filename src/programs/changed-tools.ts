@@ -1,6 +1,4 @@
 import { PortcullisError } from "../errors.ts";
-import type { OutsideRecord } from "../gate/call-waits.ts";
-import { type DecidedCall, type RememberedDecision, rememberedDecision } from "../gate/remembered.ts";
 import type { Header } from "../journal/record.ts";
 import type { Tool } from "../tools/tool.ts";
 import { toolDigest } from "../tools/tool-digest.ts";
@@ -31,22 +29,4 @@ export function refuseChangedTools({ gone, changed }: ChangedTools): void {
     "tools_changed",
     `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with, or resume it with allowChangedTools.`,
   );
-}
-
-/** Decisions among these records that also hold for later calls. */
-export function rememberedIn(
-  records: readonly OutsideRecord[],
-  callOf: (id: string) => DecidedCall | undefined,
-): readonly RememberedDecision[] {
-  return records.flatMap((record) =>
-    record.type === "decision" ? (rememberedDecision(callOf(record.call), record) ?? []) : [],
-  );
-}
-
-/** What was decided about a tool does not hold for another one of that name. */
-export function stillMeant(
-  remembered: readonly RememberedDecision[],
-  { changed }: ChangedTools,
-): readonly RememberedDecision[] {
-  return remembered.filter(({ tool }) => !changed.includes(tool));
 }

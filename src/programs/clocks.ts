@@ -1,4 +1,4 @@
-import { ApprovalClock } from "../gate/approval-clock.ts";
+import { WaitClock } from "../gate/wait-clock.ts";
 
 /** Interval at which the clocks of a running program are checked. */
 const TICK_MS = 10;
@@ -41,8 +41,8 @@ export class Clocks {
   readonly #limits: ClockLimits;
   readonly #onAlarm: (alarm: ClockAlarm) => void;
   readonly #readings: ClockReadings;
-  readonly #approvals = new ApprovalClock();
-  readonly #store = new ApprovalClock();
+  readonly #approvals = new WaitClock();
+  readonly #store = new WaitClock();
   readonly #running = new TurnTime();
   readonly #replaying = new TurnTime();
   #startedAt: number | undefined;

@@ -1,5 +1,6 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
 import { detailsOf } from "../gate/approval.ts";
 import type { OutsideRecord } from "../gate/call-waits.ts";
@@ -48,7 +49,7 @@ export async function decide(
       return await drivenHere(scope.journal, execution)?.log.catchUp();
     } catch (error) {
       // Its driver, or another person, has appended in the meantime.
-      if (!PortcullisError.is(error) || error.code !== "head_moved") throw error;
+      if (!isHeadMoved(error)) throw error;
     }
   }
 }

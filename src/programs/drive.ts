@@ -9,7 +9,13 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Clocks } from "./clocks.ts";
 import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
-import { type ConnectionTotals, type ExecutionState, isAnswered, type OpenCall } from "./execution-state.ts";
+import {
+  type ConnectionTotals,
+  type ExecutionState,
+  isAnswered,
+  NO_CONNECTIONS,
+  type OpenCall,
+} from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
 import { GuestSupervisor } from "./guest-supervisor.ts";
@@ -65,6 +71,21 @@ export interface Driven {
   readonly connections: ConnectionTotals;
 }
 
+/** What there is of a program that no driver has run, beside its ending. */
+export const NOT_DRIVEN: Omit<Driven, "ending"> = {
+  logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
+  notes: [],
+  remarks: [],
+  turns: 0,
+  restarts: 0,
+  queuedMs: 0,
+  runningMs: 0,
+  wallMs: 0,
+  approvalMs: 0,
+  peakMemoryBytes: 0,
+  connections: NO_CONNECTIONS,
+};
+
 /** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
 export function drive(options: DriveOptions): Promise<Driven> {
   return new Driver(options).run();
@@ -82,7 +103,7 @@ class Driver {
   readonly #held: HeldTurns;
   readonly #notes: string[] = [];
   readonly #remarks: string[] = [];
-  readonly #decided = Promise.withResolvers<Ending>();
+  readonly #ended = Promise.withResolvers<Ending>();
   /** Printed in the turns that are being journalled. */
   readonly #printed: string[] = [];
   /** Whether turns are journalled and carried out just now. */
@@ -112,14 +133,11 @@ class Driver {
       },
     );
     session.onWaiting = () => this.#waitIfIdle();
-    log.onForeign = (records) => {
-      for (const record of records) if (record.type !== "alive") session.take(record);
-    };
     log.onFenced = (error) => this.#giveUp(error);
     session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { lane } = session.share;
-    const onEnding = (ending: Ending) => this.#decide(ending);
-    const onFailure = (error: unknown) => this.#decided.reject(error);
+    const onEnding = (ending: Ending) => this.#endWith(ending);
+    const onFailure = (error: unknown) => this.#ended.reject(error);
     this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding, onFailure });
     this.#events = new EventQueue((events) => this.#guests.send(events));
     this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
@@ -135,10 +153,10 @@ class Driver {
     // After the ending is decided, a failure to open a guest has no effect.
     driving.catch(() => {});
     try {
-      await Promise.race([this.#decided.promise, driving]);
+      await Promise.race([this.#ended.promise, driving]);
     } finally {
       signal.removeEventListener("abort", onAbort);
-      this.#decide({ type: "cancelled" });
+      this.#endWith({ type: "cancelled" });
       await this.#guests[Symbol.asyncDispose]();
     }
     const { turns, restarts, connections } = this.#state;
@@ -146,23 +164,25 @@ class Driver {
     const { runningMs, wallMs, approvalMs } = this.#clocks;
     const { logs } = this.#logs;
     const times = { queuedMs, runningMs, wallMs, approvalMs };
-    const ending = await this.#decided.promise;
+    const ending = await this.#ended.promise;
     const words = { logs, notes: this.#notes, remarks: this.#remarks };
     return { ending, ...words, turns, restarts, ...times, peakMemoryBytes, connections };
   }
 
   /** Opens a guest and takes its turns; opens the next one if it dies. */
   async #driveGuests(): Promise<void> {
-    let isTakenUp = this.#options.past === undefined || this.#state.turns === 0;
-    if (!isTakenUp && this.#state.settled) return this.#settle(this.#state.settled, []);
-    if (!isTakenUp && this.#state.stopped) return this.#decide(DIED_STOPPING);
-    const { unreplayable } = this.#state;
-    if (this.#options.past && unreplayable !== undefined) return this.#decide(endingUnreplayable(unreplayable));
+    const { settled, stopped, turns, unreplayable } = this.#state;
+    if (this.#options.past) {
+      if (settled) return this.#settle(settled, []);
+      if (stopped) return this.#endWith(DIED_STOPPING);
+      if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
+    }
+    let hasLeftOpen = this.#options.past !== undefined && turns > 0;
     while (await this.#guests.open()) {
       if (this.#state.turns === 0 && this.#events.isEmpty) this.#start();
       this.#events.open();
-      if (!isTakenUp) this.#takeUp();
-      isTakenUp = true;
+      if (hasLeftOpen) this.#continueOpen();
+      hasLeftOpen = false;
       for (;;) {
         const ended = await this.#guests.nextTurns();
         if (!ended || this.#ending) break;
@@ -173,13 +193,13 @@ class Driver {
   }
 
   /** Continues the timers and the calls that the last driver has left open. */
-  #takeUp(): void {
+  #continueOpen(): void {
     const timers = this.#timers.batch();
     for (const { id, ms, setAt } of this.#state.timers.values())
       timers.arm({ id, ms: Math.max(0, setAt + ms - Date.now()) });
     for (const call of this.#state.calls.values()) this.#callAgain(call);
     timers.end();
-    if (this.#isStuck()) this.#decide(NEVER_SETTLES);
+    if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
   }
 
   #callAgain(call: OpenCall): void {
@@ -198,7 +218,7 @@ class Driver {
     const waiting = waitingOf(this.#state);
     if (!waiting) return;
     const { unreplayable } = this.#state;
-    if (unreplayable === undefined) this.#decide(waiting);
+    if (unreplayable === undefined) this.#endWith(waiting);
     else this.#keepWaiting(waiting, unreplayable);
   }
 
@@ -224,7 +244,7 @@ class Driver {
     log.deferTurns(applying instanceof Promise ? await applying : applying);
     const holding = lane.work(this.#held.take(begun));
     const overdraft = holding instanceof Promise ? await holding : holding;
-    if (overdraft) this.#decide({ type: "stopped", ...overdraft });
+    if (overdraft) this.#endWith({ type: "stopped", ...overdraft });
     // The outcome's append writes the turns.
     if (this.#ending !== undefined) return;
     const lastCommands = ended.at(-1)?.commands ?? [];
@@ -247,8 +267,8 @@ class Driver {
     await carriedOut;
     this.#showPrinted();
     if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
-    if (this.#stopping && this.#events.isEmpty) this.#decide(this.#stopping);
-    if (this.#isStuck()) this.#decide(NEVER_SETTLES);
+    if (this.#stopping && this.#events.isEmpty) this.#endWith(this.#stopping);
+    if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
     this.#isTaking = false;
     this.#waitIfIdle();
   }
@@ -301,14 +321,14 @@ class Driver {
     const { session, limits } = this.#options;
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
-      return this.#decide({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
+      return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
     this.#answerWhenDone(id, session.call({ callId: String(id), tool, caller: "programmatic", inputText: body }));
   }
 
   #answerWhenDone(id: number, called: Promise<Answer | undefined>): void {
     called.then(
       (answer) => this.#answer(id, answer),
-      (error: unknown) => this.#decided.reject(error),
+      (error: unknown) => this.#ended.reject(error),
     );
   }
 
@@ -322,7 +342,7 @@ class Driver {
     if (printed.type === "malformed")
       return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
     const allowed = this.#options.limits.logBytes;
-    this.#decide({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
+    this.#endWith({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
   }
 
   /** Shows what was printed in turns that are in the journal. */
@@ -351,7 +371,7 @@ class Driver {
     if (this.#ending !== undefined) return;
     this.#notes.push(...settlement.notes);
     this.#remarks.push(...settlement.remarks);
-    this.#decide(settlement.ending);
+    this.#endWith(settlement.ending);
   }
 
   #isStuck(): boolean {
@@ -360,29 +380,31 @@ class Driver {
   }
 
   #breakBridge(detail: string): void {
-    this.#decide({ type: "crashed", code: "bridge_broken", detail });
+    this.#endWith({ type: "crashed", code: "bridge_broken", detail });
   }
 
   /** Another driver has taken over the execution, or the conversation it belongs to. */
   #giveUp(error: unknown): void {
-    this.#decided.reject(error);
-    this.#decide({ type: "cancelled" });
+    this.#ended.reject(error);
+    // Its open calls are the other driver's. So is the conversation of an agent that works on one.
+    this.#options.session.suspend(error instanceof Error ? error : undefined);
+    this.#endWith({ type: "cancelled" });
   }
 
   /** Stops the program. A waiting program may still print; a running one is ended at once. */
   #stop(ending: Ending): void {
     if (this.#ending !== undefined || this.#stopping) return;
-    if (this.#state.turns === 0 || !this.#events.isEmpty) return this.#decide(ending);
+    if (this.#state.turns === 0 || !this.#events.isEmpty) return this.#endWith(ending);
     this.#stopping = ending;
     this.#guests.endReplacing();
     // From here on only output commands are carried out.
     this.#closeCalls();
     this.#push(stopEvent(this.#now()));
-    setTimeout(() => this.#decide(ending), FINAL_OUTPUT_MS);
+    setTimeout(() => this.#endWith(ending), FINAL_OUTPUT_MS);
   }
 
   /** The first ending counts. During final output that is the ending the stop was for. */
-  #decide(latest: Ending): void {
+  #endWith(latest: Ending): void {
     if (this.#ending !== undefined) return;
     const ending = this.#stopping ?? latest;
     this.#ending = ending;
@@ -394,7 +416,7 @@ class Driver {
     this.#guests.end(ending);
     if (latest.type === "crashed" && latest.code === "bridge_broken")
       void this.#options.log.append({ type: "violation", detail: latest.detail, at: Date.now() });
-    this.#decided.resolve(ending);
+    this.#ended.resolve(ending);
   }
 
   /** Cancels the program's timers and open calls. */

@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 
 /** An execution or a conversation that this process drives. */
 export interface DrivenHere<Ended> {
@@ -18,6 +18,12 @@ const driven = new WeakMap<Journal, Map<ExecutionId, DrivenHere<unknown>>>();
 /** The execution, if this process drives it. `Ended` is what its kind ends with. */
 export function drivenHere<Ended>(journal: Journal, execution: ExecutionId): DrivenHere<Ended> | undefined {
   return driven.get(journal)?.get(execution) as DrivenHere<Ended> | undefined;
+}
+
+/** Whether a driver has the execution, in this process or in another one. */
+export function isDriven(journal: Journal, { execution, ended, lease }: ExecutionSummary): boolean {
+  if (ended) return false;
+  return (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
 }
 
 /** Registers an execution until it is no longer driven. */

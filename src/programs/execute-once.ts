@@ -8,8 +8,9 @@ import { resume, type ResumeWork } from "./resume.ts";
 import type { Scope } from "./scope.ts";
 
 /**
- * Runs a program under an id of the caller's choice. The same id again joins the running execution, or gives the report
- * of the one that has ended or waits. Rejects with `execution_exists` for another program, language or tenant under the id.
+ * Runs a program under an id of the caller's choice. The same id again joins the execution that runs here, goes on with
+ * one whose host died, or gives the report of one that has ended or waits. Rejects with `execution_exists` for another
+ * program, language or tenant under the id, and as `resume` does.
  */
 export async function executeOnce(
   scope: Scope,

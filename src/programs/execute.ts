@@ -9,10 +9,10 @@ import { isHeadMoved } from "../journal/execution-log.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
 import { PortcullisError } from "../errors.ts";
 import { approveProgram } from "./approve-program.ts";
-import { drive, type Driven } from "./drive.ts";
+import { drive, type Driven, NOT_DRIVEN } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
 import { heldAllowance } from "./limits.ts";
-import { NO_CONNECTIONS, PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
+import { PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
@@ -49,21 +49,6 @@ export interface Execution extends Driven {
   /** UTF-8 bytes of all results that tools returned. */
   readonly resultBytes: number;
 }
-
-/** For a program that was refused before its start. */
-const NOT_DRIVEN: Omit<Driven, "ending"> = {
-  logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
-  notes: [],
-  remarks: [],
-  turns: 0,
-  restarts: 0,
-  queuedMs: 0,
-  runningMs: 0,
-  wallMs: 0,
-  approvalMs: 0,
-  peakMemoryBytes: 0,
-  connections: NO_CONNECTIONS,
-};
 
 /**
  * Runs a program from its source to its ending, or until it waits. Anything the program does results in an `Ending`.
@@ -138,6 +123,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, not
     log,
     onEvent,
   });
+  log.onForeign = (records) => session.take(records);
   let driven: Driven;
   try {
     const ending = await approveProgram(scope, log, session);

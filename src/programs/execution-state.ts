@@ -244,6 +244,8 @@ export function applyToCall(
   if (!call) return;
   switch (record.type) {
     case "call":
+      // A call that was given up while its handler ran may have taken effect.
+      if (record.decision === "dropped" && call.decided?.decision === "allowed") return;
       call.decided = record;
       // A call whose outcome is unknown is held again, and needs a decision of its own.
       if (record.decision === "held") delete call.decision;

@@ -1,8 +1,9 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import { rememberedDecision, type RememberedDecision } from "../gate/remembered.ts";
+import { rememberedIn, type RememberedDecision } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { executionUnknown } from "../journal/journal-error.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
 import { readingRecord, readTurn } from "./history.ts";
@@ -61,10 +62,9 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "call") past.decided(record);
-    else if (record.type === "decision") {
-      const decision = rememberedDecision(state.calls.get(Number(record.call)), record);
-      if (decision) remembered.push(decision);
-    } else if (record.type === "answered") past.answered(record);
+    else if (record.type === "decision")
+      remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id))));
+    else if (record.type === "answered") past.answered(record);
     else if (record.type === "outcome") outcome = record;
   };
   for await (const record of records) readingRecord(state.header?.execution, state.records, () => take(record));
@@ -92,8 +92,7 @@ export async function readOwn(
 ): Promise<Past & { readonly header: ProgramHeader }> {
   const past = await readPast(journal.read(execution));
   const { header } = past.state;
-  if (!header || header.tenant !== tenant)
-    throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
+  if (!header || header.tenant !== tenant) throw executionUnknown(execution);
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
   return { ...past, header };

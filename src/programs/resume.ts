@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
+import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { ProgramHeader } from "../journal/record.ts";
-import { changedTools, refuseChangedTools, rememberedIn, stillMeant } from "./changed-tools.ts";
+import type { Header, ProgramHeader } from "../journal/record.ts";
+import { changedTools, refuseChangedTools } from "./changed-tools.ts";
 import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
-import { drivenHere } from "./driven-here.ts";
+import { drivenHere, isDriven } from "./driven-here.ts";
 import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
@@ -37,29 +38,33 @@ export async function resume(scope: Scope, execution: ExecutionId, work: ResumeW
 export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
   const header = past.state.header as ProgramHeader;
   const limits = limitsOf(header);
-  const own: Scope = { ...scope, limits, language: header.language as Language };
+  const visible = new Set(header.tools.map(({ name }) => name));
+  const known = scope.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
+  // The gate holds a program to the tools that it began with.
+  const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
+  const own: Scope = { ...scope, gate, limits, language: header.language as Language };
   if (past.outcome) return endedExecution(execution, past, own);
   refuseOfAnother(scope, execution, header);
-  const records = recordsOf(openCallsOf(past.state), header, work);
+  const findCall = openCallsOf(past.state);
+  const records = recordsOf(findCall, header, work);
   const waiting = waitingOf(past.state);
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
-  const isKept = past.state.unreplayable === undefined || (await isDriven(scope.journal, execution));
-  if (waiting && records.length === 0 && isKept) return undriven(execution, past, waiting);
-  await refuseWrongResults(records, openCallsOf(past.state), scope.gate.tools.visibleTo(["programmatic"]));
+  const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
+  if (waiting && records.length === 0 && canGoOn) return undriven(execution, past, waiting);
+  const tools = own.gate.tools.visibleTo(["programmatic"]);
+  await refuseWrongResults(records, findCall, tools);
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
-  const tools = own.gate.tools.visibleTo(["programmatic"]);
-  const differing = changedTools(tools, header);
+  const differing = changedTools(known, header);
   if (!work.allowChangedTools) refuseChangedTools(differing);
   refuseLanguage(own, execution);
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
   const { language, tenant, signal, leaseMs, journal } = own;
-  const visible = new Set(header.tools.map(({ name }) => name));
   const prepared = await prepare(header.source, language, { tenant, signal }, visible);
   const map =
     prepared.ok && prepared.program === header.program
@@ -70,7 +75,6 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
         };
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
   if (isPoison(past.state)) return endPoisoned(execution, past, log);
-  const known = tools.filter(({ name }) => visible.has(name));
   const start = (now: number) => startFrame(now, own, header.program, known);
   const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
   const note = past.state.turns > 0 ? changedVersions(header) : undefined;
@@ -79,12 +83,16 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     notes,
     map,
     start,
-    past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing) }),
+    past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing.changed) }),
   });
 }
 
-/** A program in a conversation is taken up with it: its result belongs there. */
-function refuseOfAnother({ above }: Scope, execution: ExecutionId, { parent }: ProgramHeader): void {
+/** What a call has started is taken up with its caller: the result belongs there. */
+export function refuseOfAnother(
+  { above }: Pick<Scope, "above">,
+  execution: ExecutionId,
+  { parent }: Pick<Header, "parent">,
+): void {
   if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
   throw new PortcullisError(
     "option_invalid",
@@ -98,11 +106,6 @@ function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): v
     "sandbox_unavailable",
     `Execution ${JSON.stringify(execution)} is in ${JSON.stringify(language)}, and the ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}. Take it up with a sandbox that runs its language.`,
   );
-}
-
-async function isDriven(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  const { lease } = await journal.find(execution);
-  return drivenHere(journal, execution) !== undefined || (lease !== undefined && lease.until > Date.now());
 }
 
 /** Rejects with `execution_driven` while a driver holds the lease. */

@@ -1,9 +1,8 @@
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { GateLog } from "../gate/call-ledger.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../journal/execution-log.ts";
+import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import { PortcullisError } from "../errors.ts";
 import type { AnsweredRecord, HandRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
 import { applyCommand, applyRecord, beginTurn, type ExecutionState, initialState } from "./execution-state.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -170,7 +169,7 @@ export class TrackedLog implements GateLog {
         return;
       } catch (error) {
         // The driver that has it now has appended in the meantime. Without this record the execution goes on too.
-        if (!PortcullisError.is(error) || error.code !== "head_moved") return;
+        if (!isHeadMoved(error)) return;
       }
     }
   }

@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { NOT_DRIVEN } from "./drive.ts";
 import type { Execution } from "./execute.ts";
 import { invalidAt } from "./history.ts";
 import type { Ending } from "./outcome.ts";
@@ -6,15 +7,13 @@ import type { Past } from "./past-execution.ts";
 import type { Scope } from "./scope.ts";
 import { readReturned } from "./settlement.ts";
 
-const NO_TIMES = { queuedMs: 0, runningMs: 0, wallMs: 0, approvalMs: 0, peakMemoryBytes: 0 };
-
 /** An execution that is not driven, as its journal tells of it. */
 export function undriven(execution: ExecutionId, past: Past, ending: Ending): Execution {
   const { state, logs, lines, resultBytes, outcome } = past;
   const { turns, restarts, connections, settled } = state;
   return {
     // A journal may come from elsewhere, and its usage may have any names.
-    ...NO_TIMES,
+    ...NOT_DRIVEN,
     ...outcome?.usage,
     execution,
     ending,

@@ -18,14 +18,15 @@ function callAll(length: number, parts: SessionParts = {}) {
       return "x".repeat(length);
     },
   });
-  const opened = openSession({ tools: [tool], limits, unread: new UnreadAnswers(), ...parts });
+  const unread = new UnreadAnswers();
+  const opened = openSession({ tools: [tool], limits, unread, ...parts });
   const answered: string[] = [];
   const calls = Array.from({ length: ANSWERS }, async (_, index) => {
     const answer = await opened.call();
     if (answer) answered.push(String(index + 1));
     return answer;
   });
-  return { ...opened, answered, all: Promise.all(calls), started: () => started };
+  return { ...opened, unread, answered, all: Promise.all(calls), started: () => started };
 }
 
 /** Resolves once nothing more is answered. */
@@ -42,10 +43,10 @@ test.each([
   ["1 MB", 1_000_000],
   ["20 MB", 20_000_000],
 ])("a program that reads none of its answers has the host hold 16 MiB of them and one more: %s", async (_, length) => {
-  const { session, answered, all, started } = callAll(length);
+  const { session, unread, answered, all, started } = callAll(length);
   await untilStill(answered);
-  expect(session.unreadBytes).toBeGreaterThan(16 * MIB);
-  expect(session.unreadBytes).toBeLessThanOrEqual(16 * MIB + length + 2);
+  expect(unread.bytes).toBeGreaterThan(16 * MIB);
+  expect(unread.bytes).toBeLessThanOrEqual(16 * MIB + length + 2);
   expect(answered.length).toBe(Math.ceil((16 * MIB) / (length + 2)));
   // Those that run already end, and wait with what they returned.
   expect(started()).toBeLessThanOrEqual(answered.length + limits.callsAtOnce);
@@ -54,23 +55,23 @@ test.each([
 });
 
 test("calls go on as the program reads, and all are answered", async () => {
-  const { session, answered, all } = callAll(1_000_000);
+  const { session, unread, answered, all } = callAll(1_000_000);
   let most = 0;
   for (let read = 0; read < ANSWERS; read += 1) {
     while (answered.length <= read) await idle();
-    most = Math.max(most, session.unreadBytes);
+    most = Math.max(most, unread.bytes);
     session.noteRead(answered[read] ?? "");
   }
   expect((await all).every((answer) => answer?.ok)).toBe(true);
   expect(most).toBeLessThanOrEqual(17 * MIB);
-  expect(session.unreadBytes).toBe(0);
+  expect(unread.bytes).toBe(0);
 });
 
 test("messages of failures count too", async () => {
-  const { session, answered, all } = callAll(1000, { limits: { ...limits, resultBytes: 10 } });
+  const { unread, answered, all } = callAll(1000, { limits: { ...limits, resultBytes: 10 } });
   await all;
   expect(answered.length).toBe(ANSWERS);
-  expect(session.unreadBytes).toBeGreaterThan(ANSWERS * 50);
+  expect(unread.bytes).toBeGreaterThan(ANSWERS * 50);
 });
 
 test("a program that reads nothing keeps no other program from a tool that runs one call at a time", async () => {

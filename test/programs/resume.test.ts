@@ -176,15 +176,29 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     expect(report.outcome).toEqual({ type: "completed", value: [4, "There is no article 2.", 7] });
   });
 
+  test("another tenant's execution is unknown, in the words of one that is not there", async () => {
+    const { tools } = bank();
+    await using runtime = await open(makeJournal(), tools);
+    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    const refusal = (work: Promise<unknown>) =>
+      work.then(String, ({ code, message }: Error & { code?: string }) => ({ code, message }));
+    const other = { tenant: "other" };
+    for (const work of [
+      (id: string) => runtime.decide(id, { "1": { allow: true } }, other),
+      (id: string) => runtime.resume(id, other),
+    ]) {
+      const absent = JSON.stringify(await refusal(work("two")));
+      expect(absent).toContain("execution_unknown");
+      expect(JSON.stringify(await refusal(work("one")))).toBe(absent.replace("two", "one"));
+    }
+  });
+
   test("decisions and results that fit no waiting call are refused, and change nothing", async () => {
     const journal = makeJournal();
     const { tools } = bank();
     await using runtime = await open(journal, tools);
     await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
     expect(await codeOf(runtime.decide("two", { "1": { allow: true } }))).toBe("execution_unknown");
-    expect(await codeOf(runtime.decide("one", { "1": { allow: true } }, { tenant: "other" }))).toBe(
-      "execution_unknown",
-    );
     expect(await codeOf(runtime.decide("one", { "9": { allow: true } }))).toBe("call_unknown");
     expect(await codeOf(runtime.decide("one", { __proto__: { allow: true }, "01": { allow: true } }))).toBe(
       "call_unknown",

@@ -11,7 +11,7 @@ import {
   withDefault,
 } from "../../options/options.ts";
 import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "../journal.ts";
-import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
 import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
@@ -306,11 +306,7 @@ class FileJournal implements SqliteJournal {
 
   #get(execution: string): ExecutionRow {
     const row = this.#find(execution);
-    if (!row)
-      throw new PortcullisError(
-        "execution_unknown",
-        `The journal holds no execution ${JSON.stringify(execution)}. List what it holds with: portcullis executions`,
-      );
+    if (!row) throw executionUnknown(execution);
     return row;
   }
 }

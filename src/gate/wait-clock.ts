@@ -1,5 +1,5 @@
-/** Measures the time in which work waits for nothing but approvals, from looks at short intervals. */
-export class ApprovalClock {
+/** Measures the time in which work waits, for approvals or a locked journal, from looks at short intervals. */
+export class WaitClock {
   #ms = 0;
   #waited = false;
   #lookedAt = 0;

@@ -1,0 +1,94 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import type { CallContext, Tool } from "../tools/tool.ts";
+import type { Share } from "../values/held-bytes.ts";
+import { isLarge } from "../values/result-text.ts";
+import type { Admission } from "./admission.ts";
+import type { Answer } from "./answer.ts";
+import type { CallLedger } from "./call-ledger.ts";
+import type { CallQueues } from "./call-queues.ts";
+import type { OpenCall } from "./open-call.ts";
+import type { OpenCalls } from "./open-calls.ts";
+import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+export interface RunnerParts {
+  readonly calls: OpenCalls;
+  readonly admission: Admission;
+  readonly ledger: CallLedger;
+  readonly queues: CallQueues;
+  readonly share: Share;
+  readonly unread: UnreadAnswers | undefined;
+  readonly resultBytes: number;
+  /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
+  readonly whenFree: <Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal) => Promise<Value>;
+  /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
+  readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
+  readonly contextOf: (call: OpenCall) => CallContext;
+}
+
+/** Runs the handlers of calls that may be made, and makes answers of what they return. */
+export class CallRunner {
+  readonly #parts: RunnerParts;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs a call when the concurrency of its execution and its tool allows it, and the program has read enough of its
+   * answers. Reads its input then, unless it was read before. The result becomes text after the tool is free again: a
+   * program that reads nothing does not keep others from it.
+   */
+  runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+    const { queues, unread, whenFree } = this.#parts;
+    const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
+    return queues.run(async (closing) => {
+      const room = unread?.whenRoom();
+      if (room) await room;
+      const ran = await whenFree(call.tool, run, closing);
+      return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
+    });
+  }
+
+  /** Reads a call's input and passes it to `goOn`, or refuses the call. */
+  async withInput<Value>(
+    call: OpenCall,
+    goOn: (input: unknown) => Promise<Value>,
+  ): Promise<Value | Answer | undefined> {
+    const { admission, calls } = this.#parts;
+    const reading = admission.readInput(call);
+    const read = reading instanceof Promise ? await reading : reading;
+    if (!read) return undefined;
+    return read.ok ? goOn(read.value) : calls.refuse(call, read);
+  }
+
+  /** Answers a call with a value from outside this process, as JSON text. */
+  async deliver(call: OpenCall, text: string): Promise<Answer | undefined> {
+    const { calls, resultBytes, share } = this.#parts;
+    call.started = true;
+    return calls.finish(call, await readResult(call, text, resultBytes, share));
+  }
+
+  /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
+  async #run(call: OpenCall, input: unknown): Promise<Answer | Returned | undefined> {
+    const { calls, ledger, inContext, contextOf } = this.#parts;
+    if (calls.isGone(call)) return undefined;
+    call.decided = true;
+    await ledger.allowed(call);
+    if (calls.isGone(call)) return undefined;
+    ledger.started(call.identity);
+    const handled = await inContext(() => runHandler(call, input, contextOf(call)));
+    return handled instanceof Returned ? handled : calls.finish(call, handled);
+  }
+
+  /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
+  #answerWith(call: OpenCall, returned: unknown): Answer | undefined | Promise<Answer | undefined> {
+    const { calls, inContext, resultBytes, share, unread } = this.#parts;
+    const make = () => {
+      if (calls.isGone(call)) return undefined;
+      const made = inContext(() => toText(call, returned, resultBytes, share));
+      return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
+    };
+    return unread && isLarge(returned) ? unread.makeLarge(make) : make();
+  }
+}

@@ -1,0 +1,287 @@
+import { hash } from "node:crypto";
+import type { DecisionRecord } from "../journal/record.ts";
+import type { Admission } from "./admission.ts";
+import type { Answer } from "./answer.ts";
+import { askApproval, detailsOf } from "./approval.ts";
+import type { CallLedger } from "./call-ledger.ts";
+import type { CallQueues } from "./call-queues.ts";
+import type { CallRunner, RunnerParts } from "./call-runner.ts";
+import type { Arrival, OutsideRecord } from "./call-waits.ts";
+import type { OpenCall, PastCall, WorkScope } from "./open-call.ts";
+import type { OpenCalls } from "./open-calls.ts";
+import type { RememberedDecisions } from "./remembered.ts";
+import * as sentences from "./sentences.ts";
+
+/** The decision about a call comes from outside, later. */
+const LATER = Symbol("later");
+const NEEDS_APPROVAL = Symbol("needs approval");
+/** Code of the record by which a call is held whose driver died while its handler ran. */
+const OUTCOME_UNKNOWN = "outcome_unknown";
+
+export interface StepsParts {
+  readonly execution: string;
+  readonly scope: WorkScope;
+  readonly calls: OpenCalls;
+  readonly admission: Admission;
+  readonly ledger: CallLedger;
+  readonly queues: CallQueues;
+  readonly runner: CallRunner;
+  readonly remembered: RememberedDecisions;
+  /** Whether a call may wait for decisions and results from outside this process. */
+  readonly canWait: boolean;
+  readonly waitMs: number | undefined;
+  readonly inContext: RunnerParts["inContext"];
+  /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
+  readonly onWaiting: (callId: string) => void;
+}
+
+/**
+ * The steps of a call between its admission and its handler: whether it needs approval, who decides or answers, how long
+ * it waits for that, and what follows. A call that another driver has left open begins at the step that its journal says.
+ */
+export class CallSteps {
+  readonly #parts: StepsParts;
+
+  constructor(parts: StepsParts) {
+    this.#parts = parts;
+  }
+
+  /** Continues a call where the journal says that it is; a new one from its beginning. Resolves with undefined if it ends first. */
+  async goOn(call: OpenCall, { decided, decision, result }: PastCall): Promise<Answer | undefined> {
+    const { calls, scope } = this.#parts;
+    const { callId } = call.identity;
+    switch (decided?.decision) {
+      case "held":
+        call.approval = { type: "held" };
+        calls.waits.hold(callId, decided.at);
+        if (decision) return this.#obey(call, decision, decided.code);
+        if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
+        return this.#decideAlike(call) ?? (scope.approve ? this.#askAndRun(call) : this.#waitOutside(call));
+      case "client":
+        calls.waits.hold(callId, decided.at);
+        return result ? this.#obey(call, result) : this.#waitOutside(call);
+      case "allowed":
+        return this.#repeat(call);
+      case "refused":
+        // The program has not been told yet. What was decided, or not in time, holds.
+        if (decision?.allow === false) return this.#obey(call, decision);
+        if (decided.code === "approval_expired") call.approval = { type: "held" };
+        return call.approval ? this.#expired(call) : this.#begin(call);
+      default:
+        return this.#begin(call);
+    }
+  }
+
+  #begin(call: OpenCall): Promise<Answer | undefined> {
+    return call.tool.approvable ? this.#approveAndRun(call) : this.#run(call);
+  }
+
+  /** Makes a call that needs no decision any more. */
+  #run(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+    const { runner } = this.#parts;
+    return call.tool.handler === "client"
+      ? runner.withInput(call, () => this.#askClient(call))
+      : runner.runAtItsTurn(call, read);
+  }
+
+  // ---- approval ------------------------------------------------------------------------------------------------
+
+  /**
+   * Runs a call that may need approval. Its input is parsed for that check, and parsed again when its approval is
+   * requested, so that waiting calls hold only their text. Calls that need no approval do not wait for those that do.
+   */
+  async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
+    const { calls, admission, ledger, queues, remembered, runner, scope } = this.#parts;
+    const checked = await queues.check(() =>
+      runner.withInput(call, async (input) =>
+        (await this.#needsApproval(call, input)) ? NEEDS_APPROVAL : this.#run(call, { input }),
+      ),
+    );
+    if (checked !== NEEDS_APPROVAL) return checked;
+    admission.giveBackInput(call);
+
+    if (calls.isGone(call)) return undefined;
+    const { identity, inputDigest, tool } = call;
+    const isKnown = remembered.of(identity.tool, inputDigest) !== undefined;
+    if (!isKnown && !scope.approve)
+      return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
+    call.approval = { type: "held" };
+    calls.waits.hold(identity.callId);
+    const held = ledger.decided(identity, { decision: "held", inputDigest });
+    if (!isKnown) await held;
+    if (calls.isGone(call)) return undefined;
+    return this.#decideAlike(call) ?? this.#askAndRun(call);
+  }
+
+  /** If the predicate throws, the call needs approval. */
+  async #needsApproval(call: OpenCall, input: unknown): Promise<boolean> {
+    try {
+      return await this.#parts.inContext(() => call.tool.needsApproval(input));
+    } catch (error) {
+      call.noticed = sentences.predicateFailed(call.tool.name, error);
+      return true;
+    }
+  }
+
+  /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
+  async ask(call: OpenCall, question: unknown): Promise<boolean> {
+    const { calls, execution, inContext, scope } = this.#parts;
+    const { tenant, context, approve } = scope;
+    if (!approve || calls.isGone(call)) return false;
+    const text = JSON.stringify(question);
+    const { identity, signal } = call;
+    const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
+    const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
+    try {
+      const { approval, error } = await inContext(() => askApproval(approve, request, text));
+      call.noticed ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
+      return approval !== "later" && approval.type === "approved" && !calls.isGone(call);
+    } finally {
+      endWaiting();
+    }
+  }
+
+  /** A call whose decision comes later leaves the queue of approvals. */
+  async #askAndRun(call: OpenCall): Promise<Answer | undefined> {
+    const { queues, runner } = this.#parts;
+    const asked = await queues.approve(() => runner.withInput(call, (input) => this.#decideAndRun(call, input)));
+    return asked === LATER ? this.#waitOutside(call) : asked;
+  }
+
+  async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
+    const { calls, canWait, execution, inContext, ledger, scope } = this.#parts;
+    if (calls.isGone(call)) return undefined;
+    // While the call waited to be asked about, an equal one may have been decided.
+    const alike = this.#decideAlike(call);
+    if (alike) return alike;
+    const { identity, inputText, inputDigest, signal } = call;
+    const { tenant, context, approve } = scope;
+    const request = { execution, ...identity, inputDigest, tenant, context, signal };
+    const asked = inContext(() => askApproval(approve, request, inputText));
+    const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
+    if (calls.isGone(call)) return undefined;
+    // A decision from outside came first, or the time is over.
+    if ("type" in decided) return this.#follow(call, decided);
+    const { approval, error } = decided;
+    if (approval === "later") {
+      if (canWait) return LATER;
+      return calls.refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
+    }
+    calls.waits.release(identity.callId);
+    const { record, done } = ledger.approved(identity, approval);
+    await done;
+    // A record from outside that came by now is in the journal before this decision, and the first one holds.
+    const first = calls.waits.arrived(identity.callId);
+    if (first) return this.#follow(call, first);
+    this.#remember(call, record);
+    return this.#carryOut(call, record, { read: { input }, error });
+  }
+
+  /** Does what was decided about a call that needs approval. The journal holds the decision, or will before it holds anything else. */
+  #carryOut(
+    call: OpenCall,
+    decision: DecisionRecord,
+    { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: Error | undefined } = {},
+  ): Promise<Answer | undefined> {
+    const { allow, note } = decision;
+    call.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
+    return allow
+      ? this.#run(call, read)
+      : this.#parts.calls.refuse(call, sentences.approvalDenied(call.tool.name, note), error);
+  }
+
+  /** Decides a held call as a remembered decision says; undefined without one. */
+  #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
+    const { calls, ledger, remembered } = this.#parts;
+    const { identity, inputDigest } = call;
+    const known = remembered.of(identity.tool, inputDigest);
+    if (!known) return undefined;
+    calls.waits.release(identity.callId);
+    const { by, note } = detailsOf(known);
+    const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
+    const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
+    // It is written with what follows from it, which is awaited.
+    return this.#carryOut(call, ledger.approved(identity, approval, known.call).record);
+  }
+
+  #remember({ identity, inputDigest }: OpenCall, decision: DecisionRecord): void {
+    this.#parts.remembered.note({ tool: identity.tool, inputDigest, decision });
+  }
+
+  // ---- waiting for the outside ---------------------------------------------------------------------------------
+
+  /** Asks a client for a call's result. The client answers from outside this process. */
+  async #askClient(call: OpenCall): Promise<Answer | undefined> {
+    const { calls, canWait, ledger } = this.#parts;
+    if (calls.isGone(call)) return undefined;
+    const { identity, inputDigest, tool } = call;
+    if (!canWait) return calls.fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name));
+    call.decided = true;
+    calls.waits.hold(identity.callId);
+    await ledger.decided(identity, { decision: "client", inputDigest });
+    if (calls.isGone(call)) return undefined;
+    ledger.started(identity);
+    return this.#waitOutside(call);
+  }
+
+  /** `code` is that of the record by which the call is held. */
+  async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
+    const { calls, admission, onWaiting } = this.#parts;
+    const { callId } = call.identity;
+    admission.giveBackInput(call);
+    const arriving = calls.waits.untilArrival(callId);
+    onWaiting(callId);
+    const arrival = await arriving;
+    return arrival && !calls.isGone(call) ? this.#follow(call, arrival, code) : undefined;
+  }
+
+  /** Goes on with a call that has waited, as what has come for it says. */
+  async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
+    if (arrival.type === "expired") return this.#expired(call, code);
+    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#remember(call, arrival);
+    return this.#obey(call, arrival, code);
+  }
+
+  /** Does what a decision or a result from outside says. */
+  async #obey(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
+    const { calls, runner } = this.#parts;
+    calls.waits.release(call.identity.callId);
+    if (record.type === "result") {
+      return record.value === undefined
+        ? calls.fail(call, sentences.clientFailed(call.tool.name, record.error ?? ""))
+        : runner.deliver(call, record.value);
+    }
+    if (record.done !== undefined) return runner.deliver(call, record.done);
+    if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
+    return record.allow ? this.#run(call) : this.#failUnknown(call);
+  }
+
+  /** The answer to a call that has waited for too long. An approver that was asked is told. */
+  async #expired(call: OpenCall, code?: string): Promise<Answer | undefined> {
+    const { calls, waitMs = 0 } = this.#parts;
+    const { tool, identity, approval } = call;
+    calls.waits.release(identity.callId);
+    call.endHandler(`No answer came within ${waitMs} ms.`);
+    if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
+    return approval?.type === "held"
+      ? calls.refuse(call, sentences.approvalExpired(tool.name, waitMs))
+      : calls.fail(call, sentences.resultExpired(tool, waitMs));
+  }
+
+  // ---- the driver died while the handler may have run ----------------------------------------------------------
+
+  /** Continues a call whose handler an earlier driver may have run. */
+  async #repeat(call: OpenCall): Promise<Answer | undefined> {
+    const { calls, canWait, ledger } = this.#parts;
+    const { tool, identity, inputDigest } = call;
+    if (tool.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
+    if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
+    calls.waits.hold(identity.callId);
+    await ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
+    return this.#waitOutside(call, OUTCOME_UNKNOWN);
+  }
+
+  #failUnknown(call: OpenCall): Answer | undefined {
+    return this.#parts.calls.fail(call, sentences.outcomeUnknown(call.tool.name));
+  }
+}

@@ -1,0 +1,152 @@
+import { memoryOf, type Share } from "../values/held-bytes.ts";
+import type { Admission } from "./admission.ts";
+import type { Answer, Failure, Refusal } from "./answer.ts";
+import type { CallLedger } from "./call-ledger.ts";
+import { CallWaits } from "./call-waits.ts";
+import { type CallIdentity, OpenCall } from "./open-call.ts";
+import type { Handled } from "./run-handler.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+export interface OpenCallsParts {
+  readonly admission: Admission;
+  readonly ledger: CallLedger;
+  readonly share: Share;
+  readonly unread: UnreadAnswers | undefined;
+  readonly waitMs: number | undefined;
+}
+
+/** The calls of a session that have no answer yet. Each of them gets at most one; after the session has closed none does. */
+export class OpenCalls {
+  readonly waits: CallWaits;
+  readonly #parts: OpenCallsParts;
+  readonly #open = new Map<string, OpenCall>();
+  readonly #givenUp = new Set<string>();
+  #closed = false;
+
+  constructor(parts: OpenCallsParts) {
+    this.#parts = parts;
+    this.waits = new CallWaits(this.#open, parts.waitMs, () => void this.#expire());
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  get(callId: string): OpenCall | undefined {
+    return this.#open.get(callId);
+  }
+
+  isGivenUp(callId: string): boolean {
+    return this.#givenUp.has(callId);
+  }
+
+  /** Whether a call needs no answer any more. After the session has closed, calls that only wait are ended a slice at a time. */
+  isGone(call: OpenCall): boolean {
+    return this.#closed || call.isOver;
+  }
+
+  add(call: OpenCall): void {
+    this.#open.set(call.identity.callId, call);
+  }
+
+  /** The answer of a call whose handler has run, or whose result came from outside; undefined if it has ended. */
+  finish(call: OpenCall, handled: Handled): Answer | undefined {
+    const { admission, ledger, unread } = this.#parts;
+    const { tool, identity } = call;
+    if (!this.#remove(identity.callId)) return undefined;
+    if (!("shape" in handled)) {
+      admission.noteOverdraft(handled.overdraft);
+      return this.#failed(call, handled.answer, handled.error);
+    }
+    const { answer, shape } = handled;
+    const failure = admission.takeResult(tool, answer);
+    if (failure) return this.#failed(call, failure);
+    unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
+    ledger.succeeded(call, answer, shape);
+    return answer;
+  }
+
+  /** Undefined if the call has ended. `error` is for the operator. */
+  fail(call: OpenCall, answer: Failure, error?: unknown): Answer | undefined {
+    return this.#remove(call.identity.callId) ? this.#failed(call, answer, error) : undefined;
+  }
+
+  /** Refuses a call, open or not, unless it has ended. `error` is for the operator. */
+  async refuse(refused: CallIdentity | OpenCall, answer: Refusal, error?: Error): Promise<Answer | undefined> {
+    const { admission, ledger, unread } = this.#parts;
+    const call = refused instanceof OpenCall ? refused : undefined;
+    const identity = refused instanceof OpenCall ? refused.identity : refused;
+    if (call && this.isGone(call)) return undefined;
+    if (call) call.decided = true;
+    this.#remove(identity.callId);
+    admission.takeFailure(answer);
+    unread?.add(identity.callId, memoryOf(answer.message));
+    await ledger.decided(identity, { decision: "refused", code: answer.code });
+    ledger.refused(call ?? { identity, since: performance.now() }, answer, error);
+    return answer;
+  }
+
+  async drop(identity: CallIdentity): Promise<undefined> {
+    await this.#parts.ledger.decided(identity, { decision: "dropped" });
+  }
+
+  /** Aborts a call if it has no answer yet, and drops a later result of its handler. */
+  async giveUp(callId: string, reason: string): Promise<void> {
+    this.#givenUp.add(callId);
+    const call = this.#open.get(callId);
+    if (!call) return;
+    this.#remove(callId);
+    call.dropped = this.drop(call.identity);
+    this.#abort(call, reason);
+    await call.dropped;
+  }
+
+  /** No call gets an answer any more. Returns those that have none; `end` ends one of them. */
+  close(): readonly OpenCall[] {
+    this.#closed = true;
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    this.waits.close();
+    this.#parts.unread?.close();
+    return open;
+  }
+
+  end(call: OpenCall, reason: string): void {
+    if (!call.decided) {
+      call.dropped = this.drop(call.identity);
+      // The call may have failed already, with the journal, and is then not awaited any more.
+      call.dropped.catch(() => {});
+    }
+    this.#abort(call, reason);
+  }
+
+  #failed(call: OpenCall, answer: Failure, error?: unknown): Answer {
+    const { admission, ledger, unread } = this.#parts;
+    admission.takeFailure(answer);
+    unread?.add(call.identity.callId, memoryOf(answer.message));
+    ledger.failed(call, answer, error);
+    return answer;
+  }
+
+  #remove(callId: string): boolean {
+    this.waits.remove(callId);
+    return this.#open.delete(callId);
+  }
+
+  #abort(call: OpenCall, reason: string): void {
+    call.end(reason);
+    this.#parts.ledger.aborted(call);
+  }
+
+  /** Takes over what others have decided by now, and ends the waiting of calls whose time is over. */
+  async #expire(): Promise<void> {
+    const { ledger, share } = this.#parts;
+    // If the journal fails here, it also refuses the records that follow, and the calls reject with that.
+    await ledger.catchUp().catch(() => {});
+    if (!this.#closed) await share.lane.work(this.waits.expire());
+  }
+}

@@ -1,0 +1,58 @@
+import type { ProgramLanguage } from "../tools/declarations.ts";
+import type { SearchInput } from "../tools/search/search-tool.ts";
+import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
+import type { CallContext, Caller, Tool } from "../tools/tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import type { Share } from "../values/held-bytes.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
+import type { OpenCalls } from "./open-calls.ts";
+
+export interface SearchParts {
+  readonly search: ToolSearch;
+  readonly tools: ToolSet;
+  readonly calls: OpenCalls;
+  readonly share: Share;
+  readonly visibleTo: readonly Caller[];
+  /** Tools that a model may call directly and finds by a search. */
+  readonly deferred: readonly Tool[];
+  readonly language: ProgramLanguage;
+}
+
+/**
+ * Searches among the tools of a session. A model that also writes programs searches among those for programs: it is told
+ * of the others. The operator is told where the search could not do all that it was set up for.
+ */
+export class SessionSearch {
+  readonly #parts: SearchParts;
+  #found: readonly Tool[] | undefined;
+
+  constructor(parts: SearchParts) {
+    this.#parts = parts;
+  }
+
+  async find(
+    { query, limit }: SearchInput,
+    { callId, caller: by, tenant }: CallContext,
+  ): Promise<readonly FoundTool[]> {
+    const { search, calls, share, visibleTo, deferred, language } = this.#parts;
+    const forPrograms = visibleTo.includes("programmatic");
+    const among = by === "direct" && deferred.length > 0 ? this.#findable(forPrograms) : undefined;
+    const caller = forPrograms || among ? "programmatic" : "direct";
+    const call = calls.get(callId);
+    const onError = (error: unknown) => {
+      if (call) call.noticed = error;
+    };
+    const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+    const found = await search.find({ query, limit, among, caller, tenant, language, work, onError });
+    if (call) call.shown = found.map(shownDigest);
+    return found;
+  }
+
+  /** What a model finds that has deferred tools: these, and the tools for programs. */
+  #findable(forPrograms: boolean): readonly Tool[] {
+    const { tools, deferred } = this.#parts;
+    this.#found ??= [...new Set([...(forPrograms ? tools.visibleTo(["programmatic"]) : []), ...deferred])];
+    return this.#found;
+  }
+}
