@@ -1,3 +1,4 @@
+import { readPastConversation, waitingOfConversation } from "../../agent/past-conversation.ts";
 import { outcomeText } from "../../gate/call-line.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { ConversationHeader, DecisionRecord, Header, JournalRecord, ProgramHeader } from "../../journal/record.ts";
@@ -5,7 +6,7 @@ import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { byteText } from "../../output/sentences.ts";
 import { type Past, readPast } from "../../programs/past-execution.ts";
-import { waitingOf } from "../../programs/waiting.ts";
+import { type Waiting, waitingOf } from "../../programs/waiting.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -32,7 +33,9 @@ export async function shownText(journal: Journal, id: string): Promise<string> {
   const decisions: DecisionRecord[] = [];
   const past = await readPast(noting(journal.read(id), decisions));
   const { header } = past.state;
-  const parts = header ? [headText(header), callsText(past), decisionsText(decisions), endText(past)] : [];
+  const isOpenConversation = header?.kind === "conversation" && past.outcome === undefined;
+  const waiting = isOpenConversation ? await waitingInConversation(journal, id) : waitingOf(past.state);
+  const parts = header ? [headText(header), callsText(past), decisionsText(decisions), endText(past, waiting)] : [];
   return cleanText(parts.filter((part) => part !== "").join("\n\n"));
 }
 
@@ -100,7 +103,11 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
   return table(["call", "decision", "by", "note", "at"], rows);
 }
 
-function endText(past: Past): string {
+async function waitingInConversation(journal: Journal, id: string): Promise<Waiting | undefined> {
+  return waitingOfConversation(await readPastConversation(journal, id));
+}
+
+function endText(past: Past, waiting: Waiting | undefined): string {
   const { state, resultBytes, seenBytes, outcome } = past;
   // Only a program's calls are counted where it made them; those of others are known once they have ended.
   const calls = state.header?.kind === "program" ? past.calls : past.lines.length;
@@ -111,7 +118,6 @@ function endText(past: Past): string {
       returned === undefined || !state.settled?.ok ? "" : `, ${byteText(Buffer.byteLength(returned))} returned by it`;
     return `outcome: ${oneLine(outcome.outcome)}\n${fetched}${value}`;
   }
-  const waiting = waitingOf(state);
   if (!waiting) return `It has no outcome yet.\n${fetched}`;
   const lines = [
     ...waiting.approvals.map(
