@@ -30,7 +30,7 @@ import {
 } from "./past-conversation.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
 import { agentReport } from "./agent-report.ts";
-import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
+import { MAX_TURN_CALLS, type ProgramsOption, type TranscriptTurn } from "./transcript.ts";
 
 /** What drives a conversation from where its log is. */
 export interface ConversationWork {
@@ -66,9 +66,6 @@ async function untilEnded(scope: AgentScope, log: ExecutionLog, work: Conversati
     over.abort();
   }
 }
-
-/** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
-export const MAX_TURN_CALLS = 1000;
 
 /** The callers that a conversation may act as, and the callers whose tools are visible to it. */
 const ROLES: Readonly<

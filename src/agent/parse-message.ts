@@ -3,6 +3,7 @@ import { PortcullisError } from "../errors.ts";
 import type { MessageRecord } from "../journal/record.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { CallResult, ModelTurn } from "../models/model.ts";
+import { MAX_TURN_CALLS } from "./transcript.ts";
 
 const text = z.string();
 const count = z.number().nonnegative();
@@ -32,7 +33,7 @@ const END = z.union([
 const TURN = z.object({
   type: z.literal("turn"),
   text,
-  calls: z.array(z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL])),
+  calls: z.array(z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL])).max(MAX_TURN_CALLS),
   hosted: z.array(HOSTED),
   end: END,
   usage: z.object({ inputTokens: count, outputTokens: count, cachedInputTokens: count }),

@@ -68,6 +68,7 @@ export async function readPastConversation(journal: Journal, execution: Executio
   const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
   let open = new Map<string, UnansweredCall & { readonly id: string }>();
+  const ids = new Set<string>();
   let records = 0;
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { parseTurn, parseResults } = await import("./parse-message.ts");
@@ -80,6 +81,14 @@ export async function readPastConversation(journal: Journal, execution: Executio
       case "message":
         if (record.from === "model") {
           const turn = parseTurn(record);
+          for (const { id } of turn.calls) {
+            if (ids.has(id))
+              throw new PortcullisError(
+                "journal_invalid",
+                `The journal holds two calls ${JSON.stringify(id)} of one model.`,
+              );
+            ids.add(id);
+          }
           turns.push({ turn, opaque: record.opaque, results: new Map() });
           open = new Map(turn.calls.map((call) => [call.id, unanswered(call)]));
         } else

@@ -1,6 +1,9 @@
 import type { CallResult, ModelTurn, ModelUsage } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
 
+/** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
+export const MAX_TURN_CALLS = 1000;
+
 /** Where programs run: in the local sandbox, at the provider, or nowhere. */
 export type ProgramsOption = "local" | "hosted" | "none";
 export const PROGRAMS_OPTIONS: readonly ProgramsOption[] = ["local", "hosted", "none"];

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { childExecution } from "../../src/agent/child-execution.ts";
 import { readPastConversation } from "../../src/agent/past-conversation.ts";
 import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
@@ -346,4 +347,33 @@ test("two calls never have one idempotency key, whatever the ids of their execut
   ] as const)
     await runtime.agent({ model: scriptedModel([{ calls: [{ id, tool: "key" }] }, TEXTS]), task: "Do it.", execution });
   expect(new Set(keys).size).toBe(2);
+});
+
+test.each([
+  ["more calls than a turn may make", Array.from({ length: 1001 }, (_, index) => `c-${index}`)],
+  ["two calls of one id", ["c", "c"]],
+])("a recorded turn with %s is refused", async (_, ids) => {
+  const journal = createMemoryJournal();
+  const runtime = await runtimeOf(journal, [pay]);
+  const model = scriptedModel([{ calls: [payment(1)] }, TEXTS]);
+  await runtime.agent({ model, task: "Pay.", execution: "one" });
+  const copy = createMemoryJournal();
+  for await (const record of journal.read("one")) {
+    if (record.type === "header") await copy.create(record);
+    if (record.type !== "message") continue;
+    const turn = JSON.parse(record.message) as { readonly calls: readonly object[] };
+    const message = JSON.stringify({ ...turn, calls: ids.map((id) => ({ ...turn.calls[0], id })) });
+    await copy.append("one", 1, [{ ...record, message }]);
+  }
+  const after = await runtimeOf(copy, [pay]);
+  await expect(after.resumeAgent("one", { model })).rejects.toMatchObject({ code: "journal_invalid" });
+});
+
+test("a conversation with more calls than a function takes arguments is taken up", () => {
+  const line = { callId: "1", tool: "t", caller: "direct", started: true, bytes: 0, ms: 0 } as const;
+  const lines = Array.from({ length: 200_000 }, () => ({ ...line, outcome: { type: "aborted" } as const }));
+  const past = { calls: 0, openCalls: 0, inputBytes: 0, resultBytes: 0, lines };
+  const log = { append: async () => {}, appendSafely: async () => {}, defer: () => {}, catchUp: async () => {} };
+  const ledger = new CallLedger({ execution: "one", past, log, above: undefined, onEvent: () => {} });
+  expect(ledger.lines).toHaveLength(200_000);
 });

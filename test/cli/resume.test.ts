@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -146,4 +146,30 @@ test.each([
   const refused = await portcullis(args, "return 1;");
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toContain(message);
+});
+
+test("an imported conversation loads no file that its journal names, and show tells what it waits for", async () => {
+  const path = join(folder, "imported.db");
+  const loaded = join(folder, "loaded");
+  const model = join(folder, "model.mjs");
+  writeFileSync(model, `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(loaded)}, "");`);
+  const { program: _, source: __, sandbox: ___, ...base } = header("talk", { tools: [] });
+  const about = { kind: "conversation", model, task: "Pay.", programs: "none", maxTurns: 9, maxTokens: 9 } as const;
+  const calls = [{ type: "tool_call", id: "c", tool: "pay", caller: "direct", inputText: '{"n":3}' }];
+  const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+  const turn = { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage };
+  {
+    using journal = createSqliteJournal({ path });
+    await journal.create({ ...base, ...about });
+    await journal.append("talk", 1, [
+      { type: "message", from: "model", message: JSON.stringify(turn), at: 1 },
+      { type: "call", call: "c", tool: "pay", caller: "direct", decision: "held", inputDigest: "", at: 1 },
+    ]);
+  }
+  const shown = await portcullis(["show", "talk", "--journal", path]);
+  expect(shown.stdout).toContain('call c: pay waits for approval of {"n":3}');
+  const resumed = await portcullis(["resume", "talk", ...TOOLS, "--journal", path]);
+  expect(resumed.code).not.toBe(0);
+  expect(resumed.stderr).toContain("--model");
+  expect(existsSync(loaded)).toBe(false);
 });

@@ -14,6 +14,7 @@ import { reasonOf } from "../failure.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { openTools, type ToolsOptions } from "../input/open-tools.ts";
 import { parseApprove } from "../input/parse-approve.ts";
+import { parseModel } from "../input/parse-model.ts";
 import { parseJson } from "../input/parse-json.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
@@ -52,7 +53,11 @@ export async function resume(execution: string, options: ResumeOptions): Promise
       print(report);
       return exitCodeOf(report);
     }
-    const model = await loadModel(options.model ?? named, modelOptions(options));
+    // A journal may come from elsewhere: it names a provider's model, and no file that is loaded.
+    const model =
+      options.model === undefined
+        ? parseModel(named, modelOptions(options))
+        : await loadModel(options.model, modelOptions(options));
     const report = await runtime.resumeAgent(execution, { ...about, model });
     printAgent(report);
     return agentExitCodeOf(report.ending);

@@ -1,4 +1,4 @@
-import { MAX_TURN_CALLS } from "../../agent/agent-loop.ts";
+import { MAX_TURN_CALLS } from "../../agent/transcript.ts";
 import type { Mode, Verdict } from "../comparison.ts";
 import { sum } from "../accounting/exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";
