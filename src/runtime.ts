@@ -19,6 +19,7 @@ import type { ProgramHost } from "./loops/program-tool.ts";
 import {
   abortSignal,
   callback,
+  checkValue,
   flag,
   oneOf,
   option,
@@ -125,6 +126,11 @@ export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULE
   /** The tools that programs and models may call. */
   readonly tools: readonly Tool<Context>[];
 };
+
+const DECISIONS = option<Readonly<Record<string, Decision>>>(
+  'decisions by call id, like { "1": { allow: true } }',
+  (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
+);
 
 const CALL_RULES = {
   /** Name of the tool. */
@@ -302,6 +308,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: { readonly tenant?: string } = {},
   ): Promise<void> {
     const { tenant } = readOptions("decide", options, { tenant: TENANT });
+    checkValue("decide(id, decisions)", decisions, DECISIONS);
     await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
   }
 

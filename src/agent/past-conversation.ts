@@ -9,7 +9,7 @@ import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/mod
 import { rememberedIn } from "../programs/changed-tools.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { PastCalls } from "../programs/past-calls.ts";
-import { type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
+import { findOwn, type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
@@ -49,9 +49,7 @@ export async function readOwnConversation(
   { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
   execution: ExecutionId,
 ): Promise<PastConversation> {
-  const { kind, tenant: owner } = await journal.find(execution);
-  if (owner !== tenant)
-    throw new PortcullisError("execution_unknown", `The journal holds no execution ${JSON.stringify(execution)}.`);
+  const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
     throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
   const past = await readPastConversation(journal, execution);

@@ -80,11 +80,17 @@ test(
         ["decide", "order-2", "1", "--allow"],
         "Call 1 of pay was decided already, by ann: denied. The first decision holds.",
       ],
-      [["decide", "order-2", "1", "--allow", "--tenant", "other"], 'The journal holds no execution "order-2".'],
+      [
+        ["decide", "order-2", "1", "--allow", "--tenant", "other"],
+        'The journal holds no execution "order-2" of tenant "other".',
+      ],
       [["decide", "order-2", "1", "--done", "3"], "was decided already, by ann"],
       [["resume", "order-2", ...TOOLS, "--result", "1=3"], "Call 1 of pay does not wait for a client's result."],
-      [["resume", "none", ...TOOLS], 'The journal holds no execution "none".'],
-      [["resume", "order-2", ...TOOLS, "--tenant", "other"], 'The journal holds no execution "order-2".'],
+      [["resume", "none", ...TOOLS], 'The journal holds no execution "none" of tenant "default".'],
+      [
+        ["resume", "order-2", ...TOOLS, "--tenant", "other"],
+        'The journal holds no execution "order-2" of tenant "other".',
+      ],
     ];
     for (const [args, message] of refused) {
       const told = await portcullis([...args, ...journal]);
