@@ -91,7 +91,8 @@ encodings: $(PACKAGES)
 # Builds the published package. `npm pack` runs this by itself.
 build: $(PACKAGES)
 	@rm -rf dist && tsc -p tsconfig.dist.json && chmod +x dist/src/cli.js
-	@find examples src/tools/encodings -type f ! -name '*.ts' -exec cp {} dist/{} \;
+	@find examples src/tools/encodings -type f ! -name '*.ts' \
+		-exec sh -ec 'mkdir -p "dist/$${1%/*}" && cp "$$1" "dist/$$1"' sh {} \;
 
 dist: build
 	@publint --strict && attw --pack . --profile esm-only

@@ -27,6 +27,7 @@ import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./comparison/compare-options
 import { insetText } from "./output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "./options/options.ts";
 import { LIMIT_RULES, type Limits } from "./programs/limits.ts";
+import { FOUND_DEFAULT } from "./tools/search/search-tool.ts";
 
 let exitCode: number = EXIT.completed;
 
@@ -61,6 +62,24 @@ const APPROVE_PROGRAM = [
   "--approve-program",
   "hold each program itself for a decision before it starts, as --approve says",
 ] as const;
+const TOOLS = ["--tools <module>", "module whose default export is an array of tools"] as const;
+
+/** `--mcp`, `--openapi` and `--allow` of the commands that take tools of sources. */
+const mcpOption = () =>
+  new Option("--mcp <file>", "configuration file of MCP servers, like .mcp.json (repeatable)")
+    .argParser(collect)
+    .default([]);
+const openApiOption = () =>
+  new Option("--openapi <file>", "JSON file that describes an API: name, spec, baseUrl, auth (repeatable)")
+    .argParser(collect)
+    .default([]);
+const allowOption = () =>
+  new Option(
+    "--allow <tools=effect>",
+    "programs may call these tools of sources: files.*=read, files.write_file=write (repeatable)",
+  )
+    .argParser(collect)
+    .default([]);
 
 const program = new Command("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
@@ -78,7 +97,10 @@ program
   .command("run")
   .description("run a program and print the result as a model would read it")
   .argument("<program>", "file with the program's source, or - for standard input")
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .option(
     "--language <name>",
@@ -103,7 +125,10 @@ program
     "--model <provider:name>",
     `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`,
   )
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
@@ -119,16 +144,24 @@ program
 
 program
   .command("tools")
-  .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
+  .description(
+    "list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs; search WORDS finds tools, show NAME prints one",
+  )
+  .argument("[action...]", "nothing, or: search WORDS, show NAME")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")
+  .option("--limit <number>", `maximum of tools that search finds; ${FOUND_DEFAULT} by default`)
+  .option("--check", "list the tools of servers that no caller may call, with the line to add, and what was left out")
   .option(
     "--advise [report]",
     "advise which tools to call directly, from a report of bench (default: bench/report.json)",
   )
-  .action(async (options) => {
-    exitCode = await listTools(options);
+  .action(async (words, options) => {
+    exitCode = await listTools(words, options);
   });
 
 program
@@ -213,12 +246,15 @@ program
   .command("resume")
   .description("take up an execution that waits, or whose host died, and print its report")
   .argument("<execution>", "id of the execution")
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option(
     "--model <provider:name>",
     "the model of a conversation, or a module that exports it by default (default: the one it began with)",
   )
   .option("--base-url <url>", "a server that speaks the provider's protocol")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .addOption(approveOption())
   .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
@@ -233,12 +269,15 @@ program
 program
   .command("recover")
   .description("take up every execution whose host died, and print the reports")
-  .requiredOption("--tools <module>", "module whose default export is an array of tools")
   .option(
     "--model <provider:name>",
     "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
   )
   .option("--base-url <url>", "a server that speaks the provider's protocol")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
   .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
   .addOption(approveOption())

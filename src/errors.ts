@@ -7,6 +7,11 @@ export const ERROR_CODES = {
   option_invalid: "An option has an invalid value. The message names the option, the expected value and the given one.",
   tool_invalid: "A tool definition is invalid. The message names the tool, the field and the fix.",
   tool_failed: "Thrown by a handler. Its message tells the program why the tool failed.",
+  source_unavailable:
+    "A source of tools cannot be reached, its answers are invalid, or its library is missing. Thrown where a source is made, and by the handlers of its tools; the program is told the message.",
+  source_invalid:
+    "A description of tools cannot be read. The message says what it is instead, or what is wrong with it.",
+  result_too_large: "Thrown by a handler that gave up a result because it exceeds `resultBytes` of its context.",
   tools_conflict: "The names of two tools in one set conflict.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:

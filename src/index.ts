@@ -1,5 +1,13 @@
 export { createRuntime } from "./runtime.ts";
-export type { CallOptions, DeriveOptions, ExecutionHandle, Runtime, RuntimeOptions } from "./runtime.ts";
+export type {
+  CallOptions,
+  DeriveOptions,
+  ExecutionHandle,
+  Runtime,
+  RuntimeOptions,
+  SearchOptions,
+  SearchToolsOptions,
+} from "./runtime.ts";
 
 export type { ExecutionEvent } from "./programs/execute.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
@@ -32,10 +40,17 @@ export type { DeclarationOptions } from "./tools/declarations.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema, Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
+export type { FoundTool } from "./tools/search/tool-search.ts";
 export type { ToolSet } from "./tools/tool-set.ts";
 
 export { fromAiSdk } from "./sources/from-ai-sdk.ts";
 export { fromAnthropic } from "./sources/from-anthropic.ts";
+export { fromMcp } from "./sources/mcp/from-mcp.ts";
+export type { McpSource } from "./sources/mcp/from-mcp.ts";
+export type { McpServer } from "./sources/mcp/mcp-options.ts";
+export { fromMcpConfig } from "./sources/mcp/mcp-config.ts";
+export { fromOpenApi } from "./sources/openapi/from-openapi.ts";
+export type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./sources/openapi/from-openapi.ts";
 export { fromOpenAIAgents } from "./sources/from-openai-agents.ts";
 export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 

@@ -5,6 +5,7 @@ import { AgentScope } from "./agent/agent-scope.ts";
 import { type AgentEvent, isExecutionEvent } from "./agent/event.ts";
 import { resumeAgent, runAgentOnce } from "./agent/resume-agent.ts";
 import { RESUME_AGENT_RULES, type ResumeAgentOptions } from "./agent/resume-agent-options.ts";
+import { declarePrograms } from "./agent/run-program.ts";
 import { optionError, PortcullisError } from "./errors.ts";
 import type { Approve } from "./gate/approval.ts";
 import { type CallAnswer, callTool } from "./gate/call-tool.ts";
@@ -21,6 +22,7 @@ import {
   callback,
   checkValue,
   flag,
+  object,
   oneOf,
   option,
   optionsIn,
@@ -40,6 +42,7 @@ import {
   CONTEXT,
   type ContextArguments,
   EXECUTE_RULES,
+  LANGUAGE,
   type ExecuteOptions,
   TENANT,
   type WithContext,
@@ -59,13 +62,28 @@ import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
 import { declareTools, type DeclarationOptions } from "./tools/declarations.ts";
+import { FOUND_MAX } from "./tools/search/search-tool.ts";
+import { type FoundTool, type SearchFilter, STUB_TOKENS } from "./tools/search/tool-search.ts";
+import type { Embed } from "./tools/search/tool-vectors.ts";
 import { type Caller, CALLERS, type Tool } from "./tools/tool.ts";
+import { SEARCH_TOOLS } from "./tools/tool-name.ts";
 import { TOOLS, ToolSet } from "./tools/tool-set.ts";
 import { HeldBytes } from "./values/held-bytes.ts";
 import { jsonTextOf } from "./values/json-text.ts";
+import type { SlicedWork } from "./values/slice-scheduler.ts";
 
 const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
 const LISTENER = callback<(event: ExecutionEvent) => void>();
+
+/** How tools are found where there are too many to be listed. */
+const SEARCH_RULES = {
+  /** Gives a vector for each text. Searches then go by meaning too: tools are ranked by words and by vectors, and both count. */
+  embed: callback<Embed>(),
+  /** Whether a tool may be found by this caller of this tenant. It is asked at each search, and does not keep a tool from being called. */
+  filter: callback<SearchFilter>(),
+};
+
+export type SearchOptions = OptionsOf<typeof SEARCH_RULES>;
 
 const RUNTIME_RULES = {
   /** The tools that programs and models may call. */
@@ -102,6 +120,13 @@ const RUNTIME_RULES = {
    * an `onEvent`, these failures go to `console.error`.
    */
   logger: LOGGER,
+  /**
+   * Maximum tokens of the declaration of `run_program` with the stubs of all tools that programs may call; 1,500 by
+   * default. Above it, a model is told their namespaces, and finds tools by `search_tools` and `searchTools`.
+   */
+  stubTokens: wholeNumber({ min: 1, default: STUB_TOKENS }),
+  /** How tools are searched for. */
+  search: object<SearchOptions>(),
 };
 
 /** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */
@@ -111,6 +136,17 @@ export type RuntimeOptions<Context = unknown> = Omit<OptionsOf<typeof RUNTIME_RU
   /** Decides calls that need approval. */
   readonly approve?: Approve<Context>;
 };
+
+const SEARCH_TOOLS_RULES = {
+  /** Who would call the tools: programs, by default, or a model directly. */
+  caller: withDefault(oneOf<Caller>(CALLERS), "programmatic"),
+  /** Language of the stubs, JavaScript by default. */
+  language: withDefault(LANGUAGE, "javascript"),
+  /** The tenant who searches; the runtime's by default. */
+  tenant: TENANT,
+};
+
+export type SearchToolsOptions = OptionsOf<typeof SEARCH_TOOLS_RULES>;
 
 /** A derived runtime inherits the options that are omitted. */
 const DERIVE_RULES = {
@@ -165,9 +201,12 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     leaseMs,
     onEvent,
     logger,
+    stubTokens,
     tenant = "default",
   } = read;
-  const gate = new Gate(new ToolSet(read.tools, "createRuntime({ tools })"), new HeldBytes(heldBytes));
+  const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
+  const tools = new ToolSet(read.tools, "createRuntime({ tools })");
+  const gate = new Gate(tools, new HeldBytes(heldBytes), { ...search, stubTokens });
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = sandboxOf(read.sandbox ?? "isolate");
   const runtime = new Runtime<Context>({
@@ -386,10 +425,16 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const [options = {}] = given;
     const { tools } = this;
     const approves = this.#parts.approve !== undefined;
+    const { gate, tenant } = this.#parts;
     const host: ProgramHost = {
       tools,
+      programs: declarePrograms(gate.search, "javascript", tenant),
       approves,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+      search: (input, context, signal) => {
+        const call = { tool: SEARCH_TOOLS, caller: "programmatic", input, context, ...(signal && { signal }) } as const;
+        return this.call(call as unknown as CallOptions<Context>);
+      },
     };
     return toolsFor(loop, options, host);
   }
@@ -410,6 +455,27 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       ownsSandbox: false,
       parent: { closing: this.closing, untilEnded: (running) => this.#untilEnded(running) },
     });
+  }
+
+  /**
+   * The tools that fit a query best, of those that the caller may call; 5 by default. Rejects with a `PortcullisError` only
+   * if an argument is invalid.
+   */
+  async searchTools(query: string, limit?: number, options: SearchToolsOptions = {}): Promise<readonly FoundTool[]> {
+    checkValue("searchTools(query)", query, required(words()));
+    if (limit !== undefined) checkValue("searchTools(query, limit)", limit, wholeNumber({ min: 1, max: FOUND_MAX }));
+    const read = readOptions("searchTools", options, SEARCH_TOOLS_RULES);
+    const { caller, language, tenant = this.#scope.tenant } = read;
+    const share = this.#parts.gate.held.share(tenant, 0);
+    try {
+      const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+      const onError = (error: unknown) => {
+        throw error;
+      };
+      return await this.#parts.gate.search.find({ query, limit, caller, tenant, language, work, onError });
+    } finally {
+      share.end();
+    }
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */

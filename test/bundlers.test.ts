@@ -10,7 +10,14 @@ import webpack from "webpack";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SOURCE = "portcullis-source";
-const OTHER_EXTERNALS = ["isolated-vm", "dockerode", "@anthropic-ai/sdk", "openai", "@google/genai"];
+const OTHER_EXTERNALS = [
+  "isolated-vm",
+  "dockerode",
+  "@anthropic-ai/sdk",
+  "openai",
+  "@google/genai",
+  "@modelcontextprotocol/client",
+];
 /** TypeScript, so that the thread that strips types is found as well. */
 const APP = `
   import { createRuntime, defineTool } from "portcullis";

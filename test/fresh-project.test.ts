@@ -146,7 +146,7 @@ describe.skipIf(!ALL_TESTS)("a new project", { timeout: 600_000 }, () => {
     expect([demo.code, demo.stderr]).toEqual([
       0,
       expect.stringContaining(
-        `flights is left out: the data is not part of this package: npm install ${withVersion("vega-datasets")} ${withVersion("d3-dsv")}`,
+        `flights is left out: what it needs is not part of this package: npm install ${withVersion("vega-datasets")} ${withVersion("d3-dsv")}`,
       ),
     ]);
     for (const command of ["demo", "bench"]) {

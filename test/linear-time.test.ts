@@ -21,12 +21,15 @@ import { stripFence } from "../src/programs/prepare/strip-fence.ts";
 import { reasonOf } from "../src/cli/failure.ts";
 import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";
 import { canonicalHostName } from "../src/sandboxes/docker/egress/host-name.ts";
-import { OutputTail } from "../src/sandboxes/output-tail.ts";
+import { OutputTail } from "../src/values/output-tail.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
 import { jsonSchema, type JsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/options/nearest.ts";
 import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
+import { ServerText } from "../src/sources/mcp/clean-credentials.ts";
+import { LineReader } from "../src/sources/mcp/line-reader.ts";
+import { headersOf } from "../src/sources/mcp/param-headers.ts";
 import { oneLine } from "../src/tools/one-line.ts";
 import { typeText } from "../src/tools/type-text.ts";
 
@@ -228,6 +231,45 @@ const CASES: Readonly<Record<string, Case>> = {
       return words.text;
     },
   },
+  "a line of a server that comes in small parts": {
+    size: 40_000,
+    make: (n) => n,
+    run: (count: number) => {
+      let length = 0;
+      const reader = new LineReader(
+        () => 1 << 30,
+        (line) => (length += line.length),
+        () => {},
+      );
+      const part = Buffer.from("x".repeat(64));
+      for (let index = 0; index < count; index += 1) reader.push(part);
+      reader.push(Buffer.from("\n"));
+      return length;
+    },
+  },
+  "lines of a server that come at once": text(
+    (n) => "\n".repeat(n),
+    (long) => {
+      let lines = 0;
+      new LineReader(
+        () => 1 << 30,
+        () => (lines += 1),
+        () => {},
+      ).push(Buffer.from(long));
+      return lines;
+    },
+    300_000,
+  ),
+  "a server's text that nearly has a credential": text(
+    (n) => "aaaaaaab".repeat(n / 8),
+    (long) => new ServerText(["a".repeat(1000)]).quote(long),
+    120_000,
+  ),
+  "a value that is sent as a header": text(
+    (n) => `${" x".repeat(n)}\u00e9`,
+    (long) => headersOf([{ path: ["a"], name: "A" }], { a: long }),
+    200_000,
+  ),
   "a stream of citations": {
     size: 10_000,
     make: (n) => [

@@ -7,11 +7,10 @@ import packageJson from "../package.json" with { type: "json" };
 const NAMES: Readonly<Record<string, { readonly values: string; readonly types: string }>> = {
   portcullis: {
     values: `
-      PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromOpenAIAgents
-      gemini jsonSchema openai openaiChat`,
+      PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
+      fromOpenApi gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId JsonSchema Limits Logger LoopTools Outcome RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies
-      ToolPolicy ToolSet Unrecovered`,
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Tool ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
   "portcullis/comparison": {
     values: `
@@ -24,8 +23,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions
-      RestartRecord ResultRecord RetryRecord ToolDigest TurnRecord ViolationRecord`,
+      AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
     values: `
@@ -61,7 +59,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
 };
 
 /** Names of the main entry, types included. */
-const MAX_MAIN_NAMES = 60;
+const MAX_MAIN_NAMES = 70;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const wordsOf = (text: string) =>
@@ -117,7 +115,7 @@ test("no name stands in two entries", () => {
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
 });
 
-test("the main entry has fewer than 60 names", () => {
+test("the main entry has fewer than 70 names", () => {
   const { values, types } = namesIn("src/index.ts");
   expect(values.length + types.length).toBeLessThan(MAX_MAIN_NAMES);
 });

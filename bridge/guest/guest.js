@@ -32,6 +32,9 @@
   /** Lines that V8 puts before the body of a function made by `new AsyncFunction`. */
   const LINES_BEFORE_PROGRAM = 2;
 
+  /** Name of the search among tools in frames. It is no tool's: programs have it as the global function `searchTools`. */
+  const SEARCH_TOOLS = "search_tools";
+
   // ---- built-ins, as they are before the program starts ------------------------------------------------------
 
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
@@ -171,6 +174,7 @@
     limits = header.limits;
     seedRandom(header.seed);
     defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
+    define("searchTools", toolFunction(SEARCH_TOOLS, searchInputs));
     let program;
     try {
       program = new AsyncFunction(`${body.program}\n//# sourceURL=program.js`);
@@ -383,7 +387,10 @@
         },
       },
       (key) => {
-        throw misuse(tool, `tools.${tool}(…) returns a promise, which has no property ${stringify(shorten(key, 64))}:`);
+        throw misuse(
+          tool,
+          `${pathOf(tool)}(…) returns a promise, which has no property ${stringify(shorten(key, 64))}:`,
+        );
       },
     );
     return { __proto__: null, fresh, awaited };
@@ -404,7 +411,7 @@
     });
     const prototype = create(proxy);
     const convert = () => {
-      throw misuse(tool, `The promise of tools.${tool}(…) was used as its result:`);
+      throw misuse(tool, `The promise of ${pathOf(tool)}(…) was used as its result:`);
     };
     for (let index = 0; index < METHODS_OF_PROMISES.length; index += 1) {
       const key = METHODS_OF_PROMISES[index];
@@ -441,21 +448,41 @@
       const path = split(name, ".");
       let branch = root;
       for (let depth = 0; depth < path.length - 1; depth += 1) branch = branch[path[depth]] ??= create(null);
-      let prototypes;
-      const tool = (...inputs) => {
-        prototypes ??= promisePrototypes(name);
-        const own = { __proto__: null, tool: name, prototypes, result: undefined, failed: false, code: "" };
-        own.result = ask(own, name, inputs);
-        trySetPrototype(own.result, prototypes.fresh);
-        if (own.failed) forgive(own.result);
-        return own.result;
-      };
-      defineProperty(tool, "name", { value: name });
-      branch[path[path.length - 1]] = freeze(tool);
+      const tool = toolFunction(name, (inputs) => inputs);
+      branch[path[path.length - 1]] = tool;
       // `tools["crm.find"]` is the tool too, and is not listed twice.
       if (path.length > 1) defineProperty(root, name, { __proto__: null, value: tool });
     }
     return freezeTree(root);
+  }
+
+  /** The function that calls a tool. `inputsOf` turns its arguments into those of a tool: one object. */
+  function toolFunction(name, inputsOf) {
+    let prototypes;
+    const tool = (...inputs) => {
+      prototypes ??= promisePrototypes(name);
+      const own = { __proto__: null, tool: name, prototypes, result: undefined, failed: false, code: "" };
+      own.result = ask(own, name, inputsOf(inputs));
+      trySetPrototype(own.result, prototypes.fresh);
+      if (own.failed) forgive(own.result);
+      return own.result;
+    };
+    defineProperty(tool, "name", { value: name === SEARCH_TOOLS ? "searchTools" : name });
+    return freeze(tool);
+  }
+
+  /** A search takes its query and its limit, or one object with both. */
+  function searchInputs(inputs) {
+    const query = inputs[0];
+    if (inputs.length > 2 || (inputs.length === 1 && typeof query === "object" && query !== null)) return inputs;
+    const input = { query };
+    if (inputs[1] !== undefined) setField(input, "limit", inputs[1]);
+    return [input];
+  }
+
+  /** How a program writes a tool. */
+  function pathOf(tool) {
+    return tool === SEARCH_TOOLS ? "searchTools" : `tools.${tool}`;
   }
 
   function freezeTree(branch) {
@@ -608,7 +635,7 @@
     if (instanceOf(RealPromise, value)) {
       const tool = value[TOOL];
       if (tool === undefined) refuse("a Promise", "did you forget await?");
-      refuse(`the promise of tools.${tool}(…)`, "did you forget await?", tool);
+      refuse(`the promise of ${pathOf(tool)}(…)`, "did you forget await?", tool);
     }
     if (instanceOf(RealMap, value)) return plainMap(value);
     if (instanceOf(RealSet, value)) {

@@ -76,6 +76,8 @@ BUILD_DICT = "build a dict of what is needed from it."
 LARGEST_INTEGER = 2**53 - 1
 WALK_DEPTH = 10_000
 PROGRAM_FILE = "program.py"
+# Name of the search among tools in frames. It is no tool's: programs have it as the function `searchTools`.
+SEARCH_TOOLS = "search_tools"
 PROGRAM_FUNCTION = "__program__"
 # An object's address in its default text. It differs in each run of a program.
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=[>\s,])")
@@ -629,7 +631,7 @@ class ToolCall(Future):
     __slots__ = ("_tool",)
 
     def _not_yet(self, what):
-        return f"tools.{self._tool}(...) is a call without its result, and {what}: await it first"
+        return f"{path_of(self._tool)}(...) is a call without its result, and {what}: await it first"
 
     def __getattr__(self, name):
         raise AttributeError(self._not_yet(f"has no '{name}'"))
@@ -658,7 +660,7 @@ class ToolCall(Future):
     __hash__ = Future.__hash__
 
     def __repr__(self):
-        return f"<call of tools.{self._tool}, {'done' if self.done() else 'under way'}>"
+        return f"<call of {path_of(self._tool)}, {'done' if self.done() else 'under way'}>"
 
 
 async def result_of(awaitable):
@@ -920,6 +922,34 @@ class ToolNamespace:
 
     def __repr__(self):
         return f"<{self.__path}: {', '.join(self.__tools)}>"
+
+
+class SearchFunction(ToolFunction):
+    """`searchTools`: the search among the tools, which takes a query and a limit."""
+
+    __slots__ = ()
+
+    def __init__(self, call):
+        super().__init__(SEARCH_TOOLS, call)
+
+    def __call__(self, /, *inputs, **fields):
+        if len(inputs) == 1 and has_fields(inputs[0]):
+            return self._call(SEARCH_TOOLS, inputs, fields)
+        named = dict(zip(("query", "limit"), inputs))
+        if len(inputs) > 2 or not named.keys().isdisjoint(fields):
+            return self._call(SEARCH_TOOLS, inputs, fields)
+        return self._call(SEARCH_TOOLS, (), {**named, **fields})
+
+    def __getattr__(self, name):
+        raise AttributeError(f"searchTools is a function, and has no '{name}'")
+
+    def __repr__(self):
+        return "<function searchTools>"
+
+
+def path_of(tool):
+    """How a program writes a tool."""
+    return "searchTools" if tool == SEARCH_TOOLS else f"tools.{tool}"
 
 
 def tool_tree(names, call):
@@ -1288,7 +1318,7 @@ class Guest:
         module = types.ModuleType("__main__")
         tools = tool_tree(body["tools"], self.call)
         self._positional = body.get("positional", {})
-        vars(module).update(tools=tools, ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
+        vars(module).update(tools=tools, searchTools=SearchFunction(self.call), ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
         sys.modules["__main__"] = module
         sys.argv = [PROGRAM_FILE]
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.log.streams

@@ -4,6 +4,7 @@ import { type OptionsOf, readOptions, required, wholeNumber, words } from "../op
 import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../tools/define-tool.ts";
 import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
+import { ToolSearch } from "../tools/search/tool-search.ts";
 import { TOOLS, ToolSet } from "../tools/tool-set.ts";
 import type { AgentReport } from "./agent-report.ts";
 import { runAgentOnce } from "./resume-agent.ts";
@@ -54,7 +55,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
   const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
   const programs = programsFor(read.programs, tools);
   // An opening that the model does not support is an error of the definition, not of a call.
-  openingFor(model, tools, programs, "javascript", SUBJECT);
+  openingFor(model, new ToolSearch(tools), programs, { language: "javascript", tenant: "" }, SUBJECT);
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = originOf(context);
     if (!origin || !(origin.scope instanceof AgentScope))

@@ -1,6 +1,14 @@
 import type { GateSession } from "../gate/session.ts";
 import { type ExecutionLog, isHeadMoved } from "../journal/execution-log.ts";
-import type { CallResult, Conversation, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
+import type {
+  CallResult,
+  Conversation,
+  ModelCall,
+  ModelTurn,
+  Opening,
+  ProgramCall,
+  TurnReply,
+} from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { whileDriven } from "../programs/driven-here.ts";
 import { executeOnce } from "../programs/execute-once.ts";
@@ -21,6 +29,7 @@ import type { ProgramsOption, TranscriptTurn } from "./transcript.ts";
 /** What drives a conversation from where its log is. */
 export interface ConversationWork {
   readonly request: AgentRequest;
+  readonly opening: Opening;
   readonly conversation: Conversation;
   /** What the journal tells of a conversation that is taken up again. */
   readonly past?: PastConversation;
@@ -86,7 +95,8 @@ class AgentLoop {
   constructor(scope: AgentScope, log: ExecutionLog, work: ConversationWork) {
     const { execution } = log;
     const { programs, maxTokens } = work.request;
-    const { gate, limits, above, onEvent } = scope;
+    const { deferred = [] } = work.opening;
+    const { gate, language, limits, above, onEvent } = scope;
     this.#execution = execution;
     this.#scope = scope;
     this.#work = work;
@@ -95,6 +105,8 @@ class AgentLoop {
       execution,
       scope,
       ...ROLES[programs],
+      language,
+      deferred: deferred.flatMap(({ name }) => gate.tools.get(name) ?? []),
       limits,
       above,
       canWait: this.#canWait,
@@ -110,6 +122,7 @@ class AgentLoop {
     this.#answerer = new CallAnswerer({
       session: this.#session,
       tools: gate.tools,
+      deferred: new Set(deferred.map(({ name }) => name)),
       outputBytes: limits.outputBytes,
       runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
       recordRefused: ({ id: call, tool, caller }) =>

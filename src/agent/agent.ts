@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
 import { driveConversation } from "./agent-loop.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -20,11 +21,14 @@ export async function runAgent(
 ): Promise<AgentReport> {
   const { model, task, programs, maxTurns, maxTokens } = request;
   const { gate, journal, language, leaseMs, onEvent } = scope;
-  const conversation = await model.converse(openingFor(model, gate.tools, programs, language));
+  const opening = openingFor(model, gate.search, programs, scope);
+  const conversation = await model.converse(opening);
   const about = { kind: "conversation", model: model.name, task, programs, language, maxTurns, maxTokens } as const;
-  const header = { ...headerBase(execution, scope, gate.tools.all), ...about };
+  const { tools, runProgram } = opening;
+  const shown = [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
+  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, shown };
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
   conversation.say(task);
-  return driveConversation(scope, log, { request, conversation });
+  return driveConversation(scope, log, { request, opening, conversation });
 }

@@ -4,8 +4,9 @@ import type { GateSession } from "../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../models/model.ts";
 import type { Report } from "../output/report.ts";
 import type { Waiting } from "../programs/waiting.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { refusal, resultOfAnswer, resultOfReport } from "./call-result.ts";
+import { refusal, resultOfAnswer, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE, RUN_PROGRAM } from "./run-program.ts";
 
 /** Longest delay of a timer, in milliseconds. */
@@ -14,6 +15,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export interface AnswererParts {
   readonly session: GateSession;
   readonly tools: ToolSet;
+  /** Names of the tools that the model is told of when a search has found them. */
+  readonly deferred: ReadonlySet<string>;
   /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
   /** Undefined where programs do not run locally. Resolves with `WAITS` if the program waits for the outside. */
@@ -135,7 +138,7 @@ export class CallAnswerer {
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy } = call;
-    const { session, outputBytes, recordRefused } = this.#parts;
+    const { session, deferred, outputBytes, recordRefused } = this.#parts;
     if (caller === "unknown") {
       await recordRefused(call);
       return refusal(call, "The caller of this call is of an unknown kind, so the call was refused.");
@@ -144,7 +147,10 @@ export class CallAnswerer {
     const timer = answerBy === undefined ? undefined : atTime(answerBy, () => session.giveUp(callId, late));
     try {
       const answer = await session.call({ callId, tool, caller, inputText }, past);
-      if (answer) return await resultOfAnswer(call, answer, outputBytes, session.share.lane);
+      if (answer) {
+        const result = await resultOfAnswer(call, answer, outputBytes, session.share.lane);
+        return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
+      }
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);
     } finally {
       timer?.stop();

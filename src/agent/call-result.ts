@@ -32,6 +32,14 @@ export async function resultOfAnswer(
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
+/** The result of a search, with the names of the deferred tools that it found. */
+export function withFound(result: CallResult, answer: Answer, deferred: ReadonlySet<string>): CallResult {
+  if (!answer.ok) return result;
+  const tools = JSON.parse(answer.text) as readonly { readonly name: string }[];
+  const found = tools.map(({ name }) => name).filter((name) => deferred.has(name));
+  return found.length === 0 ? result : { ...result, found };
+}
+
 /** The gate has already cut a long message. The message of a handler is foreign text, so all its lines are indented. */
 function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
   if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));

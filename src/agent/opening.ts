@@ -4,9 +4,10 @@ import type { ProgramLanguage } from "../tools/declarations.ts";
 import type { JsonSchema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
-import { isVisible, type ToolSet } from "../tools/tool-set.ts";
+import type { ToolSearch } from "../tools/search/tool-search.ts";
+import { isVisible } from "../tools/tool-set.ts";
 import { instructionsFor } from "./instructions.ts";
-import { declareRunProgram, RUN_PROGRAM } from "./run-program.ts";
+import { declarePrograms, RUN_PROGRAM, SEARCH_DIRECT } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
 /**
@@ -15,11 +16,12 @@ import type { ProgramsOption } from "./transcript.ts";
  */
 export function openingFor(
   model: Model,
-  tools: ToolSet,
+  search: ToolSearch,
   programs: ProgramsOption,
-  language: ProgramLanguage,
+  { language, tenant }: { readonly language: ProgramLanguage; readonly tenant: string },
   subject = "agent",
 ): Opening {
+  const { tools } = search;
   if (programs === "hosted" && !model.hostsPrograms)
     throw optionError(
       `${subject}({ programs })`,
@@ -33,12 +35,33 @@ export function openingFor(
     );
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
+  const local = programs === "local" ? declarePrograms(search, language, tenant) : undefined;
+  const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
+  // The provider of a hosted program reads the definitions of all tools.
+  const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));
+  const isDeferred = ({ defer, pinned }: Tool) => programs !== "hosted" && (defer ?? (isMany && pinned !== true));
+  const deferred = all.filter(({ tool }) => isDeferred(tool)).map(({ declared }) => declared);
+  const shown = all.filter(({ tool }) => !isDeferred(tool)).map(({ declared }) => declared);
+  const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
     instructions: instructionsFor(programs),
-    tools: told.map((tool) => declare(tool, programs)),
-    ...(programs === "local" ? { runProgram: declareRunProgram(tools, language) } : {}),
+    tools: [...shown, ...(searched ? [searched] : [])],
+    ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
+    ...(local ? { runProgram: local.runProgram } : {}),
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };
+}
+
+/** JSON of direct tools that a model is told of at once, in UTF-16 code units: some 10,000 tokens. */
+const DIRECT_LENGTH = 40_000;
+
+function isLarge(declared: readonly ToolDeclaration[]): boolean {
+  let length = 0;
+  for (const { name, description, input } of declared) {
+    length += name.length + description.length + JSON.stringify(input).length;
+    if (length > DIRECT_LENGTH) return true;
+  }
+  return false;
 }
 
 function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {

@@ -44,6 +44,7 @@ const RESULTS = z.array(
     text,
     isJson: z.boolean(),
     isError: z.boolean(),
+    found: z.array(text).exactOptional(),
     provenance: z.object({ tool: text, bytes: count, cut: text.exactOptional() }),
   }),
 );

@@ -85,7 +85,8 @@ export async function takeUpConversation(
     language: header.language as Language,
   });
   const programs = programsOf(header.programs);
-  const conversation = await model.converse(openingFor(model, own.gate.tools, programs, own.language, "resumeAgent"));
+  const opening = openingFor(model, own.gate.search, programs, own, "resumeAgent");
+  const conversation = await model.converse(opening);
   restore(conversation, past, model);
 
   const { journal, leaseMs } = scope;
@@ -98,7 +99,7 @@ export async function takeUpConversation(
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing) };
-  return driveConversation(own, log, { request, conversation, past: { ...past, use }, allowChangedTools });
+  return driveConversation(own, log, { request, opening, conversation, past: { ...past, use }, allowChangedTools });
 }
 
 /**

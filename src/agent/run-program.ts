@@ -1,7 +1,12 @@
-import type { ProgramDeclaration } from "../models/model.ts";
+import type { ProgramDeclaration, ToolDeclaration } from "../models/model.ts";
+import { PROGRAM_SCHEMA } from "../models/program-input.ts";
 import { RUN_PROGRAM } from "../programs/execution-state.ts";
-import { declareTools, type ProgramLanguage } from "../tools/declarations.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
+import { countTokens } from "../tools/count-tokens.ts";
+import { declareTools, declareWholeTypes, type ProgramLanguage } from "../tools/declarations.ts";
+import { describeNamespaces } from "../tools/search/describe-namespaces.ts";
+import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
+import type { ToolSearch } from "../tools/search/tool-search.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 
 export { RUN_PROGRAM };
 
@@ -17,8 +22,71 @@ Use it where an answer takes more than a few calls, or large results: loop, filt
 Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. Each run begins afresh. There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
-/** The tool that runs a program. Its description has the typed stubs of the tools that programs may call. */
-export function declareRunProgram(tools: ToolSet, language: ProgramLanguage): ProgramDeclaration {
-  const stubs = declareTools(tools.visibleTo(["programmatic"]), { language });
-  return { name: RUN_PROGRAM, description: `${RULES[language]}\n\n${stubs === "" ? "(there are none)" : stubs}` };
+const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
+  javascript: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
+const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description }]`,
+  python: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
+found = await searchTools("invoices of a customer", 5)  # [{name, stub, description}]`,
+};
+
+const SEARCH: ToolDeclaration = {
+  name: SEARCH_TOOLS,
+  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words where nothing fits.`,
+  input: SEARCH_INPUT,
+  callers: ["direct"],
+};
+
+/** The same where only tools that the model calls directly are searched for. */
+export const SEARCH_DIRECT: ToolDeclaration = {
+  ...SEARCH,
+  description:
+    "Finds tools by what they do, and gives back a JSON array of { name, description }. You can call them from then on. Search before you say that there is no tool; search again in other words where nothing fits.",
+};
+
+/** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */
+const PINNED_SHARE = 0.5;
+/** Tokens for pinned tools and namespaces where the rules alone spend nearly all. */
+const LEAST_TOKENS = 200;
+/** Tokens by which a provider's form of two tools is longer than their JSON. */
+const FORM_TOKENS = 40;
+
+/** What a model is told so that it can write programs. */
+export interface ProgramDeclarations {
+  readonly runProgram: ProgramDeclaration;
+  /** The search among tools, where they are too many to be listed. */
+  readonly search: ToolDeclaration | undefined;
+}
+
+/**
+ * The tool that runs a program. Its description has the typed stubs of the tools that programs may call, or, where they
+ * exceed \`stubTokens\`, those of pinned tools and the namespaces of the others. \`run_program\` and \`search_tools\` together
+ * take no more tokens than that.
+ */
+export function declarePrograms(search: ToolSearch, language: ProgramLanguage, tenant: string): ProgramDeclarations {
+  const rules = RULES[language];
+  const tools = search.tools.visibleTo(["programmatic"]);
+  const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
+  const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);
+  if (stubs !== undefined) return { runProgram: withStubs(stubs), search: undefined };
+  const found = search.visibleTo({ caller: "programmatic", tenant });
+  const pinned = found.filter((tool) => tool.pinned);
+  const least = tokensOf(declaration(rules, SEARCHED[language]), SEARCH);
+  const allowed = Math.max(search.stubTokens, least + LEAST_TOKENS);
+  const pinnedStubs =
+    pinned.length === 0
+      ? []
+      : [declareTools(pinned, { language, budgetTokens: Math.floor((allowed - least) * PINNED_SHARE) })];
+  const declare = (...namespaces: readonly string[]) =>
+    declaration(rules, SEARCHED[language], ...pinnedStubs, ...namespaces);
+  const namespaces = describeNamespaces(found, (text) => tokensOf(declare(text), SEARCH) <= allowed);
+  return { runProgram: namespaces === "" ? declare() : declare(namespaces), search: SEARCH };
+}
+
+function declaration(...parts: readonly string[]): ProgramDeclaration {
+  return { name: RUN_PROGRAM, description: parts.join("\n\n") };
+}
+
+function tokensOf(runProgram: ProgramDeclaration, search?: ToolDeclaration): number {
+  const declared = [{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])];
+  return countTokens(JSON.stringify(declared)) + FORM_TOKENS;
 }

@@ -23,6 +23,7 @@ export class Failure extends Error {
 const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
   "sandbox_unavailable",
   "model_unavailable",
+  "source_unavailable",
   "journal_locked",
   "journal_full",
   "journal_corrupt",

@@ -67,8 +67,9 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
     if (underWay.size >= concurrency) await Promise.race(underWay);
     yield* done.splice(0);
   }
-  while (underWay.size > 0) {
-    await Promise.race(underWay);
+  // The last of them may end while what others have come to is taken.
+  while (underWay.size + done.length > 0) {
+    if (done.length === 0) await Promise.race(underWay);
     yield* done.splice(0);
   }
   for (const suspect of suspects) {

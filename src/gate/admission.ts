@@ -9,6 +9,8 @@ import * as sentences from "./sentences.ts";
 
 export interface AdmissionParts {
   readonly tools: ToolSet;
+  /** The search among tools, which each caller may call. */
+  readonly searchTool: Tool;
   readonly callers: readonly Caller[];
   readonly visibleTo: readonly Caller[];
   readonly limits: GateLimits;
@@ -38,9 +40,9 @@ export class Admission {
 
   /** Counts a call that has arrived. Returns its tool, or the refusal of one that this caller may not call. */
   toolOf({ tool: name, caller }: CallIdentity): Tool | Refusal {
-    const { tools, callers, visibleTo } = this.#parts;
+    const { tools, searchTool, callers, visibleTo } = this.#parts;
     this.budget.arrive();
-    const tool = tools.get(name);
+    const tool = name === searchTool.name ? searchTool : tools.get(name);
     const isCaller = callers.includes(caller);
     if (!tool || !isCaller || !isVisible(tool, visibleTo))
       return sentences.toolUnknown(name, isCaller ? tools.nearestNames(name, caller) : []);

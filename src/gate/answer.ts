@@ -12,6 +12,7 @@ export type RefusalCode = (typeof REFUSAL_CODES)[number];
 /** The handler ran, and the caller gets no value. Disjoint from the refusal codes, so that the code alone says whether the handler ran. */
 export const FAILURE_CODES = [
   "handler_failed",
+  "source_unavailable",
   "handler_timed_out",
   "output_invalid",
   "result_too_large",

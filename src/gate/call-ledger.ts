@@ -98,25 +98,22 @@ export class CallLedger {
 
   succeeded(call: OpenCall, { bytes }: Value, shape: string): void {
     const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    this.#answered(line, { ok: true, shape });
-    this.#list(line, call.predicateError);
+    this.#answered(line, { ok: true, shape, ...(call.shown && { shown: call.shown }) });
+    this.#list(line, call.noticed);
   }
 
   failed(call: OpenCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
     this.#answered(line, { ok: false, code });
-    this.#list(line, error ?? call.predicateError);
+    this.#list(line, error ?? call.noticed);
   }
 
   refused(call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>, { code }: Refusal, error?: unknown): void {
-    this.#list(
-      lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }),
-      error ?? call.predicateError,
-    );
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }), error ?? call.noticed);
   }
 
   aborted(call: OpenCall): void {
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }), call.predicateError);
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }), call.noticed);
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
@@ -126,7 +123,7 @@ export class CallLedger {
     above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }
 
-  #answered({ callId, ms, bytes }: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape">): void {
+  #answered({ callId, ms, bytes }: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "shown">): void {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
 

@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
 import type { Tool } from "../tools/tool.ts";
+import { type SearchSettings, ToolSearch } from "../tools/search/tool-search.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
@@ -15,13 +16,20 @@ interface ToolQueue {
  */
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
+  readonly search: ToolSearch;
   readonly held: HeldBytes;
   readonly #queues: WeakMap<Tool, ToolQueue>;
 
-  constructor(tools: ToolSet, held = new HeldBytes(), queues = new WeakMap<Tool, ToolQueue>()) {
+  constructor(
+    tools: ToolSet,
+    held = new HeldBytes(),
+    search: SearchSettings = {},
+    queues = new WeakMap<Tool, ToolQueue>(),
+  ) {
     this.held = held;
     this.#queues = queues;
     this.tools = tools;
+    this.search = new ToolSearch(tools, search);
     for (const tool of tools.all) {
       if (Number.isFinite(tool.concurrency) && !queues.has(tool))
         queues.set(tool, new PQueue({ concurrency: tool.concurrency }));
@@ -30,7 +38,7 @@ export class Gate implements SharedRules {
 
   /** A gate for other tools. It shares the queues: a tool of both gates has one concurrency limit. */
   beside(tools: ToolSet): Gate {
-    return new Gate(tools, this.held, this.#queues);
+    return new Gate(tools, this.held, this.search.settings, this.#queues);
   }
 
   open(options: SessionOptions): GateSession {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord, ResultRecord } from "../journal/record.ts";
+import type { CallRecord, DecisionRecord, ResultRecord, ShownDefinition } from "../journal/record.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
 import { ApprovalClock } from "./approval-clock.ts";
@@ -39,12 +39,14 @@ export class OpenCall {
   decided = false;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
-  /** For the operator: why the tool's `approval` function did not say whether the call needs approval. */
-  predicateError: Error | undefined;
+  /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
+  noticed: unknown;
   /** Whether its handler was started. */
   started = false;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
   dropped: Promise<unknown> | undefined;
+  /** Of a search: the definitions that it showed. */
+  shown: readonly ShownDefinition[] | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
   #approvalClock: ApprovalClock | undefined;
@@ -164,7 +166,10 @@ export interface WorkBelow {
 export interface ParentSession {
   readonly budget: Budget;
   readonly scope: WorkScope;
+  readonly resultBytes: number;
   readonly note: (line: CallLine) => void;
+  /** Asks the approver a question of an open call's handler. */
+  readonly ask: (call: OpenCall, question: unknown) => Promise<boolean>;
   /** Registers work that one of the session's calls has started. Returns the function that ends it. */
   readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
 }
@@ -205,6 +210,15 @@ class HandlerContext implements CallContext {
 
   static originOf(context: HandlerContext): ParentSession | undefined {
     return context.#origin;
+  }
+
+  get resultBytes(): number {
+    return this.#origin?.resultBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** A getter, because most handlers never ask. */
+  get ask(): (question: unknown) => Promise<boolean> {
+    return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
   }
 
   get idempotencyKey(): string {

@@ -36,7 +36,7 @@ export class Returned {
 
 /** Runs a call's handler. Never rejects. */
 export async function runHandler(call: OpenCall, input: unknown, context: CallContext): Promise<Returned | Failed> {
-  const { tool, identity } = call;
+  const { tool } = call;
   const { handler } = tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
   call.started = true;
@@ -53,13 +53,22 @@ export async function runHandler(call: OpenCall, input: unknown, context: CallCo
   try {
     value = await call.orEnded(async () => handler(input, context));
   } catch (error) {
-    const publicMessage = PortcullisError.is(error) && error.code === "tool_failed" ? error.message : undefined;
-    return failed(sentences.handlerFailed(tool.name, identity.callId, publicMessage), error);
+    return failed(thrownFailure(call, error, context.resultBytes), error);
   } finally {
     clearTimeout(timer);
   }
   if (value === OVER) return failed(sentences.handlerTimedOut(tool));
   return new Returned(value);
+}
+
+/** The failure that a handler's error stands for. Of its message the caller reads only what was written for it. */
+function thrownFailure({ tool, identity }: OpenCall, error: unknown, resultBytes: number): Failure {
+  if (PortcullisError.is(error)) {
+    if (error.code === "tool_failed") return sentences.handlerFailed(tool.name, identity.callId, error.message);
+    if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);
+    if (error.code === "result_too_large") return sentences.resultTooLarge(tool.name, resultBytes + 1, resultBytes);
+  }
+  return sentences.handlerFailed(tool.name, identity.callId, undefined);
 }
 
 /** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */

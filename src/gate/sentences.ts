@@ -171,6 +171,11 @@ export function handlerFailed(tool: string, callId: string, publicMessage: strin
   );
 }
 
+/** `message` is what the source of the tool says. */
+export function sourceUnavailable(tool: string, message: string) {
+  return failure("source_unavailable", tool, message);
+}
+
 export function handlerTimedOut(tool: Tool) {
   return failure(
     "handler_timed_out",

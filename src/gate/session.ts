@@ -1,6 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
-import type { Caller, Tool } from "../tools/tool.ts";
+import type { ProgramLanguage } from "../tools/declarations.ts";
+import { type SearchInput, searchTool } from "../tools/search/search-tool.ts";
+import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
+import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { type HeldBytes, memoryOf, type Share } from "../values/held-bytes.ts";
 import { isLarge } from "../values/result-text.ts";
@@ -37,6 +42,7 @@ const OUTCOME_UNKNOWN = "outcome_unknown";
 /** What all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
+  readonly search: ToolSearch;
   readonly held: HeldBytes;
   /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
   whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
@@ -55,6 +61,10 @@ export interface SessionOptions {
    * tools for programs, and a direct call of one is refused with `caller_not_allowed`.
    */
   readonly visibleTo?: readonly Caller[];
+  /** Tools that a model may call directly and finds by a search. */
+  readonly deferred?: readonly Tool[];
+  /** Language of the stubs that a search finds; JavaScript by default. */
+  readonly language?: ProgramLanguage;
   readonly limits: GateLimits;
   /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
@@ -97,6 +107,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #waits: CallWaits;
   readonly #remembered: RememberedDecisions;
   readonly #givenUp = new Set<string>();
+  #found: readonly Tool[] | undefined;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
   readonly #endBelow: (() => void) | undefined;
@@ -114,6 +125,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const { share } = this;
     this.#admission = new Admission({
       tools,
+      searchTool: searchTool((input, context) => this.#search(input, context)),
       callers,
       visibleTo,
       limits,
@@ -260,6 +272,27 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#options.unread?.close();
     this.#endBelow?.();
     return open;
+  }
+
+  get resultBytes(): number {
+    return this.#options.limits.resultBytes;
+  }
+
+  async ask(call: OpenCall, question: unknown): Promise<boolean> {
+    const { execution, scope } = this.#options;
+    const { tenant, context, approve } = scope;
+    if (!approve || this.#isGone(call)) return false;
+    const text = JSON.stringify(question);
+    const { identity, signal } = call;
+    const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
+    const endWaiting = this.beginBelow(identity.callId, { waitsForApproval: true });
+    try {
+      const { approval, error } = await this.#inContext(() => askApproval(approve, request, text));
+      call.noticed ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
+      return approval !== "later" && approval.type === "approved" && !this.#isGone(call);
+    } finally {
+      endWaiting();
+    }
   }
 
   note(line: CallLine): void {
@@ -454,7 +487,7 @@ export class GateSession implements ParentSession, WorkBelow {
     try {
       return await this.#inContext(() => call.tool.needsApproval(input));
     } catch (error) {
-      call.predicateError = sentences.predicateFailed(call.tool.name, error);
+      call.noticed = sentences.predicateFailed(call.tool.name, error);
       return true;
     }
   }
@@ -538,6 +571,40 @@ export class GateSession implements ParentSession, WorkBelow {
       return made instanceof Promise ? made.then((handled) => this.#finish(call, handled)) : this.#finish(call, made);
     };
     return unread && isLarge(returned) ? unread.makeLarge(make) : make();
+  }
+
+  /**
+   * Searches among the tools of this session. A model that also writes programs searches among those for programs: it is
+   * told of the others. The operator is told where the search could not do all that it was set up for.
+   */
+  async #search(
+    { query, limit }: SearchInput,
+    { callId, caller: by, tenant }: CallContext,
+  ): Promise<readonly FoundTool[]> {
+    const { callers, visibleTo = callers, language = "javascript" } = this.#options;
+    const forPrograms = visibleTo.includes("programmatic");
+    const among = by === "direct" && this.#deferred.length > 0 ? this.#findable(forPrograms) : undefined;
+    const caller = forPrograms || among ? "programmatic" : "direct";
+    const call = this.#open.get(callId);
+    const onError = (error: unknown) => {
+      if (call) call.noticed = error;
+    };
+    const work = <Value>(slices: SlicedWork<Value>) => this.share.lane.work(slices);
+    const found = await this.#gate.search.find({ query, limit, among, caller, tenant, language, work, onError });
+    if (call) call.shown = found.map(shownDigest);
+    return found;
+  }
+
+  get #deferred(): readonly Tool[] {
+    return this.#options.deferred ?? [];
+  }
+
+  /** What a model finds that has deferred tools: these, and the tools for programs. */
+  #findable(forPrograms: boolean): readonly Tool[] {
+    this.#found ??= [
+      ...new Set([...(forPrograms ? this.#gate.tools.visibleTo(["programmatic"]) : []), ...this.#deferred]),
+    ];
+    return this.#found;
   }
 
   /** Asks a client for a call's result. The client answers from outside this process. */

@@ -22,6 +22,7 @@ export type {
   RestartRecord,
   ResultRecord,
   RetryRecord,
+  ShownDefinition,
   ToolDigest,
   TurnRecord,
   ViolationRecord,

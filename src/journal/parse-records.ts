@@ -10,6 +10,8 @@ const at = z.int().nonnegative().max(8.64e15);
 /** Milliseconds of a lease: a day at most, as in the options of a runtime. */
 const leaseMs = z.int().nonnegative().max(86_400_000);
 
+const shown = z.array(z.strictObject({ name: text, digest: text })).exactOptional();
+
 const headerBase = {
   type: z.literal("header"),
   format: z.literal(JOURNAL_FORMAT),
@@ -42,6 +44,7 @@ export const RECORD_SCHEMAS = {
     language: text,
     maxTurns: z.int().positive(),
     maxTokens: z.int().positive(),
+    shown,
   }),
   "header (call)": z.strictObject({
     ...headerBase,
@@ -100,6 +103,7 @@ export const RECORD_SCHEMAS = {
     ms: amount,
     bytes: amount,
     shape: text.exactOptional(),
+    shown,
     at,
   }),
   violation: z.strictObject({ type: z.literal("violation"), detail: text, at }),

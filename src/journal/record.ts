@@ -36,6 +36,13 @@ export interface ToolDigest {
   readonly digest: string;
 }
 
+/** A definition of a tool, as a model or a program was shown it. */
+export interface ShownDefinition {
+  readonly name: string;
+  /** SHA-256 in hex of the JSON text that was shown. */
+  readonly digest: string;
+}
+
 /** The first record of a program's execution. A replay needs only this record and the turns. */
 export interface ProgramHeader extends HeaderBase {
   readonly kind: "program";
@@ -61,6 +68,8 @@ export interface ConversationHeader extends HeaderBase {
   readonly language: string;
   readonly maxTurns: number;
   readonly maxTokens: number;
+  /** The definitions that the model was shown with the first request. */
+  readonly shown?: readonly ShownDefinition[];
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
@@ -190,6 +199,8 @@ export interface AnsweredRecord {
   readonly bytes: number;
   /** Kind of the result, like `array of 200`; missing for a failure. */
   readonly shape?: string;
+  /** What a search showed: each tool that it found. */
+  readonly shown?: readonly ShownDefinition[];
   readonly at: number;
 }
 

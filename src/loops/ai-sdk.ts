@@ -1,36 +1,32 @@
-import { PROGRAM_SCHEMA } from "../models/program-input.ts";
 import { jsonSchema, type Schema } from "../tools/schema.ts";
 import { Latest } from "./latest.ts";
-import type { ProgramTool } from "./program-tool.ts";
+import type { LoopTool } from "./program-tool.ts";
 
 /** A tool of the AI SDK, with the fields that `tool()` takes. */
-export interface AiSdkTool {
+export interface AiSdkTool<Input = { readonly code: string }> {
   readonly description: string;
-  readonly inputSchema: Schema<{ readonly code: string }>;
+  readonly inputSchema: Schema<Input>;
   /**
    * As an iterable it yields how far the program has come, which the AI SDK streams as preliminary results, and last the
    * text for the model. As a promise, which is how Mastra takes it, it is that text. Both reject if the program failed.
    */
-  readonly execute: (
-    input: { readonly code: string },
-    options?: AiSdkCallOptions,
-  ) => AsyncIterable<string> & Promise<string>;
+  readonly execute: (input: Input, options?: AiSdkCallOptions) => AsyncIterable<string> & Promise<string>;
 }
 
 interface AiSdkCallOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-export function aiSdkTool(program: ProgramTool): AiSdkTool {
+export function aiSdkTool<Input>(tool: LoopTool): AiSdkTool<Input> {
   return {
-    description: program.description,
-    inputSchema: jsonSchema<{ readonly code: string }>(PROGRAM_SCHEMA),
+    description: tool.description,
+    inputSchema: jsonSchema<Input>(tool.schema),
     execute(input, { abortSignal } = {}) {
       // A loop that stops reading the iterable cancels the program too.
       const left = new AbortController();
       const signal = abortSignal ? AbortSignal.any([abortSignal, left.signal]) : left.signal;
       const progress = new Latest<string>();
-      const running = program.run(input, { signal, onProgress: ({ text }) => progress.set(text) });
+      const running = tool.run(input, { signal, onProgress: ({ text }) => progress.set(text) });
       const end = () => progress.end();
       running.then(end, end);
       return Object.assign(running, {

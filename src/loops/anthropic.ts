@@ -1,5 +1,4 @@
-import { PROGRAM_SCHEMA } from "../models/program-input.ts";
-import type { ProgramTool } from "./program-tool.ts";
+import type { LoopTool } from "./program-tool.ts";
 
 /** A runnable tool of `@anthropic-ai/sdk`, as `betaTool()` makes it. */
 export interface AnthropicRunnable {
@@ -23,12 +22,12 @@ interface AnthropicRunContext {
   readonly signal?: AbortSignal | null | undefined;
 }
 
-export function anthropicRunnable(program: ProgramTool): AnthropicRunnable {
+export function anthropicRunnable(tool: LoopTool): AnthropicRunnable {
   return {
-    name: program.name,
-    description: program.description,
-    input_schema: { ...PROGRAM_SCHEMA, required: [...PROGRAM_SCHEMA.required] },
+    name: tool.name,
+    description: tool.description,
+    input_schema: { ...tool.schema, properties: { ...tool.schema.properties }, required: [...tool.schema.required] },
     parse: (input) => input,
-    run: (input, context) => program.run(input, { signal: context?.signal }),
+    run: (input, context) => tool.run(input, { signal: context?.signal }),
   };
 }

@@ -1,12 +1,11 @@
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { PortcullisError } from "../errors.ts";
-import { PROGRAM_SCHEMA } from "../models/program-input.ts";
-import type { ProgramTool } from "./program-tool.ts";
+import type { LoopTool } from "./program-tool.ts";
 
 /** The types of LangChain take lists that may be written to. */
 interface LangChainSchema {
   type: "object";
-  properties: { code: { type: "string"; description: string } };
+  properties: Record<string, { type: string; description: string }>;
   required: string[];
   additionalProperties: false;
 }
@@ -18,26 +17,27 @@ type LangChainOutput = any;
 /**
  * A tool of LangChain. A call has to be answered by LangChain's own classes, so the work is done by a tool of the
  * installed `@langchain/core`, which is made at the first call: it checks the input, tells callbacks, and answers a tool
- * call by a `ToolMessage`. It rejects if the program failed; `ToolNode` makes a message with the status "error" of that.
+ * call by a `ToolMessage`. It rejects if the tool failed; `ToolNode` makes a message with the status "error" of that.
  */
 export class LangChainTool {
   readonly name: string;
   readonly description: string;
-  readonly schema: LangChainSchema = { ...PROGRAM_SCHEMA, required: [...PROGRAM_SCHEMA.required] };
+  readonly schema: LangChainSchema;
   readonly returnDirect: boolean = false;
   /** By these four LangChain recognises a tool. */
   readonly lc_namespace: string[] = ["langchain", "tools"];
   readonly lc_id: string[];
   readonly lc_runnable: boolean = true;
   readonly lc_serializable: boolean = false;
-  readonly #program: ProgramTool;
+  readonly #tool: LoopTool;
   #opened: Promise<DynamicStructuredTool> | undefined;
 
-  constructor(program: ProgramTool) {
-    this.name = program.name;
-    this.description = program.description;
-    this.lc_id = [...this.lc_namespace, program.name];
-    this.#program = program;
+  constructor(tool: LoopTool) {
+    this.name = tool.name;
+    this.description = tool.description;
+    this.schema = { ...tool.schema, properties: { ...tool.schema.properties }, required: [...tool.schema.required] };
+    this.lc_id = [...this.lc_namespace, tool.name];
+    this.#tool = tool;
   }
 
   async invoke(input: unknown, config?: object): Promise<LangChainOutput> {
@@ -65,15 +65,12 @@ export class LangChainTool {
   }
 
   #open(): Promise<DynamicStructuredTool> {
-    this.#opened ??= openTool(this, this.#program);
+    this.#opened ??= openTool(this, this.#tool);
     return this.#opened;
   }
 }
 
-async function openTool(
-  { name, description, schema }: LangChainTool,
-  program: ProgramTool,
-): Promise<DynamicStructuredTool> {
+async function openTool({ name, description, schema }: LangChainTool, tool: LoopTool): Promise<DynamicStructuredTool> {
   const { DynamicStructuredTool: Tool } = await import("@langchain/core/tools").catch((cause: unknown): never => {
     throw new PortcullisError(
       "option_invalid",
@@ -86,9 +83,9 @@ async function openTool(
     description,
     schema,
     func: (input, manager, config) =>
-      program.run(input, {
+      tool.run(input, {
         signal: config?.signal,
-        // What listeners throw is LangChain's to log, and does not end the program.
+        // What listeners throw is LangChain's to log, and does not end the tool.
         onProgress: ({ text }) => void manager?.handleToolEvent(text).catch(() => {}),
       }),
   });

@@ -1,24 +1,28 @@
 import { z } from "zod";
+import { PortcullisError } from "../errors.ts";
 import { PROGRAM_SCHEMA } from "../models/program-input.ts";
-import type { McpResult } from "./mcp-result.ts";
+import { errorResult, type McpResult, textResult } from "./mcp-result.ts";
 import { McpRuns } from "./mcp-runs.ts";
+import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
+import { readRequest } from "./mcp-request.ts";
+import type { LoopSearch } from "./search-tool.ts";
 import type { ProgramTool } from "./program-tool.ts";
 
-interface McpToolConfig {
+interface McpToolConfig<Fields extends z.ZodRawShape> {
   title: string;
   description: string;
-  inputSchema: z.ZodObject<{ code: z.ZodString }>;
+  inputSchema: z.ZodObject<Fields>;
   annotations: { readOnlyHint: boolean };
 }
 
 /** `context` is the second argument that the server gives to a handler. */
-type McpHandler = (input: { readonly code: string }, context: object) => Promise<McpResult>;
+type McpHandler<Input> = (input: Input, context: object) => Promise<McpResult>;
 
 /** The arguments of an MCP server's `registerTool`. */
-export interface McpTool {
+export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
   readonly name: string;
-  readonly config: McpToolConfig;
-  readonly handler: McpHandler;
+  readonly config: McpToolConfig<Fields>;
+  readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
 }
 
 export function mcpTool(program: ProgramTool): McpTool {
@@ -33,5 +37,32 @@ export function mcpTool(program: ProgramTool): McpTool {
       annotations: { readOnlyHint: onlyReads },
     },
     handler: (input, context) => runs.handle(input.code, context),
+  };
+}
+
+/** The fields of a search; the gate checks their bounds. */
+export type McpSearchFields = { query: z.ZodString; limit: z.ZodOptional<z.ZodNumber> };
+
+export function mcpSearch(search: LoopSearch): McpTool<McpSearchFields> {
+  const { query, limit } = SEARCH_INPUT.properties;
+  return {
+    name: search.name,
+    config: {
+      title: "Search for tools",
+      description: search.description,
+      inputSchema: z.object({
+        query: z.string().describe(query.description),
+        limit: z.number().optional().describe(limit.description),
+      }),
+      annotations: { readOnlyHint: true },
+    },
+    async handler(input, context) {
+      try {
+        return textResult(await search.run(input, { signal: readRequest(context).signal }));
+      } catch (error) {
+        if (PortcullisError.is(error) && error.code === "tool_failed") return errorResult(error.message);
+        throw error;
+      }
+    },
   };
 }

@@ -1,7 +1,5 @@
-import { NO_SOURCE } from "../agent/run-program.ts";
 import { PortcullisError } from "../errors.ts";
-import { PROGRAM_SCHEMA, sourceOf } from "../models/program-input.ts";
-import type { ProgramTool } from "./program-tool.ts";
+import { inputOf, type LoopTool } from "./program-tool.ts";
 
 /** A function tool of OpenAI Agents, as `tool()` makes it. */
 export interface AgentsTool {
@@ -22,8 +20,8 @@ export interface AgentsTool {
 /** The types of the SDK take lists that may be written to. */
 interface AgentsParameters {
   type: "object";
-  properties: { code: { type: "string"; description: string } };
-  required: "code"[];
+  properties: Record<string, { type: string; description: string }>;
+  required: string[];
   additionalProperties: false;
 }
 
@@ -31,20 +29,19 @@ interface AgentsCallDetails {
   readonly signal?: AbortSignal | undefined;
 }
 
-export function agentsTool(program: ProgramTool): AgentsTool {
+export function agentsTool(tool: LoopTool): AgentsTool {
   return {
     type: "function",
-    name: program.name,
-    description: program.description,
-    parameters: { ...PROGRAM_SCHEMA, required: [...PROGRAM_SCHEMA.required] },
-    strict: true,
+    name: tool.name,
+    description: tool.description,
+    parameters: { ...tool.schema, properties: { ...tool.schema.properties }, required: [...tool.schema.required] },
+    strict: tool.isStrict,
     async invoke(_, input, details) {
-      const code = sourceOf(input);
-      if (code === undefined) return NO_SOURCE;
       try {
-        return await program.run({ code }, { signal: details?.signal });
+        return await tool.run(inputOf(input), { signal: details?.signal });
       } catch (error) {
-        if (PortcullisError.is(error) && error.code === "program_failed") return error.message;
+        if (PortcullisError.is(error) && (error.code === "program_failed" || error.code === "tool_failed"))
+          return error.message;
         throw error;
       }
     },

@@ -1,6 +1,8 @@
 import { RESULTS } from "../agent/instructions.ts";
-import { declareRunProgram, NO_SOURCE, RUN_PROGRAM } from "../agent/run-program.ts";
+import { NO_SOURCE, type ProgramDeclarations, RUN_PROGRAM } from "../agent/run-program.ts";
 import { PortcullisError } from "../errors.ts";
+import { MAX_INPUT_LENGTH, PROGRAM_SCHEMA } from "../models/program-input.ts";
+import type { CallAnswer } from "../gate/call-tool.ts";
 import type { Approve } from "../gate/approval.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
@@ -9,9 +11,13 @@ import type { ToolSet } from "../tools/tool-set.ts";
 /** The part of a runtime that runs programs for another package's loop. */
 export interface ProgramHost {
   readonly tools: ToolSet;
+  /** What models are told of programs and of the search among tools. */
+  readonly programs: ProgramDeclarations;
   /** Whether the runtime has an `approve` of its own. */
   readonly approves: boolean;
   readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
+  /** Makes one call of the search among tools. */
+  readonly search: (input: unknown, context: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>;
 }
 
 /** How far a program has come. */
@@ -30,11 +36,39 @@ export interface RunOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
+/** A tool as the files of the loops read it: its declaration, and how a call of it ends. */
+export interface LoopTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: {
+    readonly type: "object";
+    readonly properties: object;
+    readonly required: readonly string[];
+    readonly additionalProperties: false;
+  };
+  /** Whether each field of the schema is required, as strict function calls of OpenAI demand. */
+  readonly isStrict: boolean;
+  /** Resolves with the text for the model. Rejects with `program_failed` or `tool_failed` where the call failed. */
+  readonly run: (input: unknown, options: RunOptions) => Promise<string>;
+}
+
+/** The input of a call in its JSON text; undefined for a text that is no JSON or far too long. */
+export function inputOf(text: string): unknown {
+  if (text.length > MAX_INPUT_LENGTH) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const NOT_RUN = "The program could not be run. The cause is an error of the host, and the program is not to blame.";
 
 /** `run_program` as all loops share it: its declaration, and how a call of it ends. */
-export class ProgramTool {
+export class ProgramTool implements LoopTool {
   readonly name = RUN_PROGRAM;
+  readonly schema = PROGRAM_SCHEMA;
+  readonly isStrict = true;
   readonly description: string;
   /** The tools of the runtime; each runtime has a set of its own. */
   readonly tools: ToolSet;
@@ -50,7 +84,7 @@ export class ProgramTool {
     this.tools = host.tools;
     this.#own = own;
     this.hostApproves = own.approve !== undefined || host.approves;
-    this.description = `${declareRunProgram(host.tools, "javascript").description}\n\n${RESULTS}`;
+    this.description = `${host.programs.runProgram.description}\n\n${RESULTS}`;
     this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
   }
 

@@ -21,6 +21,13 @@ export interface Opening {
   /** Written by this package; never contains data from tools or users. */
   readonly instructions: string;
   readonly tools: readonly ToolDeclaration[];
+  /**
+   * Tools that the model may call once a search has found them (`CallResult.found`). The search is one of `tools`. An
+   * adapter declares them from then on, or from the beginning where its provider hides them from the model.
+   */
+  readonly deferred?: readonly ToolDeclaration[];
+  /** Whether the search also finds tools for programs, whose stubs only the text of its result has. */
+  readonly searchesPrograms?: boolean;
   /** The tool that takes the source of a program, where programs run locally. */
   readonly runProgram?: ProgramDeclaration;
   /** Whether hosted programs may call the tools that allow programs. */
@@ -154,6 +161,8 @@ export interface CallResult {
   readonly text: string;
   readonly isJson: boolean;
   readonly isError: boolean;
+  /** Of a search: names of deferred tools that it found. */
+  readonly found?: readonly string[];
   readonly provenance: Provenance;
 }
 

@@ -1,7 +1,7 @@
 import { textOf } from "./fields.ts";
 
 /** Longest JSON text that is parsed for a source, in UTF-16 code units. `prepare/` checks the source itself. */
-const MAX_INPUT_LENGTH = 4 * 1024 * 1024;
+export const MAX_INPUT_LENGTH = 4 * 1024 * 1024;
 
 /** Input schema of the tool for programs, where a provider's tools take JSON. */
 export const PROGRAM_SCHEMA = {

@@ -11,6 +11,7 @@ import type {
   ModelUsage,
   Opening,
   ProviderFailureCode,
+  ToolDeclaration,
   TurnEnd,
   TurnReply,
   TurnRequest,
@@ -68,6 +69,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   /** Programs of the provider that have started and not ended. */
   readonly #openPrograms = new Set<string>();
   #opaque: string | undefined;
+  readonly #found = new Set<string>();
   #texts: string[] = [];
   #results: Fields[] = [];
   #openCalls: OpenCall[] = [];
@@ -144,6 +146,13 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): TurnReply;
+
+  /** The deferred tools that a search has found and no search before it. */
+  protected foundFirst({ found = [] }: CallResult): readonly ToolDeclaration[] {
+    const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
+    for (const { name } of first) this.#found.add(name);
+    return first;
+  }
 
   /** Registers a call under an id that is unique in the conversation, and returns the id. */
   protected openCall(providedId: string | undefined, toBlock: OpenCall["toBlock"]): string {

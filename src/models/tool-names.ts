@@ -38,11 +38,11 @@ export class ToolNames {
 
 /** Names of a conversation's tools, beside the tool for programs and `reserved` names of the provider's own tools. */
 export function toolNamesOf(
-  { tools, runProgram }: Pick<Opening, "tools" | "runProgram">,
+  { tools, deferred = [], runProgram }: Pick<Opening, "tools" | "deferred" | "runProgram">,
   reserved: readonly string[] = [],
 ): ToolNames {
   return new ToolNames(
-    tools.map(({ name }) => name),
+    [...tools, ...deferred].map(({ name }) => name),
     [...(runProgram ? [runProgram.name] : []), ...reserved],
   );
 }

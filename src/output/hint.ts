@@ -1,4 +1,5 @@
 import type { Fault } from "../programs/outcome.ts";
+import { pathOfTool, SEARCH_FUNCTION } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
 const NO_NETWORK = "A program has no network access. Use `tools` to reach anything outside.";
@@ -55,7 +56,7 @@ const NO_RESULT_YET =
 export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
   const hint = hintForMessage(fault, tools);
   if (fault.unawaited === undefined) return hint;
-  const unawaited = `Did you forget await? Before this error the program used the promise of tools.${fault.unawaited}(…) like a result.`;
+  const unawaited = `Did you forget await? Before this error the program used the promise of ${pathOfTool(fault.unawaited)}(…) like a result.`;
   return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
 }
 
@@ -115,6 +116,8 @@ function pathAt(name: string, { excerpt = "" }: Fault): string {
 }
 
 function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): string | undefined {
+  if (/^search_?tools$/i.test(name))
+    return `The search among tools is a function of its own: await ${SEARCH_FUNCTION}("what the tool should do", 5).`;
   const names = tools.nearestNames(name, "programmatic").filter((one) => `tools.${one}` !== written);
   return names.length === 0 ? undefined : `Did you mean ${names.map((one) => `tools.${one}`).join(" or ")}?`;
 }
@@ -124,5 +127,5 @@ function listTools(tools: ToolSet): string {
   const shown = names.slice(0, 12).join(", ");
   return names.length === 0
     ? "There are no tools that programs may call."
-    : `The tools are ${shown}${names.length > 12 ? ` and ${names.length - 12} more` : ""}.`;
+    : `The tools are ${shown}${names.length > 12 ? ` and ${names.length - 12} more, which ${SEARCH_FUNCTION} finds` : ""}.`;
 }

@@ -1,3 +1,4 @@
+import type { FailureCode } from "../gate/answer.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Execution } from "../programs/execute.ts";
@@ -144,10 +145,12 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number): Sh
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 
+/** Failures of calls whose handler returned, and whose result was rejected. */
+const RESULT_REJECTED: ReadonlySet<FailureCode> = new Set(["output_invalid", "result_too_large", "result_over_budget"]);
+
 /** Whether a call's handler returned, even if its result was rejected. */
 function returned({ outcome }: CallLine): boolean {
-  if (outcome.type === "failed") return outcome.code !== "handler_failed" && outcome.code !== "handler_timed_out";
-  return outcome.type === "value";
+  return outcome.type === "value" || (outcome.type === "failed" && RESULT_REJECTED.has(outcome.code));
 }
 
 /** Calls with effects of a program that did not complete: the next program must not repeat them. */

@@ -17,6 +17,7 @@ import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
 import type { Tool } from "../tools/tool.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
@@ -78,7 +79,7 @@ export async function execute(scope: Scope, source: string, execution: Execution
 
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
-  const prepared = await prepare(source, language, { tenant, signal }, new Set(tools));
+  const prepared = await prepare(source, language, { tenant, signal }, new Set([...tools, SEARCH_TOOLS]));
   if (!prepared.ok) {
     const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault: prepared.fault };
     return { execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
@@ -128,6 +129,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, not
     scope,
     share,
     callers: ["programmatic"],
+    language,
     limits,
     above,
     canWait: above?.canWait ?? true,

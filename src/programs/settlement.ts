@@ -2,6 +2,7 @@ import type { FaultBody, GuestFrame } from "../../bridge/frames.ts";
 import type { Overdraft } from "../gate/budget.ts";
 import { type CallLine, outcomeText } from "../gate/call-line.ts";
 import { readPlainData } from "../values/plain-data.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
 import type { Completed, Ending, Fault } from "./outcome.ts";
@@ -129,6 +130,7 @@ function changes(tools: ToolSet, name: string): boolean {
 
 /** Whether this is a tool that programs may call. Any other name is text chosen by the program and is not quoted. */
 function isKnown(tools: ToolSet, name: string): boolean {
+  if (name === SEARCH_TOOLS) return true;
   const tool = tools.get(name);
   return tool !== undefined && isVisible(tool, ["programmatic"]);
 }

@@ -1,3 +1,4 @@
+import { pathOfTool } from "../tools/tool-name.ts";
 import type { Fault } from "./outcome.ts";
 
 /** A position in a text. Line and column count from 1. */
@@ -20,15 +21,16 @@ const EXCERPT_LENGTH = 160;
 
 /** The only mention of a tool in a source; undefined if there is none or more than one. Locates a failed call whose stack has no position. */
 export function onlyMention(source: string, tool: string | undefined): Position | undefined {
-  const index = tool === undefined ? -1 : source.indexOf(`tools.${tool}`);
-  if (index < 0 || source.includes(`tools.${tool}`, index + 1)) return undefined;
+  if (tool === undefined) return undefined;
+  const index = source.indexOf(pathOfTool(tool));
+  if (index < 0 || source.includes(pathOfTool(tool), index + 1)) return undefined;
   return placeAt(source, index);
 }
 
 /** The only mention of a tool that does not follow `await`; undefined if there is none or more than one. */
 export function onlyUnawaitedMention(source: string, tool: string | undefined): Position | undefined {
   if (tool === undefined) return undefined;
-  const mention = `tools.${tool}`;
+  const mention = pathOfTool(tool);
   const found: number[] = [];
   for (let index = source.indexOf(mention); index >= 0; index = source.indexOf(mention, index + 1))
     if (

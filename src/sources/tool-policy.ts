@@ -53,9 +53,14 @@ export function adopt(
     input,
     ...(output === undefined ? {} : { output }),
     ...(needsApproval ? { approval: needsApproval } : {}),
-    ...checkOptions(policyOf(name), policy, POLICY_RULES),
+    ...checkPolicy(name, policy),
     handler: run,
   });
+}
+
+/** The policy of a tool with this name. Throws `option_invalid`. */
+export function checkPolicy(name: string, policy: unknown): ToolPolicy {
+  return checkOptions(policyOf(name), policy, POLICY_RULES);
 }
 
 /** Names the tool in errors: `policy of "get-weather": { effect }`. */

@@ -78,6 +78,29 @@ export function declareTools(tools: readonly Tool[], options: DeclarationOptions
   return namesOnly(tools, form, budgetTokens);
 }
 
+/** Details in which no part of a type is left out. */
+const WITH_WHOLE_TYPES = DETAILS.slice(0, 3);
+
+/** Declarations with whole types, their descriptions shortened if need be: the first that fit, or undefined. */
+export function declareWholeTypes(
+  tools: readonly Tool[],
+  language: ProgramLanguage,
+  fits: (text: string) => boolean,
+): string | undefined {
+  const form = FORMS[language];
+  // Where not even the names fit, no type is read.
+  if (!fits(tools.map(({ name }) => form.bareSignature(name)).join("\n"))) return undefined;
+  for (const detail of WITH_WHOLE_TYPES) {
+    const text = joinLines(
+      form,
+      detail.leftOut,
+      tools.map((tool) => declare(tool, form, detail)),
+    );
+    if (fits(text)) return text;
+  }
+  return undefined;
+}
+
 /** Form of a declaration in one language. */
 interface Form {
   readonly comment: string;
@@ -125,11 +148,11 @@ const PYTHON_KEYWORDS = new Set(
   ),
 );
 
-function isPythonName(name: string): boolean {
+export function isPythonName(name: string): boolean {
   return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
 }
 
-function pythonPath(name: string): string {
+export function pythonPath(name: string): string {
   return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
 }
 

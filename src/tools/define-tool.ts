@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
+  array,
+  flag,
   oneOf,
   option,
   type OptionPlace,
@@ -12,7 +14,7 @@ import {
   withDefault,
   words,
 } from "../options/options.ts";
-import { isSchema, type Schema, schemaFault } from "./schema.ts";
+import { isLazy, isSchema, type JsonSchema, type Schema, schemaFault } from "./schema.ts";
 import { type CallContext, type Caller, CALLERS, EFFECTS, needsApprovalAlways, ON_UNKNOWN, type Tool } from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";
 import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
@@ -85,6 +87,15 @@ export const TOOL_RULES = {
    * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
    */
   onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
+  /** Words by which the tool is searched for, beside its name and description. */
+  tags: array<string>("an array of strings"),
+  /** Whether models are told of the tool also where the tools are too many to be listed; false by default. */
+  pinned: flag(),
+  /**
+   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default where the
+   * direct tools of a conversation are many, and the tool is not pinned.
+   */
+  defer: flag(),
 };
 
 /** Options whose types depend on the schemas of one tool. */
@@ -132,18 +143,15 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
     onUnknown,
+    tags,
+    pinned,
+    defer,
   } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
-  const schema = jsonSchemaOf(name, "input", input);
-  if (schema.type !== "object") {
-    const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
-    const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
-    const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
-    throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
-  }
-  if (output !== undefined) jsonSchemaOf(name, "output", output);
+  if (!isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
+  if (output !== undefined && !isLazy(output)) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
     name,
     description,
@@ -159,9 +167,20 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     timeoutMs,
     handler,
     onUnknown,
+    ...(tags === undefined ? {} : { tags: tags.map(String) }),
+    ...(pinned === undefined ? {} : { pinned }),
+    ...(defer === undefined ? {} : { defer }),
   });
   checkInputFields(tool);
   return tool;
+}
+
+function refuseUnnamedFields(name: string, schema: JsonSchema): void {
+  if (schema.type === "object") return;
+  const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
+  const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
+  const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
+  throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
 }
 
 function readToolOptions(options: unknown) {

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, PortcullisError } from "../errors.ts";
-import { compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
+import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
 import { evaluate } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
 
@@ -55,6 +55,51 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
       jsonSchema: { input: () => structuredClone(own), output: () => structuredClone(own) },
     },
   };
+}
+
+/** Schemas that `lazySchema` made, with what tells their contents apart. */
+const lazySchemas = new WeakMap<Schema, () => string>();
+
+/**
+ * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
+ * same schema each time, one that `jsonSchema()` takes; as the input of a tool, one of type `object`. `identify` gives a
+ * short text that another schema does not have, where the whole schema is long. With `checks: false` every value fits.
+ */
+export function lazySchema(
+  make: () => JsonSchema,
+  { identify = () => JSON.stringify(make()), checks = true }: LazyOptions = {},
+): Schema {
+  let compiled: CompiledSchema | undefined;
+  const schema: Schema = {
+    "~standard": {
+      version: 1,
+      vendor: PLAIN_VENDOR,
+      validate(value) {
+        if (!checks) return { value };
+        compiled ??= compileSchema(make());
+        const failure = evaluate(compiled, value);
+        return failure ? { issues: [issueOf(failure)] } : { value };
+      },
+      jsonSchema: { input: make, output: make },
+    },
+  };
+  lazySchemas.set(schema, identify);
+  return schema;
+}
+
+interface LazyOptions {
+  readonly identify?: () => string;
+  readonly checks?: boolean;
+}
+
+/** Whether a schema was made by `lazySchema`, so that asking for its JSON Schema would make it. */
+export function isLazy(schema: Schema): boolean {
+  return lazySchemas.has(schema);
+}
+
+/** A text that tells the contents of a lazy schema from those of others; undefined for any other schema. */
+export function identityOf(schema: Schema): string | undefined {
+  return lazySchemas.get(schema)?.();
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */

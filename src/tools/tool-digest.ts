@@ -1,6 +1,12 @@
 import { hash } from "node:crypto";
+import { identityOf } from "./schema.ts";
 import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
+
+/** SHA-256 in hex of a definition of a tool as it was shown. */
+export function shownDigest(definition: { readonly name: string }) {
+  return { name: definition.name, digest: hash("sha256", JSON.stringify(definition)) };
+}
 
 const digests = new WeakMap<Tool, string>();
 
@@ -10,8 +16,8 @@ export function toolDigest(tool: Tool): string {
   if (known !== undefined) return known;
   const { name, input, output } = tool;
   const schemas = [
-    jsonSchemaOf(name, "input", input),
-    output === undefined ? null : jsonSchemaOf(name, "output", output),
+    identityOf(input) ?? jsonSchemaOf(name, "input", input),
+    output === undefined ? null : (identityOf(output) ?? jsonSchemaOf(name, "output", output)),
   ];
   const digest = hash("sha256", JSON.stringify([name, ...schemas]));
   digests.set(tool, digest);

@@ -32,6 +32,17 @@ export interface CallContext<Context = unknown> {
   readonly caller: Caller;
   /** Tenant of the execution or conversation. */
   readonly tenant: string;
+  /**
+   * Bytes that the result may have as JSON. A handler that sees that its result has more can give it up with a
+   * `PortcullisError` with code `result_too_large`.
+   */
+  readonly resultBytes: number;
+  /**
+   * Asks the host's `approve` a question that came up while the handler runs; its request has the question, a value that
+   * is JSON, as `input`. Resolves with false where there is no `approve`, where it leaves the decision for later, and after
+   * the call has ended. Neither the question nor the decision is journalled.
+   */
+  readonly ask: (question: unknown) => Promise<boolean>;
   /** The `context` of the execution, conversation or call; undefined where none was given. */
   readonly context: Context;
 }
@@ -60,6 +71,12 @@ export interface Tool<Context = unknown> {
   readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
   /** What becomes of a `write` whose host died while the handler ran. */
   readonly onUnknown: OnUnknown;
+  /** Words by which the tool is searched for, beside its name and description. */
+  readonly tags?: readonly string[];
+  /** Whether a model is always told of the tool, however many there are. */
+  readonly pinned?: boolean;
+  /** Whether a model that may call the tool directly is told of it only when it has searched for it. */
+  readonly defer?: boolean;
 }
 
 /** Rule of a tool whose every call needs approval. */

@@ -56,7 +56,10 @@ export const TYPESCRIPT: TypeNotation = {
         return `${key}${required ? "" : "?"}: ${type}${comment}`;
       })
       .join(", ")} }`,
-  literals: (values, text, more) => [...values.map(text), ...(more > 0 ? [`(${more} more)`] : [])],
+  literals: (values, text, more) =>
+    values.map((value, place) =>
+      more > 0 && place === values.length - 1 ? `${text(value)} /* and ${more} more */` : text(value),
+    ),
 };
 
 const PYTHON_WORDS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
@@ -90,6 +93,6 @@ export const PYTHON: TypeNotation = {
       )
       .join(", ")}}`,
   literals: (values, text, more) => [
-    `Literal[${[...values.map((value) => PYTHON_WORDS.get(value) ?? text(value)), ...(more > 0 ? [`(${more} more)`] : [])].join(", ")}]`,
+    `Literal[${[...values.map((value) => PYTHON_WORDS.get(value) ?? text(value)), ...(more > 0 ? ["..."] : [])].join(", ")}]`,
   ],
 };

@@ -186,11 +186,22 @@ class TypePrinter {
   #enumeration(values: readonly unknown[]): Type {
     if (values.length === 0) return { text: this.#notation.never };
     const shown = values.slice(0, LITERALS_SHOWN);
+    if (shown.some((value) => !isShort(value)))
+      return this.#join(
+        shown.map((value) => this.#typeOfLarge(value)),
+        "|",
+      );
     const texts = this.#notation.literals(shown, literal, values.length - shown.length);
     return this.#join(
       texts.map((text) => ({ text })),
       "|",
     );
+  }
+
+  /** The type of a value in an enumeration with a value that is too long to be written. */
+  #typeOfLarge(value: unknown): Type {
+    if (Array.isArray(value)) return { text: this.#notation.deepArray };
+    return isSchemaObject(value) ? { text: this.#notation.deepObject } : this.#enumeration([value]);
   }
 
   #join(types: readonly Type[], operator: "|" | "&"): Type {
@@ -218,8 +229,15 @@ function isSchemaObject(value: unknown): value is JsonSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Maximum characters of a literal that is no string. Part of one would not parse. */
+const LITERAL_LENGTH = 200;
+
+function isShort(value: unknown): boolean {
+  return typeof value !== "object" || value === null || (JSON.stringify(value) ?? "").length <= LITERAL_LENGTH;
+}
+
 function literal(value: unknown): string {
   return typeof value === "string"
     ? JSON.stringify(oneLine(value, 64))
-    : oneLine(JSON.stringify(value) ?? "unknown", 200);
+    : oneLine(JSON.stringify(value) ?? "unknown", 2 * LITERAL_LENGTH);
 }

@@ -11,6 +11,7 @@ import { createRuntime, defineTool, type Runtime } from "portcullis";
 import { createIsolateSandbox } from "portcullis/sandboxes";
 import { dockerRows } from "./docker-rows.ts";
 import { durableRows } from "./durable-rows.ts";
+import { searchRows } from "./search-rows.ts";
 import { median, medianOf, peakMemory, perSecond, timed, treeMemory } from "./measure.js";
 import { figure, markdown } from "./table.js";
 import { answers, CALLS, programs, tools as handlers } from "./workloads.js";
@@ -146,6 +147,7 @@ row(
 row("100 calls while another program burns a core, against alone", await fairness(), "×", undefined, "≤ 2 ×");
 await memory();
 await durableRows(row);
+await searchRows(row);
 await dockerRows(tools, row);
 
 async function fairness(): Promise<number> {
@@ -169,7 +171,9 @@ async function memory(): Promise<void> {
   row("most memory of the whole tree during the join", await peak, "MB", undefined, "≤ 350 MB");
 }
 
-process.stdout.write(`${markdown(["", "Portcullis", "floor: the same in this process, no wall", "aim"], rows)}\n\n`);
+process.stdout.write(
+  `${markdown(["", "Portcullis", "floor: the same in this process, no wall; of searches: plain BM25; of tokens: all stubs", "aim"], rows)}\n\n`,
+);
 process.stdout.write(
   `node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${new Date().toISOString().slice(0, 10)}; medians\n`,
 );

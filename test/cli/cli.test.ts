@@ -159,7 +159,7 @@ test.each([
 
 test.each([
   [["run", "-", ...TOOLS, "--frobnicate"], "error: unknown option '--frobnicate'"],
-  [["run", "-"], "error: required option '--tools <module>' not specified"],
+  [["run", "-"], "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers."],
   [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
   [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],
   [["run", "-", "--tools", "no-such-tools.ts"], "portcullis: --tools: there is no file no-such-tools.ts."],
@@ -446,4 +446,42 @@ test("the demo's answers are right", async () => {
   expect(stdout).toMatch(/244 calls returned +969\.\d KiB/);
   expect(stdout).toMatch(/728 calls returned +5\.\d MiB/);
   expect(code).toBe(0);
+});
+
+// ---- tools search, tools show ----------------------------------------------------------------------------------
+
+test("tools search prints the tools that a program would find, as text and as JSON", async () => {
+  const text = await portcullis(["tools", "search", "echo", "for", "tests", "--limit", "1", ...TOOLS]);
+  expect(text).toMatchObject({ code: 0, stderr: "" });
+  expect(text.stdout).toBe(
+    "echo\n  tools.echo as (input: Record<string, unknown>) => Promise<unknown>\n  echo, for tests\n",
+  );
+  const json = await portcullis(["tools", "search", "echo", "--limit", "1", "--json", ...TOOLS]);
+  expect(JSON.parse(json.stdout)).toMatchObject([{ name: "echo" }]);
+  const none = await portcullis(["tools", "search", "zeppelin", ...TOOLS]);
+  expect(none).toMatchObject({ code: 0, stdout: "No tool for programs fits. Try other words.\n" });
+});
+
+test("tools show prints all that is known of a tool", async () => {
+  const { code, stdout } = await portcullis(["tools", "show", "echo", "--json", ...TOOLS]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    name: "echo",
+    callers: ["programmatic"],
+    effect: "read",
+    approval: "never",
+    input: { type: "object" },
+  });
+});
+
+test.each([
+  [["show", "ecko"], 'tools show: there is no tool "ecko". Did you mean echo?'],
+  [["show", "zeppelin"], 'tools show: there is no tool "zeppelin". Search for it by tools search WORDS.'],
+  [["search"], "tools search: say what the tool should do, like: tools search invoices of a customer"],
+  [["search", "x", "--limit", "0"], "--limit: expected a whole number from 1 to 25, got"],
+  [["find", "x"], 'tools ACTION: expected "search" or "show", got "find".'],
+])("tools %j is refused in a sentence", async (args, sentence) => {
+  const { code, stdout, stderr } = await portcullis(["tools", ...args, ...TOOLS]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(sentence);
 });

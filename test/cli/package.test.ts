@@ -61,6 +61,7 @@ test("an install brings these packages and no other, of less than 40 MB", () => 
     "amaro",
     "commander",
     "isolated-vm",
+    "jsonc-parser",
     "leven",
     "node-gyp-build",
     "p-queue",

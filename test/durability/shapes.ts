@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, type Tool } from "../../src/index.ts";
+import { type Caller, defineTool, type Tool } from "../../src/index.ts";
 
 /** A program, the value that it must return, and the number of writes that it makes. */
 export interface Shape {
@@ -66,8 +66,12 @@ export const SHAPES: readonly Shape[] = [
 export type Effect = (key: string, kind: "write" | "idempotent") => Promise<void>;
 
 /** `begin` is called with its key each time that the handler of a write begins. */
-export function makeTools(begin: (key: string) => void, effect: Effect): readonly Tool[] {
-  const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+export function makeTools(
+  begin: (key: string) => void,
+  effect: Effect,
+  allowedCallers: readonly Caller[] = ["programmatic"],
+): readonly Tool[] {
+  const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers } as const;
   const write = async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
     begin(idempotencyKey);
     await effect(idempotencyKey, "write");

@@ -70,7 +70,11 @@ test("a decision that would come later is refused where the execution cannot wai
     ["1", "refused"],
   ]);
   expect(session.usage.open).toBe(0);
-  const error = { message: expect.stringContaining("Only programs that `runtime.execute` runs can wait") as string };
+  const error = {
+    message: expect.stringContaining(
+      "Agents that are tools, the programs that they start, and `runtime.call` cannot wait",
+    ) as string,
+  };
   expect(events).toMatchObject([{ type: "call_ended", error }]);
 });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { PortcullisError } from "../../src/errors.ts";
 import { type Answer, FAILURE_CODES, REFUSAL_CODES } from "../../src/gate/answer.ts";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
 import { FAILED, never, REFUSED, send, throwing, type Way } from "./ways.ts";
@@ -73,6 +74,7 @@ type Step =
   | "approval"
   | "expired"
   | "throws"
+  | "gone"
   | "late"
   | "output"
   | "size"
@@ -89,6 +91,7 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["approval", "approval_denied"],
   ["expired", "approval_expired"],
   ["throws", "handler_failed"],
+  ["gone", "source_unavailable"],
   ["late", "handler_timed_out"],
   ["output", "output_invalid"],
   ["size", "result_too_large"],
@@ -120,6 +123,7 @@ function violating(wrong: ReadonlySet<Step>): Way {
       timeoutMs: wrong.has("late") ? 1 : 60_000,
       handler: () => {
         if (wrong.has("throws")) throw new Error("failed");
+        if (wrong.has("gone")) throw new PortcullisError("source_unavailable", "It has gone.");
         return wrong.has("late") ? never() : value;
       },
     },

@@ -178,6 +178,29 @@ export const FAILED: readonly [string, Way, string][] = [
     },
     HIDDEN,
   ],
+  [
+    "source_unavailable",
+    {
+      tool: {
+        handler: () => {
+          throw new PortcullisError("source_unavailable", "The server of t has gone. Call it again.");
+        },
+      },
+    },
+    "The server of t has gone. Call it again.",
+  ],
+  [
+    "result_too_large",
+    {
+      limits: { resultBytes: 3 },
+      tool: {
+        handler: (_input, { resultBytes }) => {
+          throw new PortcullisError("result_too_large", `The body has more than ${resultBytes} bytes.`);
+        },
+      },
+    },
+    `The result of t has 4 bytes or more, at most 3 ${LARGE}`,
+  ],
   ["handler_timed_out", { tool: { handler: never, timeoutMs: 1 } }, "t took longer than 1 ms and was aborted."],
   [
     "handler_timed_out",

@@ -5,6 +5,7 @@ import { programsFor } from "../../src/agent/agent-options.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { CallResult, Conversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Tool } from "../../src/tools/tool.ts";
+import { ToolSearch } from "../../src/tools/search/tool-search.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import type { ProgramsOption } from "../../src/agent/transcript.ts";
 
@@ -25,14 +26,16 @@ export async function expectSameRequests(
   { tools, programs }: { readonly tools: readonly Tool[]; readonly programs: ProgramsOption | undefined },
 ): Promise<void> {
   const turns = recordedTurns(records);
-  const set = new ToolSet(tools);
+  const search = new ToolSearch(new ToolSet(tools));
   let body: string | undefined;
   const model = modelWith(async (_, init) => {
     body = await new Response(init?.body as string).text();
     return new Response("{}", { status: 418 });
   });
   const begin = async (): Promise<Conversation> => {
-    const conversation = await model.converse(openingFor(model, set, programsFor(programs, set), "javascript"));
+    const conversation = await model.converse(
+      openingFor(model, search, programsFor(programs, search.tools), { language: "javascript", tenant: "default" }),
+    );
     conversation.say("Do it.");
     return conversation;
   };

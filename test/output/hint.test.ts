@@ -83,7 +83,9 @@ test("where nothing is near, the tools that there are for programs are listed", 
 test("a long list is cut, and says by how much; an empty one is said", () => {
   const many = new ToolSet(Array.from({ length: 15 }, (_, index) => tool(`tool${index}`, "programmatic")));
   const fault = { name: "TypeError", message: "tools.zzzzzzzz is not a function" };
-  expect(hintFor(fault, many)).toMatch(/^The tools are tools\.tool0, .*tools\.tool11 and 3 more\.$/);
+  expect(hintFor(fault, many)).toMatch(
+    /^The tools are tools\.tool0, .*tools\.tool11 and 3 more, which searchTools finds\.$/,
+  );
   expect(hintFor(fault, new ToolSet([tool("hidden", "direct")]))).toBe("There are no tools that programs may call.");
 });
 
@@ -179,4 +181,15 @@ test.each([
   "crm has no tool 'listPeople'",
 ])("nothing is said about %j", (message) => {
   expect(hint(message)).toBeUndefined();
+});
+
+test.each([
+  "tools.search_tools is not a function",
+  "tools.searchTools is not a function",
+  "tools has no tool 'search_tools'",
+  "name 'search_tools' is not defined",
+])("who looks for the search in another place is told where it is: %s", (message) => {
+  expect(hint(message)).toBe(
+    'The search among tools is a function of its own: await searchTools("what the tool should do", 5).',
+  );
 });

@@ -167,7 +167,7 @@ describe("a program that is held for a decision", () => {
     expect((await runtime.resume("one")).outcome).toEqual({ type: "completed", value: 1 });
   });
 
-  test("is held in a conversation too, where a decision cannot come later", async () => {
+  test("is held in a conversation too, which waits for it", async () => {
     const asked: unknown[] = [];
     const agent = async (approve: Approve) => {
       await using runtime = await open(createMemoryJournal(), { approve, onEvent: () => {} });
@@ -180,7 +180,10 @@ describe("a program that is held for a decision", () => {
     const denied = await agent(() => ({ allow: false, note: "Not now." }));
     expect(denied.answer).toContain('approval was denied. Reason given: "Not now."');
     const later = await agent(() => "later");
-    expect(later.answer).toContain("The program was not started.");
+    expect(later.ending).toMatchObject({
+      type: "waiting",
+      approvals: [{ callId: "call-1/program", tool: "run_program", input: HELD.input }],
+    });
     expect(done).toEqual([]);
   });
 });

@@ -1,14 +1,25 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createRuntime, type Runtime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
 
 // Programs must not find the zone of the host.
 process.env.TZ = "America/New_York";
 
 const text = readFileSync(join(import.meta.dirname, "../../docs/programs.md"), "utf8");
+
+const invoices = defineTool({
+  name: "billing.listInvoices",
+  description: "Invoices of a customer.",
+  input: z.object({ customer: z.string() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  handler: () => [],
+});
 
 /** Cells of the rows of the table under a heading. */
 function rowsUnder(heading: string): string[][] {
@@ -49,7 +60,7 @@ describe.each([
 ])("docs/programs.md holds on the %s sandbox", (_name, sandbox) => {
   let runtime: Runtime;
   beforeAll(async () => {
-    runtime = await createRuntime({ tools: [], sandbox });
+    runtime = await createRuntime({ tools: [invoices], sandbox });
   });
   afterAll(async () => {
     await runtime[Symbol.asyncDispose]();

@@ -62,6 +62,13 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
   "`await tools.orders.find(3, limit=None)`": [
     ['(await tools.orders.find(3, limit=None))["input"]', { returns: { id: 3 } }],
   ],
+  '`await searchTools("an order", 5)`': [
+    ['sorted(one.name for one in await searchTools("an order", 5))', { returns: ["orders.all", "orders.find"] }],
+    [
+      '(await searchTools("find an order by id", limit=1))[0]["stub"]',
+      { returns: "result: Any = await tools.orders.find(id=float, limit=NotRequired[float])" },
+    ],
+  ],
   "`order.customer.name`": [
     [
       "import json\norder = await tools.orders.find(3)\nreturn [order.customer.name, order['customer']['name'], isinstance(order, dict), order.customer == {'name': 'Ann'}, json.dumps(order.customer)]",

@@ -25,7 +25,7 @@ test.each<[JsonSchema, string]>([
   [{ enum: ["a", 'b"', 1, null] }, '"a" | "b\\"" | 1 | null'],
   [
     { enum: Array.from({ length: 20 }, (_, index) => index) },
-    `${Array.from({ length: 16 }, (_, index) => index).join(" | ")} | (4 more)`,
+    `${Array.from({ length: 16 }, (_, index) => index).join(" | ")} /* and 4 more */`,
   ],
   [{ type: "array", items: string }, "string[]"],
   [{ type: "array" }, "unknown[]"],
@@ -79,7 +79,7 @@ test.each<[JsonSchema, string]>([
   [{ enum: ["a", 'b"', 1, null, true, false] }, 'Literal["a", "b\\"", 1, None, True, False]'],
   [
     { enum: Array.from({ length: 20 }, (_, index) => index) },
-    `Literal[${Array.from({ length: 16 }, (_, index) => index).join(", ")}, (4 more)]`,
+    `Literal[${Array.from({ length: 16 }, (_, index) => index).join(", ")}, ...]`,
   ],
   [{ type: "array", items: { type: ["string", "null"] } }, "list[str | None]"],
   [{ type: "array" }, "list[Any]"],

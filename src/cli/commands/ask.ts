@@ -12,7 +12,7 @@ import { createScreen, type Screen } from "../terminal/screen.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { agentExitCodeOf } from "../exit-code.ts";
-import { loadTools } from "../input/load-tools.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { loadModel } from "../input/load-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
@@ -21,9 +21,8 @@ import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printAgentJson, printAgentReport } from "../terminal/print-agent-report.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-export interface AskOptions {
+export interface AskOptions extends ToolsOptions {
   readonly model: string;
-  readonly tools: string;
   readonly programs?: string;
   readonly sandbox: string;
   readonly baseUrl?: string;
@@ -48,14 +47,15 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const programs = parsePrograms(options.programs);
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const model = await loadModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
-  const tools = await loadTools(options.tools);
+  await using open = await openTools(options);
+  tellUnassigned(open, options);
   using cancelling = cancelOnSignal();
   const screen = createScreen();
   using approver = createApprover({ mode, screen, canWait });
   using journal = optionalJournal(journalPath);
   const operator = createOperatorLog();
   await using runtime = await createRuntime({
-    tools,
+    tools: open.tools,
     approve: approver.approve,
     approvePrograms: options.approveProgram ?? false,
     sandbox: parseSandbox(options.sandbox),

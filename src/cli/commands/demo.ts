@@ -16,6 +16,8 @@ import { countTokens } from "../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import {
   dataHint,
+  type DemoName,
+  DEMOS,
   exampleFile,
   exampleModule,
   type ExampleName,
@@ -53,7 +55,7 @@ export async function demo(names: readonly string[], options: { readonly sandbox
   const sandbox = parseSandbox(options.sandbox);
   const scenes = names.filter(isScene);
   const tasks = names.filter((name) => !isScene(name));
-  const chosen = names.length > 0 ? parseExamples("demo", tasks) : defaultExamples();
+  const chosen = names.length > 0 ? parseExamples("demo", tasks, DEMOS) : defaultExamples();
   requireData(chosen);
   for (const scene of scenes) requirePackages(scene);
   using cancelling = cancelOnSignal();
@@ -108,7 +110,7 @@ function quoted(arg: string): string {
 
 /** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */
 async function runExample(
-  name: ExampleName,
+  name: DemoName,
   sandbox: ReturnType<typeof parseSandbox>,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -137,7 +139,7 @@ async function runExample(
   return right;
 }
 
-function pythonProgram(name: ExampleName): string | undefined {
+function pythonProgram(name: DemoName): string | undefined {
   const file = exampleFile(name, "program.py");
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }

@@ -6,18 +6,37 @@ import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { advise } from "./advise.ts";
+import { checkTools } from "./check-tools.ts";
 import { EXIT } from "../exit-code.ts";
-import { loadTools } from "../input/load-tools.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
+import { checkValue, oneOf } from "../../options/options.ts";
 import { table } from "../terminal/table.ts";
+import { searchTools, showTool } from "./search-tools.ts";
 
-/** `portcullis tools`: lists the tools with the tokens of their declarations. Resolves with the exit code. */
-export async function listTools(options: {
-  readonly tools: string;
-  readonly json?: boolean;
-  readonly stubs?: boolean;
-  readonly advise?: string | true;
-}): Promise<number> {
-  const tools = new ToolSet(await loadTools(options.tools));
+const ACTION = oneOf(["search", "show"]);
+
+/**
+ * `portcullis tools`: lists the tools with the tokens of their declarations; `tools search WORDS` and `tools show NAME` look
+ * among them. Resolves with the exit code.
+ */
+export async function listTools(
+  words: readonly string[],
+  options: ToolsOptions & {
+    readonly json?: boolean;
+    readonly stubs?: boolean;
+    readonly check?: boolean;
+    readonly advise?: string | true;
+    readonly limit?: string;
+  },
+): Promise<number> {
+  const [action, ...rest] = words;
+  if (action !== undefined) checkValue("tools ACTION", action, ACTION);
+  await using open = await openTools(options);
+  if (options.check) return checkTools(open, options.json === true);
+  tellUnassigned(open, options);
+  const tools = new ToolSet(open.tools);
+  if (action === "search") return searchTools(tools, rest.join(" "), options);
+  if (action === "show") return showTool(tools, rest.join(" "), options);
   if (options.advise !== undefined) return advise(tools, options.advise, options.json === true);
   if (options.stubs) {
     writeStdout(`${cleanText(declareTools(tools.visibleTo(["programmatic"])))}\n`);

@@ -11,8 +11,8 @@ import { createRuntime, type Runtime } from "../../runtime.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../exit-code.ts";
 import { loadModel } from "../input/load-model.ts";
 import { reasonOf } from "../failure.ts";
-import { loadTools } from "../input/load-tools.ts";
 import { existingJournal } from "../input/open-journal.ts";
+import { openTools, type ToolsOptions } from "../input/open-tools.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { parseJson } from "../input/parse-json.ts";
 import { parseWhole } from "../input/parse-whole.ts";
@@ -26,8 +26,7 @@ import { printAgentJson, printAgentReport } from "../terminal/print-agent-report
 import { printReport } from "../terminal/print-report.ts";
 import { createScreen } from "../terminal/screen.ts";
 
-export interface ResumeOptions {
-  readonly tools: string;
+export interface ResumeOptions extends ToolsOptions {
   /** The model of a conversation; by default the one that its journal names. */
   readonly model?: string;
   readonly baseUrl?: string;
@@ -125,13 +124,13 @@ async function withRuntime(
   work: (parts: ResumeParts) => Promise<number>,
 ): Promise<number> {
   const mode = parseApprove(options.approve, true);
-  const tools = await loadTools(options.tools);
+  await using open = await openTools(options);
   const operator = createOperatorLog();
   using cancelling = cancelOnSignal();
   using journal = existingJournal(options.journal);
   using approver = createApprover({ mode, screen: createScreen(), canWait: true });
   await using runtime = await createRuntime({
-    tools,
+    tools: open.tools,
     sandbox: parseSandbox(options.sandbox),
     journal,
     logger: operator,

@@ -6,7 +6,7 @@ import { printReport } from "../terminal/print-report.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { loadTools } from "../input/load-tools.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
@@ -16,8 +16,7 @@ import { showProgress } from "../terminal/progress.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { readProgram } from "../input/read-program.ts";
 
-export interface RunOptions {
-  readonly tools: string;
+export interface RunOptions extends ToolsOptions {
   readonly sandbox: string;
   /** By default from the extension of the program's file. */
   readonly language?: string;
@@ -45,7 +44,8 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
     );
   const program = await readProgram(file);
-  const tools = await loadTools(options.tools);
+  await using open = await openTools(options);
+  tellUnassigned(open, options);
   const screen = createScreen();
   const progress = options.json ? undefined : showProgress(process.stderr, screen);
   const operator = createOperatorLog();
@@ -54,7 +54,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   using approver = createApprover({ mode, screen, canWait });
   try {
     await using runtime = await createRuntime({
-      tools,
+      tools: open.tools,
       sandbox,
       ...(journal ? { journal } : {}),
       limits: options.limit,

@@ -36,7 +36,7 @@ export async function jobsOf(
     throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
-  const chosen = named.length > 0 ? parseExamples("bench", named) : EXAMPLES;
+  const chosen = named.length > 0 ? parseExamples("bench", named, EXAMPLES) : EXAMPLES;
   requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({

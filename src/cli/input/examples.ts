@@ -23,8 +23,20 @@ const DATA = {
   operations: ["@octokit/openapi"],
 } as const satisfies Record<string, readonly string[]>;
 
+/** Packages of examples that are shown by `demo` and not measured: their tools are other processes. */
+const SHOWN = {
+  "mcp-join": [
+    "@modelcontextprotocol/client",
+    "@modelcontextprotocol/server-filesystem",
+    "@modelcontextprotocol/server-memory",
+  ],
+  "github-openapi": ["@octokit/openapi", "openapi-fetch"],
+} as const satisfies Record<string, readonly string[]>;
+
 /** The examples whose data is part of this package. */
-const SHIPPED: ReadonlySet<ExampleName> = new Set<ExampleName>(["licenses"]);
+const SHIPPED: ReadonlySet<DemoName> = new Set<DemoName>(["licenses"]);
+
+const NEEDED = { ...DATA, ...SHOWN };
 
 export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
@@ -43,23 +55,27 @@ export function isScene(name: string): name is SceneName {
 }
 
 /** A module of an example: the TypeScript source or the published JavaScript. */
-export function exampleModule(name: ExampleName | SceneName, module: string): string {
+export function exampleModule(name: DemoName | SceneName, module: string): string {
   const source = `${folder}${name}/${module}.ts`;
   return existsSync(source) ? source : source.replace(/ts$/, "js");
 }
 
-export function exampleFile(name: ExampleName, file: string): string {
+export type DemoName = ExampleName | keyof typeof SHOWN;
+/** What `demo` can run. */
+export const DEMOS: readonly DemoName[] = [...EXAMPLES, ...(Object.keys(SHOWN) as (keyof typeof SHOWN)[])];
+
+export function exampleFile(name: DemoName, file: string): string {
   return `${folder}${name}/${file}`;
 }
 
 /** The example's tools. */
-export async function exampleTools(name: ExampleName): Promise<readonly Tool[]> {
+export async function exampleTools(name: DemoName): Promise<readonly Tool[]> {
   return loadTools(exampleModule(name, "tools"));
 }
 
 /** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
-export function missingData(names: readonly ExampleName[]): readonly string[] {
-  const packages = names.filter((name) => !SHIPPED.has(name)).flatMap((name) => DATA[name]);
+export function missingData(names: readonly DemoName[]): readonly string[] {
+  const packages = names.filter((name) => !SHIPPED.has(name)).flatMap((name) => NEEDED[name]);
   return [...new Set<DataPackage>(packages)].filter((name) => !isInstalled(name)).map(withVersion);
 }
 
@@ -74,7 +90,7 @@ export function requirePackages(scene: SceneName): void {
 }
 
 /** Throws a `Failure` with the command that installs the data of these examples, where some is missing. */
-export function requireData(names: readonly ExampleName[]): void {
+export function requireData(names: readonly DemoName[]): void {
   const missing = missingData(names);
   if (missing.length === 0) return;
   const needy = names.filter((name) => missingData([name]).length > 0);
@@ -83,7 +99,7 @@ export function requireData(names: readonly ExampleName[]): void {
 
 /** What to do about missing data. */
 export function dataHint(packages: readonly string[]): string {
-  return `the data is not part of this package: npm install ${packages.join(" ")}`;
+  return `what it needs is not part of this package: npm install ${packages.join(" ")}`;
 }
 
 function isInstalled(name: string): boolean {
@@ -94,7 +110,7 @@ function isInstalled(name: string): boolean {
   }
 }
 
-type DataPackage = (typeof DATA)[ExampleName][number];
+type DataPackage = (typeof NEEDED)[DemoName][number];
 
 function withVersion(name: DataPackage): string {
   return `${name}@${devDependencies[name]}`;
@@ -106,10 +122,14 @@ export function packagesOf(name: ExampleName): readonly string[] {
 }
 
 /** The examples with these names. Throws `option_invalid` for an unknown name. */
-export function parseExamples(command: string, names: readonly string[]): readonly ExampleName[] {
+export function parseExamples<Name extends DemoName>(
+  command: string,
+  names: readonly string[],
+  known: readonly Name[],
+): readonly Name[] {
   return names.map((name) => {
-    const found = EXAMPLES.find((one) => one === name);
-    if (!found) throw optionError(command, `${EXAMPLES.slice(0, -1).join(", ")} or ${EXAMPLES.at(-1)}`, name);
+    const found = known.find((one) => one === name);
+    if (!found) throw optionError(command, `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
     return found;
   });
 }

@@ -107,7 +107,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     if (block.type !== "tool_use") return [];
     const toolUseId = textOf(block, "id") ?? "";
     const caller = callerOf(fieldOf(block, "caller"));
-    const id = this.openCall(toolUseId, (result) => resultBlock(toolUseId, caller !== "direct", result));
+    const id = this.openCall(toolUseId, (result) => resultBlock(toolUseId, caller !== "direct", result, this.names));
     const inputText = streamedInput ?? JSON.stringify(fieldOf(block, "input") ?? {});
     const name = textOf(block, "name") ?? "";
     if (name === this.opening.runProgram?.name && caller === "direct")

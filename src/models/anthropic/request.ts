@@ -32,11 +32,15 @@ export async function openClient({ options, requests }: ConversationParts): Prom
 }
 
 /** The declarations, the same in every request. Throws `option_invalid` for a schema that Anthropic refuses. */
-export function declareTools({ tools, runProgram, hosted }: Opening, names: ToolNames): readonly Fields[] {
+export function declareTools(
+  { tools, deferred = [], runProgram, hosted }: Opening,
+  names: ToolNames,
+): readonly Fields[] {
   return [
     ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
     ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA }] : []),
     ...tools.map((tool) => declareTool(tool, names, hosted)),
+    ...deferred.map((tool) => ({ ...declareTool(tool, names, hosted), defer_loading: true })),
   ];
 }
 
@@ -65,12 +69,19 @@ function resultDescription({ output }: ToolDeclaration): string {
 }
 
 /** The block that carries a result. Programs get the bare text, because they parse it. */
-export function resultBlock(toolUseId: string, fromProgram: boolean, result: CallResult): Fields {
+export function resultBlock(toolUseId: string, fromProgram: boolean, result: CallResult, names: ToolNames): Fields {
   const bare = result.isError ? `Error: ${result.text}` : result.text;
+  const { found = [] } = result;
+  // A reference shows the model a tool whose loading was deferred.
+  const references = found.map((name) => ({ type: "tool_reference", tool_name: names.given(name) }));
   return {
     type: "tool_result",
     tool_use_id: toolUseId,
-    content: fromProgram ? bare : labelledText(result),
+    content: fromProgram
+      ? bare
+      : references.length > 0
+        ? [{ type: "text", text: labelledText(result) }, ...references]
+        : labelledText(result),
     ...(result.isError ? { is_error: true } : {}),
   };
 }

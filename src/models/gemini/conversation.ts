@@ -4,7 +4,7 @@ import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, wordsOf } from "./reply.ts";
-import { declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
+import { declareFunction, declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
@@ -14,7 +14,7 @@ export async function converseByGemini(parts: ConversationParts): Promise<Conver
 
 class GeminiConversation extends ProviderConversation<GeminiReply> {
   readonly #client: GeminiClient;
-  readonly #declarations: readonly Fields[];
+  #declarations: readonly Fields[];
   readonly #contents: Fields[] = [];
 
   constructor(parts: ConversationParts, client: GeminiClient) {
@@ -85,7 +85,12 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
   }
 
   #callOf(functionCall: Fields): ModelCall {
-    const id = this.openCall(textOf(functionCall, "id"), (result) => responsePart(functionCall, result));
+    const id = this.openCall(textOf(functionCall, "id"), (result) => {
+      // The provider cannot hide tools, so a deferred tool is declared from the time on when a search has found it.
+      const found = this.foundFirst(result).map((tool) => declareFunction(tool, this.names));
+      this.#declarations = [...this.#declarations, ...found];
+      return responsePart(functionCall, result);
+    });
     const name = textOf(functionCall, "name") ?? "";
     const inputText = JSON.stringify(fieldOf(functionCall, "args") ?? {});
     if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };

@@ -1,5 +1,5 @@
 import { type Fields, textOf } from "../fields.ts";
-import type { CallResult, Opening } from "../model.ts";
+import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../program-input.ts";
 import type { ConversationParts } from "../provider-conversation.ts";
 import { loadSdk } from "../provider-options.ts";
@@ -27,12 +27,12 @@ export async function openClient({ options, requests }: ConversationParts): Prom
 export function declareTools({ tools, runProgram }: Opening, names: ToolNames): readonly Fields[] {
   return [
     ...(runProgram ? [{ ...runProgram, parametersJsonSchema: flatSchema(PROGRAM_SCHEMA) }] : []),
-    ...tools.map(({ name, description, input }) => ({
-      name: names.given(name),
-      description,
-      parametersJsonSchema: flatSchema(input),
-    })),
+    ...tools.map((tool) => declareFunction(tool, names)),
   ];
+}
+
+export function declareFunction({ name, description, input }: ToolDeclaration, names: ToolNames): Fields {
+  return { name: names.given(name), description, parametersJsonSchema: flatSchema(input) };
 }
 
 /** Levels of a value that is sent as JSON: Gemini's parser stops at a hundred, the request's own levels included. */

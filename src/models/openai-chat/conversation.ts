@@ -1,11 +1,11 @@
 import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../fields.ts";
-import type { Conversation, ModelCall, TurnReply } from "../model.ts";
+import type { CallResult, Conversation, ModelCall, TurnReply } from "../model.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
-import { declareTools, toolMessage } from "./request.ts";
+import { declareFunction, declareTools, toolMessage } from "./request.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
@@ -18,7 +18,7 @@ const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 
 class ChatConversation extends ProviderConversation<ChatReply> {
   readonly #client: OpenAiClient;
-  readonly #tools: readonly Fields[];
+  #tools: readonly Fields[];
   readonly #messages: Fields[];
   #callsWithoutId = 0;
 
@@ -88,9 +88,17 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     return { ...call, id: `call_${this.#messages.length}_call-${this.#callsWithoutId}` };
   }
 
+  /** The provider cannot hide tools, so a deferred tool is declared from the time on when a search has found it. */
+  #declareFound(result: CallResult): readonly Fields[] {
+    return this.foundFirst(result).map((tool) => declareFunction(tool, this.names.given(tool.name)));
+  }
+
   #callOf(call: Fields): ModelCall {
     const toolCallId = textOf(call, "id") ?? "";
-    const id = this.openCall(toolCallId, (result) => toolMessage(toolCallId, result));
+    const id = this.openCall(toolCallId, (result) => {
+      this.#tools = [...this.#tools, ...this.#declareFound(result)];
+      return toolMessage(toolCallId, result);
+    });
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
     const inputText = textOf(called, "arguments") ?? "";

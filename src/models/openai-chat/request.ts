@@ -12,7 +12,10 @@ export function declareTools({ tools, runProgram }: Opening, names: ToolNames): 
   ];
 }
 
-function declareFunction({ description, input }: Pick<ToolDeclaration, "description" | "input">, name: string): Fields {
+export function declareFunction(
+  { description, input }: Pick<ToolDeclaration, "description" | "input">,
+  name: string,
+): Fields {
   return { type: "function", function: { name, description, parameters: input } };
 }
 

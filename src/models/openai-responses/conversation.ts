@@ -1,10 +1,11 @@
 import { type Fields, isFields, textOf, without } from "../fields.ts";
 import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } from "../model.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
-import { declareTools, outputItem, type ResponsesTools } from "./request.ts";
+import { additionalTools, declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
 import { withoutNulls } from "./strict-schema.ts";
 
 /** The smallest limit that OpenAI accepts. */
@@ -23,6 +24,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   /** Input of the next request: the whole history, or what is new where OpenAI stores the rest. */
   #input: Fields[] = [];
   #previousId: string | undefined;
+  /** Declarations of deferred tools for the next request. */
+  readonly #additional: Fields[] = [];
 
   constructor(parts: ConversationParts, client: OpenAiClient) {
     super(parts, toolNamesOf(parts.opening));
@@ -33,6 +36,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
 
   protected addInput(results: readonly Fields[], texts: readonly string[]): void {
     for (const result of results) this.#input.push(result);
+    this.#input.push(...this.#additional.splice(0));
     for (const content of texts) this.#input.push({ role: "user", content });
   }
 
@@ -96,8 +100,18 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   }
 
   #callOf(item: Fields): ModelCall {
+    if (item.type === "tool_search_call") {
+      const id = this.openCall(textOf(item, "call_id") ?? "", (result) => searchOutput(item, result, this.#tools));
+      const input = item.arguments;
+      const inputText = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+      return { type: "tool_call", id, tool: SEARCH_TOOLS, caller: "direct", inputText };
+    }
     const caller = callerOf(item.caller);
-    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => outputItem(item, caller !== "direct", result));
+    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => {
+      const found = this.foundFirst(result);
+      if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
+      return outputItem(item, caller !== "direct", result);
+    });
     const name = textOf(item, "name") ?? "";
     if (item.type === "custom_tool_call") {
       if (name === this.opening.runProgram?.name && caller === "direct")
@@ -129,6 +143,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   }
 }
 
-function isCall({ type }: Fields): boolean {
+/** A search without a call id, or one that the provider makes itself, is not ours to answer. */
+function isCall({ type, execution, call_id: callId }: Fields): boolean {
+  if (type === "tool_search_call") return execution === "client" && typeof callId === "string";
   return type === "function_call" || type === "custom_tool_call";
 }

@@ -1,5 +1,6 @@
-import { type Fields, isFields, textOf } from "../fields.ts";
+import { type Fields, isFields, textOf, without } from "../fields.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { strictSchema } from "./strict-schema.ts";
@@ -9,15 +10,17 @@ export interface ResponsesTools {
   readonly declarations: readonly Fields[];
   /** Original input schemas of the tools that are declared strict, by name of the tool. */
   readonly strictInputs: ReadonlyMap<string, ToolDeclaration["input"]>;
+  /** Declarations of deferred tools, by name of the tool. The model gets them when a search has found them. */
+  readonly deferred: ReadonlyMap<string, Fields>;
 }
 
 export function declareTools(
-  { tools, runProgram, hosted }: Opening,
+  { tools, deferred = [], searchesPrograms = false, runProgram, hosted }: Opening,
   names: ToolNames,
   { strict: isStrict }: { readonly strict: boolean },
 ): ResponsesTools {
   const strictInputs = new Map<string, ToolDeclaration["input"]>();
-  const functions = tools.map(({ name, description, input, output, callers }) => {
+  const declare = ({ name, description, input, output, callers }: ToolDeclaration): Fields => {
     const strict = isStrict ? strictSchema(input) : undefined;
     if (strict) strictInputs.set(name, input);
     return {
@@ -29,14 +32,44 @@ export function declareTools(
       ...(hosted ? { allowed_callers: callers } : {}),
       ...(hosted && output !== undefined ? { output_schema: output } : {}),
     };
-  });
+  };
+  // OpenAI's own search has no place for the stubs of programs.
+  const isSearch = ({ name }: ToolDeclaration) => deferred.length > 0 && !searchesPrograms && name === SEARCH_TOOLS;
+  const searches = tools.filter(isSearch).map(({ description, input }) => ({
+    type: "tool_search",
+    execution: "client",
+    description,
+    parameters: input,
+  }));
   const declarations = [
     ...(hosted ? [{ type: "programmatic_tool_calling" }] : []),
     // A custom tool takes the source as plain text, without JSON around it.
     ...(runProgram ? [{ type: "custom", ...runProgram, format: { type: "text" } }] : []),
-    ...functions,
+    ...searches,
+    ...tools.filter((tool) => !isSearch(tool)).map(declare),
   ];
-  return { declarations, strictInputs };
+  return {
+    declarations,
+    strictInputs,
+    deferred: new Map(deferred.map((tool) => [tool.name, { ...declare(tool), defer_loading: true }])),
+  };
+}
+
+/** The item that answers a search: the definitions of what was found. */
+export function searchOutput(call: Fields, { found = [] }: CallResult, { deferred }: ResponsesTools): Fields {
+  return {
+    type: "tool_search_output",
+    call_id: textOf(call, "call_id") ?? "",
+    execution: "client",
+    status: "completed",
+    tools: found.flatMap((name) => deferred.get(name) ?? []),
+  };
+}
+
+/** The item by which deferred tools are declared that were found by another tool than OpenAI's own search. */
+export function additionalTools(found: readonly ToolDeclaration[], { deferred }: ResponsesTools): Fields {
+  const tools = found.map(({ name }) => deferred.get(name)).filter((tool) => tool !== undefined);
+  return { type: "additional_tools", role: "developer", tools: tools.map((tool) => without(tool, "defer_loading")) };
 }
 
 /** The item that carries the result of a call. Programs get the bare text, because they parse it. */

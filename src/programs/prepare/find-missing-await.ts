@@ -1,5 +1,6 @@
 import type { CallExpression, Expression, MemberExpression, Node } from "acorn";
 import type { ReadProgram } from "./read-program.ts";
+import { pathOfTool } from "../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
 import { nodesIn } from "./syntax-nodes.ts";
 
@@ -185,5 +186,5 @@ function promiseOf(node: Node | null | undefined, names: ProgramNames, tools: Re
   const { callee } = node as CallExpression;
   if (callee.type === "Identifier" && names.isAsync(callee)) return `${callee.name}(…)`;
   const tool = names.toolPath(callee);
-  return tool !== undefined && tools.has(tool) ? `tools.${tool}(…)` : undefined;
+  return tool !== undefined && tools.has(tool) ? `${pathOfTool(tool)}(…)` : undefined;
 }

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { FrameDecoder } from "../../../bridge/wire.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
-import { OutputTail } from "../output-tail.ts";
+import { OutputTail } from "../../values/output-tail.ts";
 import {
   endOfOversize,
   type Connection,

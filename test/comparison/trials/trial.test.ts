@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openingFor } from "../../../src/agent/opening.ts";
+import { ToolSearch } from "../../../src/tools/search/tool-search.ts";
 import {
   DOLLARS_SPENT,
   isRightAnswer,
@@ -206,7 +207,10 @@ describe("the offline accounting of a recorded trial", () => {
   async function contexts(): Promise<readonly number[]> {
     const { transcript } = await trial([{ calls: CALLS }, { text: "7" }]);
     await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
-    const opening = openingFor(scriptedModel([]), runtime.tools, "none", "javascript");
+    const opening = openingFor(scriptedModel([]), new ToolSearch(runtime.tools), "none", {
+      language: "javascript",
+      tenant: "",
+    });
     const request = await recordLastRequest(openAiResponsesWire, opening, transcript.task, transcript.turns);
     return contextsOf(exchangeOf(request, "7", (text) => countTokens(text)));
   }

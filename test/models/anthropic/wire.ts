@@ -153,6 +153,7 @@ function faultOf({ method, path, headers, body }: Asked, { asked, replies }: Wir
     toolFault(body, asked) ??
     historyFault(messages, replies) ??
     pairFault(messages) ??
+    referenceFault(body.tools as readonly Block[] | undefined, messages) ??
     pauseFault(body, messages, replies)
   );
 }
@@ -190,6 +191,21 @@ function historyFault(messages: readonly Message[], replies: readonly unknown[])
   const ids = wanted.flat().flatMap(({ type, id }) => (type === "tool_use" ? [id] : []));
   // A server that repeats an id has broken its own rules, and leaves it to the client to mend the history.
   return new Set(ids).size < ids.length ? undefined : "messages: content of the assistant was changed";
+}
+
+/** What a result refers to must be a tool whose loading was deferred. */
+function referenceFault(tools: readonly Block[] = [], messages: readonly Message[]): string | undefined {
+  if (tools.length > 0 && tools.every((tool) => tool.defer_loading === true))
+    return "At least one tool must have defer_loading=false.";
+  const deferred = new Set(tools.flatMap((tool) => (tool.defer_loading === true ? [tool.name] : [])));
+  const references = messages
+    .flatMap(({ content }) => (Array.isArray(content) ? content : []))
+    .flatMap((block) =>
+      block.type === "tool_result" && Array.isArray(block.content) ? (block.content as Block[]) : [],
+    )
+    .filter(({ type }) => type === "tool_reference");
+  const unknown = references.find(({ tool_name }) => !deferred.has(tool_name));
+  return unknown && `Tool reference '${String(unknown.tool_name)}' not found in available tools`;
 }
 
 function pairFault(messages: readonly Message[]): string | undefined {

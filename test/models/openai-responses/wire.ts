@@ -170,6 +170,10 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
   const names = new Set<unknown>();
   for (const tool of tools as readonly Item[]) {
     if (tool.type === "programmatic_tool_calling") continue;
+    if (tool.type === "tool_search") {
+      if (tool.execution !== "client" || !("parameters" in tool)) return "Invalid 'tools[0].execution'";
+      continue;
+    }
     if (names.has(tool.name)) return `Duplicate tool name ${String(tool.name)}`;
     names.add(tool.name);
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.name))) return "Invalid 'tools[0].name'";
@@ -201,19 +205,31 @@ function inputFault(
     return "previous_response_id is not that of the last response";
   if (!stored && !isDeepStrictEqual(body.include, ["reasoning.encrypted_content"]))
     return "include: reasoning would be lost";
-  const outputs = input.filter(({ type }) => type?.endsWith("_call_output"));
-  const echoed = input.filter((item) => item.role !== "user" && !outputs.includes(item));
+  const outputs = input.filter(({ type }) => type?.endsWith("_call_output") || type === "tool_search_output");
+  const added = input.filter(({ type }) => type === "additional_tools");
+  if (added.some(({ role, tools }) => role !== "developer" || !Array.isArray(tools)))
+    return "input: additional_tools is malformed";
+  const echoed = input.filter((item) => item.role !== "user" && !outputs.includes(item) && !added.includes(item));
   const given = replies.flatMap(({ output }) => output).map((item) => without(item, "created_by") as Item);
   if (!isDeepStrictEqual(echoed, stored ? [] : given)) return "input: items of the model were changed, or are missing";
   const calls = (stored ? (replies.at(-1)?.output ?? []) : given).filter(({ type }) =>
-    /^(function|custom_tool)_call$/.test(type ?? ""),
+    /^(function|custom_tool|tool_search)_call$/.test(type ?? ""),
   );
   const wanted = calls.map(({ type, call_id, caller }) =>
-    JSON.stringify([`${type ?? ""}_output`, call_id, caller ?? null]),
+    JSON.stringify([
+      type === "tool_search_call" ? "tool_search_output" : `${type ?? ""}_output`,
+      call_id,
+      caller ?? null,
+    ]),
   );
   const found = outputs.map(({ type, call_id, caller }) => JSON.stringify([type, call_id, caller ?? null]));
   if (!isDeepStrictEqual(wanted.toSorted(), found.toSorted()))
     return "No tool output found for function call, or one too many";
-  if (outputs.some(({ output }) => typeof output !== "string")) return "input: output must be a string";
+  for (const { type, output, tools } of outputs) {
+    if (type !== "tool_search_output") {
+      if (typeof output !== "string") return "input: output must be a string";
+    } else if (!Array.isArray(tools) || tools.some((tool: Item) => tool.type !== "function" || !tool.defer_loading))
+      return "input: tools must be deferred functions";
+  }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { OutputTail } from "../../src/sandboxes/output-tail.ts";
+import { OutputTail } from "../../src/values/output-tail.ts";
 
 test("the end of the output is kept, in whatever pieces it arrives", () => {
   fc.assert(

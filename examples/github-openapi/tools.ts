@@ -1,0 +1,20 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fromOpenApi } from "portcullis";
+import { type Described, playApi } from "./server.ts";
+
+const file = createRequire(import.meta.url).resolve("@octokit/openapi/generated/api.github.com.json");
+const spec = JSON.parse(readFileSync(file, "utf8")) as Described;
+
+/** In place of https://api.github.com: a server on this machine that answers with the document's examples. */
+const token = randomUUID();
+const { url } = await playApi(spec, token);
+
+/** Programs may read. Operations that change something are of no caller: nothing is said about them here. */
+export const github = await fromOpenApi(
+  { name: "github", spec, baseUrl: url, auth: { bearer: token } },
+  (_, { method }) => (method === "GET" ? { allowedCallers: ["programmatic"] } : undefined),
+);
+
+export default github.tools;

@@ -1,0 +1,118 @@
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { describe, PortcullisError } from "../../errors.ts";
+import {
+  checkOptions,
+  fieldsOf,
+  flag,
+  object,
+  option,
+  type OptionPlace,
+  required,
+  words,
+} from "../../options/options.ts";
+import { expandVariables } from "../../sources/mcp/expand-variables.ts";
+import {
+  fromOpenApi,
+  type OpenApiOptions,
+  type OpenApiPolicy,
+  type OpenApiSource,
+} from "../../sources/openapi/from-openapi.ts";
+import { FilePolicies } from "../../sources/policy.ts";
+
+/** Bytes of a file that describes a source; its document is another file. */
+const FILE_BYTES = 1024 * 1024;
+
+const FILE_RULES = {
+  name: required(words("a name of letters, digits and _")),
+  spec: required(words("the path of an OpenAPI document, from the folder of this file")),
+  baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
+  auth: object<object>("an object with bearer, basic or apiKey"),
+  headers: object<object>("an object of headers"),
+  checkResults: flag(),
+  portcullis: object<object>("an object with the policy of its tools"),
+  $schema: option<string>("text", (value) => typeof value === "string"),
+};
+
+/**
+ * The source that a JSON file describes: `{ name, spec, baseUrl, auth?, headers?, checkResults?, portcullis? }`. `spec` is the path of its
+ * document. `${VAR}` in a text stands for a variable of the environment. Who may call its tools stands under `portcullis`;
+ * where that says nothing, `policies` is asked. Rejects with a `PortcullisError` that names the file and the place.
+ */
+export async function readOpenApiFile(
+  path: string,
+  policies: (name: string) => OpenApiPolicy | undefined,
+): Promise<OpenApiSource> {
+  const place: OptionPlace = { object: path, subject: path, at: (name) => `${path}: ${name}` };
+  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, await readJson(path), FILE_RULES);
+  const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
+  const filePolicies = new FilePolicies(fieldsOf(`${path}: portcullis`), options.name, portcullis);
+  const document = await readDocumentFile(place.at("spec"), resolve(dirname(path), spec), spec);
+  const source = await atFile(
+    path,
+    fromOpenApi({ ...options, spec: document }, (name) => filePolicies.of(name) ?? policies(name)),
+  );
+  filePolicies.refuseUnmatched(source.names);
+  return source;
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readText(path, path, FILE_BYTES);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw invalid(path, `it is not JSON: ${cause instanceof Error ? cause.message.split("\n", 1)[0] : ""}`);
+  }
+}
+
+/** Largest document, in bytes; longer text than `fromOpenApi` takes is refused there. */
+const DOCUMENT_BYTES = 256 * 1024 * 1024;
+
+function readDocumentFile(place: string, path: string, written: string): Promise<string> {
+  if (/^https?:/i.test(written)) throw invalid(place, "it is an address: save the document in a file, and name that");
+  return readText(place, path, DOCUMENT_BYTES);
+}
+
+async function readText(place: string, path: string, maxBytes: number): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw invalid(place, code === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read: ${message}`);
+  }
+  if (bytes.length > maxBytes) throw invalid(place, `${path} has ${bytes.length} bytes, at most ${maxBytes} are read`);
+  return bytes.toString().replace(/^\ufeff/, "");
+}
+
+/** The value with the variables in its texts. A message names the variable and its place, and no value. */
+function expanded(place: OptionPlace, path: string, value: unknown, at = ""): unknown {
+  if (typeof value === "string")
+    try {
+      return expandVariables(value, { env: process.env, folder: dirname(resolve(path)) });
+    } catch (error) {
+      throw invalid(place.at(at), (error as Error).message);
+    }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) throw invalid(place.at(at), `it is ${describe(value)}, not an object`);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [
+      name,
+      expanded(place, path, field, at === "" ? name : `${at}.${name}`),
+    ]),
+  );
+}
+
+/** Errors about options name the function that a host calls; here they are fields of a file. */
+async function atFile<Value>(path: string, made: Promise<Value>): Promise<Value> {
+  try {
+    return await made;
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    throw new PortcullisError(error.code, `${path}: ${error.message}`, { cause: error });
+  }
+}
+
+function invalid(place: string, why: string): PortcullisError {
+  return new PortcullisError("option_invalid", `${place}: ${why}.`);
+}

@@ -1,0 +1,224 @@
+import { readFile } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import type { Node, ParseError } from "jsonc-parser";
+import { describe, PortcullisError } from "../../errors.ts";
+import { fieldsOf } from "../../options/options.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { ToolPolicy } from "../tool-policy.ts";
+import { type FilePolicies, readFilePolicies, refuseUnknownTools } from "./config-policies.ts";
+import { expandVariables, type Variables } from "./expand-variables.ts";
+import { fromMcp, type McpSource } from "./from-mcp.ts";
+import type { McpAnnotations } from "./listed-tool.ts";
+import type { McpServer } from "./mcp-options.ts";
+import type { UnassignedTool } from "./tool-list.ts";
+import { cleanPath, toolPath } from "./tool-path.ts";
+import { isRecord, type Message } from "./wire.ts";
+
+/** Bytes of a configuration file. */
+const FILE_BYTES = 1024 * 1024;
+
+/** The servers of a configuration file, connected. */
+export interface McpConfig extends AsyncDisposable {
+  readonly sources: readonly McpSource[];
+  /** The tools of all servers that a caller may call. */
+  readonly tools: readonly Tool[];
+  /** Tools that nothing was said about. */
+  readonly unassigned: readonly UnassignedTool[];
+  /** What could not be taken over from the servers' lists, a sentence each. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Connects to the servers of a configuration file: `.mcp.json` and the like (`mcpServers`), or `.vscode/mcp.json`
+ * (`servers`). Who may call their tools stands under `portcullis`; where the file says nothing of a tool, `policies` is
+ * asked, by the name that the tool has in a program. Rejects with `option_invalid` for a file that is invalid, a variable
+ * that is not set and a tool that does not exist, and as `fromMcp` does; then nothing is left running.
+ */
+export async function fromMcpConfig(
+  path: string,
+  policies: (name: string, annotations: McpAnnotations) => ToolPolicy | undefined = () => undefined,
+): Promise<McpConfig> {
+  const servers = await readConfig(path);
+  const opening = await Promise.allSettled(servers.map((server) => openServer(server, policies)));
+  const sources = opening.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failed = opening.find((one) => one.status === "rejected");
+  if (failed) {
+    await closeAll(sources);
+    throw failed.reason;
+  }
+  return {
+    sources,
+    get tools() {
+      return sources.flatMap(({ tools }) => tools);
+    },
+    get unassigned() {
+      return sources.flatMap(({ unassigned }) => unassigned);
+    },
+    get problems() {
+      return sources.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+    },
+    [Symbol.asyncDispose]: () => closeAll(sources),
+  };
+}
+
+async function closeAll(sources: readonly McpSource[]): Promise<void> {
+  await Promise.all(sources.map((source) => source[Symbol.asyncDispose]()));
+}
+
+interface ConfiguredServer {
+  /** How errors name it: `.mcp.json: server "files"`. */
+  readonly place: string;
+  readonly server: McpServer;
+  readonly policies: FilePolicies;
+}
+
+async function openServer(
+  { place, server, policies: { policyOf, names } }: ConfiguredServer,
+  policies: (name: string, annotations: McpAnnotations) => ToolPolicy | undefined,
+): Promise<McpSource> {
+  const source = await fromMcp(server, (tool, annotations) =>
+    names.includes(tool) ? policyOf(tool) : (policyOf(tool) ?? policies(toolPath(server.name, tool), annotations)),
+  );
+  try {
+    refuseUnknownTools(fieldsOf(`${place}: portcullis`), names, source.originals);
+    return source;
+  } catch (error) {
+    await source[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
+  const { root, value: config } = await parseFile(path, await readText(path));
+  const key = isRecord(config) ? ["mcpServers", "servers"].find((one) => Object.hasOwn(config, one)) : undefined;
+  if (!isRecord(config) || key === undefined || !isRecord(config[key]))
+    throw invalid(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
+  refuseTwice(path, root, key);
+  const servers = Object.entries(config[key]).filter(
+    ([, entry]) => !(isRecord(entry) && (isOwn(entry) || entry.disabled === true)),
+  );
+  const beside = config.portcullis ?? {};
+  if (!isRecord(beside))
+    throw invalid(path, `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`);
+  const stray = Object.keys(beside).find((name) => !Object.hasOwn(config[key] as Message, name));
+  if (stray !== undefined)
+    throw invalid(path, `portcullis speaks of ${JSON.stringify(stray.slice(0, 128))}, and there is no such server`);
+  const folder = dirname(resolve(path));
+  const variables = { env: process.env, folder: basename(folder) === ".vscode" ? dirname(folder) : folder };
+  const read = servers.map(([name, entry]) =>
+    readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, beside, variables),
+  );
+  for (const [index, { place, server }] of read.entries())
+    if (read.slice(0, index).some((other) => other.server.name === server.name))
+      throw invalid(place, `another server is named ${server.name} in programs too: rename one`);
+  return read;
+}
+
+async function readText(path: string): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw invalid(path, code === "ENOENT" ? "there is no such file" : `it cannot be read: ${message}`);
+  }
+  if (bytes.length > FILE_BYTES) throw invalid(path, `it has ${bytes.length} bytes, at most ${FILE_BYTES} are read`);
+  return bytes.toString("utf8").replace(/^\ufeff/, "");
+}
+
+/** Comments and trailing commas are allowed, as editors allow them. */
+async function parseFile(path: string, text: string): Promise<ParsedFile> {
+  // Loaded with the first file: a bundler cannot follow what the package loads by itself.
+  const { getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser");
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error || !root) {
+    const before = text.slice(0, error?.offset ?? 0).split("\n");
+    const what = error ? printParseErrorCode(error.error) : "it is empty";
+    throw invalid(path, `it is not JSON: ${what} in line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`);
+  }
+  return { root, value: getNodeValue(root) as unknown };
+}
+
+interface ParsedFile {
+  readonly root: Node;
+  readonly value: unknown;
+}
+
+/** The value of a key that stands twice would be the last, without a word. */
+function refuseTwice(path: string, root: Node, key: string): void {
+  const servers = root.children?.find((one) => one.children?.[0]?.value === key)?.children?.[1];
+  const names = (servers?.children ?? []).map((one) => one.children?.[0]?.value as string);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw invalid(path, `two servers are named ${JSON.stringify(twice.slice(0, 128))}: rename one`);
+}
+
+/** Whether an entry starts this package's own server: it would front itself. */
+function isOwn({ command, args }: Message): boolean {
+  const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].filter(
+    (word) => typeof word === "string",
+  );
+  const isPackage = (word: string) =>
+    /^portcullis(?:@.*)?$/.test(basename(word)) || /portcullis[\\/]dist[\\/]src[\\/]cli\.js$/.test(word);
+  return words.includes("mcp") && words.some(isPackage);
+}
+
+function readEntry(
+  place: string,
+  name: string,
+  entry: unknown,
+  beside: Message,
+  variables: Variables,
+): ConfiguredServer {
+  if (!isRecord(entry)) throw invalid(place, `it is ${describe(entry)}, not an object`);
+  const { type, command, args, env, cwd, headers, portcullis } = entry;
+  const url = entry.url ?? entry.serverUrl;
+  if (type === "sse") throw invalid(place, `the transport "sse" is not supported: use "http", which has replaced it`);
+  if (entry.envFile !== undefined) throw invalid(place, "envFile is not read: name the variables in env");
+  if (portcullis !== undefined && Object.hasOwn(beside, name))
+    throw invalid(place, "its policy stands both in the server and beside mcpServers: remove one");
+  if ((command === undefined) === (url === undefined)) throw invalid(place, "expected either command or url");
+  const policies = readFilePolicies(
+    fieldsOf(`${place}: portcullis`),
+    portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
+  );
+  const text = (field: string, value: unknown): string => {
+    if (typeof value !== "string") throw invalid(place, `${field} is ${describe(value)}, not text`);
+    try {
+      return expandVariables(value, variables);
+    } catch (error) {
+      throw invalid(place, `${field}: ${(error as Error).message}`);
+    }
+  };
+  const texts = (field: string, value: unknown): Readonly<Record<string, string>> => {
+    if (!isRecord(value)) throw invalid(place, `${field} is ${describe(value)}, not an object`);
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, text(`${field}.${key}`, one)]));
+  };
+  const list = (value: unknown): readonly string[] => {
+    if (!Array.isArray(value)) throw invalid(place, `args is ${describe(value)}, not a list`);
+    return value.map((one, index) => text(`args[${index}]`, one));
+  };
+  const server: McpServer =
+    url === undefined
+      ? {
+          command: text("command", command),
+          cwd: resolve(variables.folder, cwd === undefined ? "" : text("cwd", cwd)),
+          ...(args === undefined ? {} : { args: list(args) }),
+          ...(env === undefined ? {} : { env: texts("env", env) }),
+          ...policies.options,
+          name: cleanPath(name),
+        }
+      : {
+          url: text("url", url),
+          ...(headers === undefined ? {} : { headers: texts("headers", headers) }),
+          ...policies.options,
+          name: cleanPath(name),
+        };
+  return { place, server, policies };
+}
+
+function invalid(place: string, what: string): PortcullisError {
+  return new PortcullisError("option_invalid", `${place}: ${what}.`);
+}

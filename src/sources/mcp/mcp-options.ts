@@ -1,0 +1,119 @@
+import { optionError, PortcullisError } from "../../errors.ts";
+import {
+  callback,
+  flag,
+  oneOf,
+  option,
+  type OptionsOf,
+  readOptions,
+  required,
+  type Resolved,
+  wholeNumber,
+  withDefault,
+  words,
+} from "../../options/options.ts";
+import { TIMEOUT_MS } from "../../tools/define-tool.ts";
+import { toolNameFault } from "../../tools/tool-name.ts";
+
+/** What has changed in the list of a server's tools, by the server's own names. */
+export interface SourceChange {
+  readonly source: string;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Tools whose description, schemas or annotations are others than before. */
+  readonly changed: readonly string[];
+}
+
+/** What a server says of the progress of a call. */
+export interface SourceProgress {
+  readonly tool: string;
+  readonly execution: string;
+  readonly callId: string;
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+type TextMap = Readonly<Record<string, string>>;
+
+/** The protocol versions that a server can be held to. */
+export const PROTOCOLS = ["auto", "2025-11-25", "2026-07-28"] as const;
+
+export const MCP_RULES = {
+  /** Name of the source, and the first part of the names of its tools: identifiers with dots between. */
+  name: required(words("a name")),
+  /** Command of a server that speaks over its standard streams. It is started without a shell. */
+  command: words("the command that starts the server"),
+  /** Arguments of the command. */
+  args: option<readonly string[]>("an array of strings", (given) => Array.isArray(given) && given.every(isText)),
+  /** Environment of the server. It gets these variables, and of the host's own `PATH` and `HOME` only. */
+  env: option<TextMap>("variables with text as values", isTextMap),
+  /** Folder that the server is started in; the host's own by default. */
+  cwd: words("a folder"),
+  /** Address of a server that speaks over Streamable HTTP. */
+  url: words("the address of the server"),
+  /** Headers of all requests to that address. They are sent to no other host. */
+  headers: option<TextMap>("headers with text as values", isTextMap),
+  /** Version of the protocol; by default the newest that both sides know. */
+  protocol: withDefault(oneOf(PROTOCOLS), "auto"),
+  /** How long the server may take until its tools are listed, in milliseconds; 10 seconds by default. */
+  connectTimeoutMs: wholeNumber({ min: 1, max: TIMEOUT_MS.max, default: 10_000 }),
+  /** Timeout of calls of tools whose policy names none, in milliseconds; a minute by default. */
+  timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
+  /** Whether a tool is refused once its definition differs from the first list. */
+  pin: withDefault(flag(), false),
+  /** Told when the list of tools has changed. What it throws is ignored. */
+  onSourceChange: callback<(change: SourceChange) => void>(),
+  /** Told of the progress of calls. What it throws is ignored. */
+  onProgress: callback<(progress: SourceProgress) => void>(),
+};
+
+/** An MCP server: `command` for one that is started, or `url` for one that runs elsewhere. */
+export type McpServer = OptionsOf<typeof MCP_RULES>;
+
+export type ReadServer = Resolved<typeof MCP_RULES> &
+  ({ readonly command: string; readonly url?: never } | { readonly url: string; readonly command?: never });
+
+/** Throws `option_invalid`. */
+export function readServer(server: unknown): ReadServer {
+  const read = readOptions("fromMcp", server, MCP_RULES);
+  const fault = toolNameFault(read.name);
+  if (fault !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `fromMcp({ name: ${JSON.stringify(read.name.slice(0, 128))} }): this name cannot be used: ${fault}.`,
+    );
+  if ((read.command === undefined) === (read.url === undefined))
+    throw new PortcullisError(
+      "option_invalid",
+      `fromMcp({ name: "${read.name}" }): expected either command, for a server that is started, or url, for one that runs elsewhere.`,
+    );
+  const misplaced = Object.keys(read).find((key) => (read.url === undefined ? HTTP_ONLY : STDIO_ONLY).has(key));
+  if (misplaced !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `fromMcp({ name: "${read.name}", ${misplaced} }): ${misplaced} goes with ${read.url === undefined ? "url" : "command"} only.`,
+    );
+  if (read.url !== undefined && !isHttpUrl(read.url))
+    throw optionError(
+      `fromMcp({ name: "${read.name}", url })`,
+      "an address that begins with http:// or https://",
+      read.url,
+    );
+  return read as ReadServer;
+}
+
+const HTTP_ONLY: ReadonlySet<string> = new Set(["headers"]);
+const STDIO_ONLY: ReadonlySet<string> = new Set(["args", "env", "cwd"]);
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTextMap(value: unknown): value is TextMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(isText);
+}

@@ -1,0 +1,212 @@
+import type { Client } from "@modelcontextprotocol/client";
+import type { OutputTail } from "../../values/output-tail.ts";
+import { Channel } from "./channel.ts";
+import { readAnswers, type Question } from "./elicitation.ts";
+import { HttpWire } from "./http-wire.ts";
+import type { McpPackage } from "./load-client.ts";
+import type { ReadServer } from "./mcp-options.ts";
+import { StdioWire } from "./stdio-wire.ts";
+import { ConnectionLost, isRecord, MalformedMessage, type Message, type Wire } from "./wire.ts";
+
+/** Bounds of a list of tools. */
+const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024 } as const;
+/** How often a server may ask something before it answers a call. */
+const ROUNDS = 10;
+/** A result may hold a value twice, as data and as text in which quotes are escaped. */
+const COPIES = 3;
+const ENVELOPE_BYTES = 64 * 1024;
+/** Time in which changes of the list are taken together, in milliseconds. */
+const DEBOUNCE_MS = 200;
+
+export interface ListedTools {
+  /** Entries of the list as the server sent them. */
+  readonly entries: readonly unknown[];
+  /** Why the list is not whole. */
+  readonly problem: string | undefined;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly resultBytes: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly onProgress: ((progress: Message) => void) | undefined;
+  /** Decides about a question of the server. */
+  readonly ask: (question: Question) => Promise<boolean>;
+}
+
+/** One connection to a server, after the handshake. */
+export class Session {
+  readonly #mcp: McpPackage;
+  readonly #client: Client;
+  readonly #channel: Channel;
+
+  private constructor(mcp: McpPackage, client: Client, channel: Channel) {
+    this.#mcp = mcp;
+    this.#client = client;
+    this.#channel = channel;
+  }
+
+  /**
+   * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the one
+   * connection. `onListChanged` is called when the server says that its list of tools has changed. Rejects with what has become of the connection, or the signal's reason; then nothing is left running.
+   */
+  static async open(
+    mcp: McpPackage,
+    server: ReadServer,
+    log: OutputTail,
+    onListChanged: () => void,
+    signal: AbortSignal,
+  ): Promise<Session> {
+    try {
+      return await Session.#connect(mcp, server, server.protocol, log, onListChanged, signal);
+    } catch (error) {
+      // Some old servers end when they are asked in the new version.
+      const isOver = signal.aborted || server.protocol !== "auto" || server.command === undefined;
+      if (isOver || !(error instanceof ConnectionLost)) throw error;
+      return await Session.#connect(mcp, server, "2025-11-25", log, onListChanged, signal);
+    }
+  }
+
+  static async #connect(
+    mcp: McpPackage,
+    server: ReadServer,
+    protocol: ReadServer["protocol"],
+    log: OutputTail,
+    onListChanged: () => void,
+    signal: AbortSignal,
+  ): Promise<Session> {
+    const wire: Wire =
+      server.command === undefined ? new HttpWire(mcp, server.url, server.headers) : new StdioWire(server, log);
+    const channel = new Channel(wire);
+    let lost: ConnectionLost | undefined;
+    channel.onLost = (why) => {
+      lost = new ConnectionLost(why);
+    };
+    // The package's own times are longer than the signal's, except for that after which silence means an old server.
+    const timeout = 2 * server.connectTimeoutMs;
+    const client = new mcp.Client(
+      { name: "portcullis", version: "1" },
+      {
+        // Neither sampling nor roots: requests for them are refused.
+        capabilities: { elicitation: { form: {} } },
+        versionNegotiation: {
+          mode: protocol === "2025-11-25" ? "legacy" : protocol === "auto" ? "auto" : { pin: protocol },
+          probe: { timeoutMs: server.command === undefined ? timeout : Math.ceil(server.connectTimeoutMs / 2) },
+        },
+        listChanged: { tools: { autoRefresh: false, debounceMs: DEBOUNCE_MS, onChanged: onListChanged } },
+        // Values are validated by the gate.
+        jsonSchemaValidator: {
+          getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never,
+        },
+      },
+    );
+    const session = new Session(mcp, client, channel);
+    client.setRequestHandler("elicitation/create", (request) => session.#onQuestion(request.params));
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      signal.throwIfAborted();
+      const connecting = client.connect(channel, { timeout, signal });
+      connecting.catch(() => {});
+      await Promise.race([connecting, aborted.promise]);
+      if (lost) throw lost;
+    } catch (error) {
+      await channel.close();
+      throw signal.aborted ? signal.reason : (lost ?? channel.explain(error));
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+    return session;
+  }
+
+  get isOpen(): boolean {
+    return this.#channel.isOpen;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close().catch(() => {});
+    await this.#channel.close();
+  }
+
+  /** Lists the tools, page by page. A list that has no end is cut off. */
+  async listTools(signal: AbortSignal): Promise<ListedTools> {
+    if (!this.#client.getServerCapabilities()?.tools)
+      return { entries: [], problem: "The server says that it has no tools." };
+    const entries: unknown[] = [];
+    const cursors = new Set<string>();
+    let cursor: string | undefined;
+    for (let pages = 0; pages < LIST.pages; pages += 1) {
+      const page = await this.#channel.request("tools/list", cursor === undefined ? {} : { cursor }, {
+        signal,
+        maxBytes: LIST.pageBytes,
+        envelope: this.#envelope,
+      });
+      const { tools, nextCursor } = page;
+      if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
+      const room = LIST.tools - entries.length;
+      entries.push(...(tools.slice(0, room) as unknown[]));
+      if (tools.length > room || (tools.length === room && typeof nextCursor === "string"))
+        return { entries, problem: `The list of tools is cut off after ${LIST.tools} tools.` };
+      if (typeof nextCursor !== "string") return { entries, problem: undefined };
+      if (cursors.has(nextCursor))
+        return { entries, problem: "The list of tools is cut off where the server gave the same cursor again." };
+      cursors.add(nextCursor);
+      cursor = nextCursor;
+    }
+    return { entries, problem: `The list of tools is cut off after ${LIST.pages} pages.` };
+  }
+
+  /**
+   * Calls a tool, by its name at the server. Resolves with the result as the server sent it. Rejects with
+   * `MessageTooLarge`, `MalformedMessage`, `ConnectionLost`, `HttpRefusal`, `ProtocolFailure`, or the signal's reason.
+   */
+  async callTool(name: string, input: unknown, options: CallOptions): Promise<Message> {
+    const { signal, resultBytes, headers, onProgress, ask } = options;
+    let params: Message = { name, arguments: input };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const result = await this.#channel.request("tools/call", params, {
+        signal,
+        maxBytes: COPIES * resultBytes + ENVELOPE_BYTES,
+        headers,
+        ask,
+        ...(onProgress ? { onProgress } : {}),
+        envelope: this.#envelope,
+      });
+      const { resultType = "complete" } = result;
+      if (resultType === "complete") return result;
+      if (resultType !== "input_required" || !this.#envelope)
+        throw new MalformedMessage("The server gave a result of an unknown type.");
+      params = { name, arguments: input, ...(await readAnswers(result, ask)) };
+    }
+    throw new MalformedMessage(`The server asked for more input ${ROUNDS} times.`);
+  }
+
+  /** Fields of each request in the new version of the protocol. */
+  get #envelope(): Message | undefined {
+    if (this.#client.getProtocolEra() !== "modern") return undefined;
+    const { PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY } = this.#mcp;
+    return {
+      [PROTOCOL_VERSION_META_KEY]: this.#client.getNegotiatedProtocolVersion(),
+      [CLIENT_INFO_META_KEY]: { name: "portcullis", version: "1" },
+      [CLIENT_CAPABILITIES_META_KEY]: { elicitation: { form: {} } },
+    };
+  }
+
+  /** Whether headers of calls are read by the server: in the new version over HTTP. */
+  get readsHeaders(): boolean {
+    return this.#channel.hasPerRequestStream && this.#envelope !== undefined;
+  }
+
+  async #onQuestion(
+    params: unknown,
+  ): Promise<{ action: "accept"; content: Record<string, never> } | { action: "decline" | "cancel" }> {
+    const ask = this.#channel.currentAsk;
+    if (!ask || !isRecord(params)) return { action: "cancel" };
+    const { inputResponses } = await readAnswers(
+      { inputRequests: { asked: { method: "elicitation/create", params } } },
+      ask,
+    );
+    return (inputResponses as { readonly asked: never }).asked;
+  }
+}

@@ -1,0 +1,54 @@
+/** A JSON-RPC message that was parsed and not checked. */
+export type Message = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Message {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export type MessageId = string | number;
+
+export interface SendOptions {
+  /** Ends the exchange of a request, where each has its own. */
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a wire tells of. */
+export interface WireEvents {
+  /** Bytes that one message may have now. */
+  readonly allowedBytes: () => number;
+  readonly onMessage: (message: unknown) => void;
+  /** The answer to this request will not come; to all that are open where the id is undefined. */
+  readonly onFailed: (id: MessageId | undefined, error: Error) => void;
+  readonly onClosed: (why: string) => void;
+}
+
+/** Carries messages to a server and back. */
+export interface Wire {
+  /** Whether each request has an exchange of its own, which is ended by its signal. */
+  readonly hasExchanges: boolean;
+  start(events: WireEvents): Promise<void>;
+  send(message: Message, options: SendOptions): Promise<void>;
+  /** Called with the version that was agreed on. */
+  setProtocolVersion(version: string): void;
+  close(): Promise<void>;
+  /** What an error of `send`, or of the package, says of this wire: one of the errors below where it is one. */
+  explain(error: unknown): unknown;
+  /** The request whose exchange the code runs in that handles a message, where each has its own. */
+  currentRequest(): MessageId | undefined;
+}
+
+/** A message has more bytes than it may have. */
+export class MessageTooLarge extends Error {
+  override readonly name = "MessageTooLarge";
+}
+
+/** The server sent what is no message, or no answer to the request. */
+export class MalformedMessage extends Error {
+  override readonly name = "MalformedMessage";
+}
+
+/** The connection to the server is lost. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}

@@ -1,0 +1,171 @@
+import { PortcullisError } from "../../errors.ts";
+import { resolveReference } from "../../tools/schema.ts";
+
+/** Maximum length of a document's text, in UTF-16 code units. The largest public ones have some 40 million. */
+const MAX_LENGTH = 64 * 1024 * 1024;
+/** Maximum values in a document. A part that is shared, as by an alias in YAML, counts wherever it stands. */
+const MAX_VALUES = 5_000_000;
+/** Maximum depth. Schemas are read by recursion, and become at most a few levels deeper. */
+const MAX_DEPTH = 200;
+/** Maximum length of a chain of references. */
+const MAX_CHAIN = 32;
+
+/** An object of a document. Its fields are read by `fieldOf`, because a document may hold names like `constructor`. */
+export type Part = Readonly<Record<string, unknown>>;
+
+export function isPart(value: unknown): value is Part {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A part's own field; undefined where it has none, and for a value that is no object. */
+export function fieldOf(value: unknown, name: string): unknown {
+  return isPart(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+export function textOf(value: unknown, name: string): string | undefined {
+  const field = fieldOf(value, name);
+  return typeof field === "string" ? field : undefined;
+}
+
+export function listOf(value: unknown, name: string): readonly unknown[] {
+  const field = fieldOf(value, name);
+  return Array.isArray(field) ? field : [];
+}
+
+/** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
+export class PartFault extends Error {}
+
+/** A document of OpenAPI 3.0 or 3.1; one of Swagger 2.0 after it was made one of 3.1. */
+export interface OpenApiDocument {
+  readonly root: Part;
+  /** Schemas of 3.0 have words of their own: `nullable`, and `exclusiveMinimum: true`. */
+  readonly hasOldSchemas: boolean;
+}
+
+/**
+ * Reads a document: its text, JSON or YAML, or what was parsed from it. Rejects with a `PortcullisError`:
+ * `source_invalid` for what is no such document or too large, `source_unavailable` where a library is missing.
+ */
+export async function readDocument(source: string, spec: unknown): Promise<OpenApiDocument> {
+  const invalid = (why: string, cause?: unknown) =>
+    new PortcullisError("source_invalid", `fromOpenApi({ name: ${JSON.stringify(source)}, spec }): ${why}`, { cause });
+  const parsed = typeof spec === "string" ? await parse(spec, invalid) : spec;
+  if (!isPart(parsed))
+    throw invalid(
+      "expected an OpenAPI document, as an object or as its text (JSON or YAML), got " +
+        `${Array.isArray(parsed) ? "a list" : parsed === null ? "null" : typeof parsed}.`,
+    );
+  const fault = sizeFault(parsed);
+  if (fault !== undefined) throw invalid(`the document ${fault}.`);
+  const version = versionOf(parsed);
+  if (version === "2.0") return { root: await upgraded(parsed, invalid), hasOldSchemas: false };
+  if (version?.startsWith("3.0") || version?.startsWith("3.1"))
+    return { root: parsed, hasOldSchemas: version.startsWith("3.0") };
+  throw invalid(
+    version === undefined
+      ? `this is no OpenAPI document: it has neither "openapi" nor "swagger" with a version.`
+      : `the document is of version ${version.slice(0, 20)}; Swagger 2.0, OpenAPI 3.0 and 3.1 can be read.`,
+  );
+}
+
+type Invalid = (why: string, cause?: unknown) => PortcullisError;
+
+async function parse(text: string, invalid: Invalid): Promise<unknown> {
+  if (text.length > MAX_LENGTH)
+    throw invalid(`the text has ${text.length} characters, at most ${MAX_LENGTH} are read.`);
+  const bare = text.startsWith("\ufeff") ? text.slice(1) : text;
+  const isJson = /^\s*[{[]/.test(bare);
+  try {
+    return isJson ? JSON.parse(bare) : (await parser()).normalize(bare);
+  } catch (cause) {
+    if (PortcullisError.is(cause)) throw cause;
+    const reason = cause instanceof Error ? cause.message.split("\n", 1)[0]!.slice(0, 200) : "";
+    throw invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${reason}`, cause);
+  }
+}
+
+/** Walks without recursion, and before anything else does. */
+function sizeFault(root: Part): string | undefined {
+  const open: unknown[] = [root];
+  const depths: number[] = [1];
+  let values = 0;
+  while (open.length > 0) {
+    const part = open.pop();
+    const depth = depths.pop()!;
+    values += 1;
+    if (typeof part !== "object" || part === null) continue;
+    if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep, or holds itself`;
+    const children: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
+    if (values + open.length + children.length > MAX_VALUES)
+      return `holds more than ${MAX_VALUES} values, aliases written out`;
+    for (const child of children) {
+      open.push(child);
+      depths.push(depth + 1);
+    }
+  }
+  return undefined;
+}
+
+/** YAML reads a version without quotation marks as a number. */
+function versionOf(root: Part): string | undefined {
+  const version = fieldOf(root, "openapi") ?? fieldOf(root, "swagger");
+  if (typeof version === "string") return version;
+  return typeof version === "number" ? version.toFixed(1) : undefined;
+}
+
+/** A document of Swagger 2.0 as one of OpenAPI 3.1. The library changes what it is given, and copies field by field. */
+async function upgraded(root: Part, invalid: Invalid): Promise<Part> {
+  const { upgrade } = await parser();
+  if (hasField(root, "__proto__")) throw invalid("the document has a field named __proto__: rename it.");
+  let cause: unknown;
+  try {
+    const { specification } = upgrade(structuredClone({ ...root, swagger: "2.0" }));
+    if (isPart(specification)) return specification;
+  } catch (error) {
+    cause = error;
+  }
+  throw invalid("the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1.", cause);
+}
+
+function hasField(root: Part, name: string): boolean {
+  const open: unknown[] = [root];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (typeof part !== "object" || part === null) continue;
+    if (Object.hasOwn(part, name)) return true;
+    for (const child of Object.values(part)) if (typeof child === "object" && child !== null) open.push(child);
+  }
+  return false;
+}
+
+async function parser(): Promise<typeof import("@scalar/openapi-parser")> {
+  try {
+    return await import("@scalar/openapi-parser");
+  } catch (cause) {
+    throw new PortcullisError(
+      "source_unavailable",
+      "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.",
+      { cause },
+    );
+  }
+}
+
+/** What a value is once its references are followed. Throws a `PartFault` for one that leads nowhere, or out of the document. */
+export function follow({ root }: OpenApiDocument, value: unknown): unknown {
+  let part = value;
+  for (let steps = 0; steps < MAX_CHAIN; steps += 1) {
+    const reference = textOf(part, "$ref");
+    if (reference === undefined) return part;
+    part = target(root, reference);
+  }
+  throw new PartFault("its references lead in a circle");
+}
+
+/** The part that a reference points to. */
+export function target(root: Part, reference: string): unknown {
+  const shown = JSON.stringify(reference.slice(0, 200));
+  if (!reference.startsWith("#"))
+    throw new PartFault(`it refers to ${shown}, outside of the document; put that part into the document`);
+  const part = resolveReference(root, reference);
+  if (part === undefined) throw new PartFault(`it refers to ${shown}, which the document does not have`);
+  return part;
+}

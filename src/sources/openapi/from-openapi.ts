@@ -1,0 +1,324 @@
+import { optionError, PortcullisError } from "../../errors.ts";
+import {
+  flag,
+  object,
+  option,
+  type OptionsOf,
+  readOptions,
+  required,
+  withDefault,
+  words,
+} from "../../options/options.ts";
+import { defineTool } from "../../tools/define-tool.ts";
+import { oneLine } from "../../tools/one-line.ts";
+import type { Effect, Tool } from "../../tools/tool.ts";
+import { toolNameFault } from "../../tools/tool-name.ts";
+import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
+import { type OpenApiDocument, PartFault, readDocument, textOf } from "./document.ts";
+import {
+  findOperations,
+  type FoundOperation,
+  MAX_OPERATIONS,
+  type Operation,
+  type OperationParts,
+  type Parameter,
+  readOperation,
+} from "./operations.ts";
+import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
+import { Schemas } from "./schemas.ts";
+import { Authorization, isHeaderName, isUsable, type OpenApiAuth, type Secret } from "./secrets.ts";
+import { send, type Sender } from "./send.ts";
+import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
+import { toolOutput } from "./tool-output.ts";
+
+const SOURCE_RULES = {
+  /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
+  name: required(words("a name of letters, digits and _")),
+  /** The document: its text, JSON or YAML, or what was parsed from it, which is not changed afterwards. */
+  spec: required(option<string | object>("a document, as text or as an object", isText)),
+  /** The address that paths of the document are put behind. Servers that the document names are not used. */
+  baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
+  /** How requests say who sends them; nothing by default. */
+  auth: option<OpenApiAuth>("credentials", () => true),
+  /** Headers of every request, besides; their values are kept as secrets. */
+  headers: object<Readonly<Record<string, Secret>>>("an object of headers"),
+  /** Whether a result that does not fit the document's schema fails its call; true by default. The schema is shown all the same. */
+  checkResults: withDefault(flag(), true),
+};
+
+export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
+
+/** A policy whose `effect` follows from the method where it is left out: GET and HEAD read, PUT and DELETE are idempotent, others write. */
+export type OpenApiPolicy = Omit<ToolPolicy, "effect"> & Partial<Pick<ToolPolicy, "effect">>;
+
+/**
+ * One policy for all operations, or a function from the name of an operation's tool and what the document says of it. An
+ * operation that no policy is given for is left to no caller.
+ */
+export type OpenApiPolicies = OpenApiPolicy | ((name: string, operation: Operation) => OpenApiPolicy | undefined);
+
+/** An operation that no caller may call, because nothing was said about it. */
+export interface UnassignedOperation extends Operation {
+  /** The name that its tool would have in a program. */
+  readonly name: string;
+}
+
+/** The tools of an API. It holds no connection: disposing of it does nothing, and lets hosts treat all sources alike. */
+export interface OpenApiSource extends AsyncDisposable {
+  readonly name: string;
+  readonly tools: readonly Tool[];
+  /** Names that tools of all operations have or would have, also of those that are no tools. */
+  readonly names: readonly string[];
+  /** Operations that no policy was given for. */
+  readonly unassigned: readonly UnassignedOperation[];
+  /** Operations that are no tools although a policy was given for them, and why: a sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** Characters of a description, and of a problem; both quote the document. */
+const DESCRIPTION_LENGTH = 2000;
+const PROBLEM_LENGTH = 500;
+
+/**
+ * Makes tools of the operations of an API that a document describes: Swagger 2.0, OpenAPI 3.0 or 3.1. Requests leave from
+ * the host, to `baseUrl` only. Rejects with `option_invalid` for an option or a policy, `source_invalid` for what is no such
+ * document or has more than 50,000 operations, and `source_unavailable` where a library is missing.
+ */
+export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
+  const { name, spec, baseUrl, auth, headers = {}, checkResults } = readOptions("fromOpenApi", options, SOURCE_RULES);
+  const fault = toolNameFault(name);
+  if (fault !== undefined) throw new PortcullisError("option_invalid", `fromOpenApi({ name }): ${fault}.`);
+  const sender: Sender = {
+    source: name,
+    baseUrl: readBaseUrl(baseUrl),
+    authorization: Authorization.of("fromOpenApi", auth),
+    headers: readHeaders(headers),
+  };
+  const styles = await loadStyles();
+  const document = await readDocument(name, spec);
+  const found = findOperations(document);
+  if (found.length === 0 || found.length > MAX_OPERATIONS)
+    throw new PortcullisError(
+      "source_invalid",
+      `fromOpenApi({ name: ${JSON.stringify(name)}, spec }): the document describes ${found.length === 0 ? "no operations" : `more than ${MAX_OPERATIONS} operations. Take those out that are not needed`}.`,
+    );
+  return new SourceMaker(sender, styles, document, checkResults).make(found, policies);
+}
+
+/** A value that can be a document. Its fields are checked where it is read. */
+function isText(value: unknown): boolean {
+  return typeof value === "string" || (typeof value === "object" && value !== null);
+}
+
+function readBaseUrl(given: string): URL {
+  const url = URL.parse(given);
+  const isPlain = url?.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  if (!isPlain || (url.protocol !== "https:" && url.protocol !== "http:"))
+    // Without the value: it may hold credentials.
+    throw new PortcullisError(
+      "option_invalid",
+      "fromOpenApi({ baseUrl }): expected an address like https://api.example.com/v1, without a user, a query or a fragment.",
+    );
+  return url;
+}
+
+function readHeaders(given: Readonly<Record<string, unknown>>): Readonly<Record<string, Secret>> {
+  const entries = Object.entries(given).map(([name, value]): [string, Secret] => {
+    if (!isHeaderName(name)) throw optionError("fromOpenApi({ headers })", "names of headers", name);
+    if (typeof value !== "function" && !isUsable(value))
+      throw new PortcullisError(
+        "option_invalid",
+        `fromOpenApi({ headers: { ${JSON.stringify(name)} } }): expected text without line breaks, or a function that returns it.`,
+      );
+    return [name, value as Secret];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface Named {
+  readonly operation: FoundOperation;
+  readonly name: string;
+  readonly policy: OpenApiPolicy | undefined;
+}
+
+class SourceMaker {
+  readonly #sender: Sender;
+  readonly #styles: Styles;
+  readonly #document: OpenApiDocument;
+  readonly #schemas: Schemas;
+  readonly #checkResults: boolean;
+  readonly #parts = new Map<FoundOperation, OperationParts | PartFault>();
+  readonly #problems: string[] = [];
+
+  constructor(sender: Sender, styles: Styles, document: OpenApiDocument, checkResults: boolean) {
+    this.#checkResults = checkResults;
+    this.#sender = sender;
+    this.#styles = styles;
+    this.#document = document;
+    this.#schemas = new Schemas(document);
+  }
+
+  make(found: readonly FoundOperation[], policies: OpenApiPolicies | undefined): OpenApiSource {
+    const { source } = this.#sender;
+    for (const operation of found) this.#parts.set(operation, this.#read(operation));
+    const layout = layoutOf(
+      this.#document,
+      [...this.#parts.values()].filter((parts): parts is OperationParts => !(parts instanceof PartFault)),
+    );
+    const named = found.map((operation) => this.#nameOf(operation, policies));
+    const clashing = clashes(named);
+    const tools: Tool[] = [];
+    const unassigned: UnassignedOperation[] = [];
+    for (const one of named) {
+      const { operationId, method, path, tags } = one.operation;
+      const clash = clashing.get(one);
+      if (!one.policy) unassigned.push({ name: one.name, operationId, method, path, tags });
+      else if (clash !== undefined) this.#leaveOut(one, clash);
+      else {
+        const tool = this.#toolOf(one, one.policy, layout);
+        if (tool) tools.push(tool);
+      }
+    }
+    return Object.freeze({
+      name: source,
+      tools: Object.freeze(tools),
+      names: Object.freeze(named.map(({ name }) => name)),
+      unassigned: Object.freeze(unassigned),
+      problems: Object.freeze(this.#problems),
+      [Symbol.asyncDispose]: async () => {},
+    });
+  }
+
+  #read(operation: FoundOperation): OperationParts | PartFault {
+    return orFault(() => readOperation(this.#document, operation));
+  }
+
+  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
+    const name = `${this.#sender.source}.${operation.name}`;
+    const { operationId, method, path, tags } = operation;
+    const given = typeof policies === "function" ? policies(name, { operationId, method, path, tags }) : policies;
+    const policy = given === undefined ? undefined : checkPolicy(name, { effect: effectOf(method), ...defined(given) });
+    return { operation, policy, name: policy?.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
+  }
+
+  #leaveOut({ operation: { method, path }, name }: Named, why: string): void {
+    this.#problems.push(
+      `${oneLine(`${name} (${method} ${path}) is left out: ${withoutPeriod(why)}`, PROBLEM_LENGTH)}.`,
+    );
+  }
+
+  #toolOf(one: Named, policy: OpenApiPolicy, layout: Layout): Tool | undefined {
+    const made = orFault(() => this.#define(one, policy, layout));
+    if (!(made instanceof PartFault)) return made;
+    this.#leaveOut(one, made.message);
+    return undefined;
+  }
+
+  #define({ operation, name }: Named, policy: OpenApiPolicy, layout: Layout): Tool {
+    const fault = toolNameFault(name);
+    if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
+    const parts = this.#parts.get(operation);
+    if (!parts || parts instanceof PartFault) throw parts ?? new PartFault("it cannot be read");
+    const { method, path } = operation;
+    const template = pathParts(path);
+    checkPath(this.#sender.baseUrl, template);
+    const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
+    const input = toolInput(this.#document, this.#schemas, given, parts.body, layout);
+    const { schema: output, accept } = toolOutput(
+      this.#document,
+      this.#schemas,
+      { responses: parts.responses, method },
+      this.#checkResults,
+    );
+    const form = parts.body?.form;
+    const [sender, styles] = [this.#sender, this.#styles];
+    const tool: Tool = defineTool({
+      ...policy,
+      effect: policy.effect ?? effectOf(method),
+      name,
+      description: descriptionOf(operation),
+      input: input.schema,
+      ...(output ? { output } : {}),
+      handler: (fields, context) =>
+        send(
+          sender,
+          {
+            method,
+            accept,
+            contentType: form === "multipart" ? undefined : parts.body?.mediaType,
+            effect: tool.effect,
+            timeoutMs: tool.timeoutMs,
+          },
+          requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
+          context,
+        ),
+    });
+    return tool;
+  }
+
+  /** Whether a parameter is one that the host sets. */
+  #isHosts({ name, place }: Parameter): boolean {
+    const { authorization, headers } = this.#sender;
+    if (place === "header") {
+      const lower = name.toLowerCase();
+      return lower === authorization.header || Object.keys(headers).some((one) => one.toLowerCase() === lower);
+    }
+    return (place === "query" && name === authorization.query) || (place === "cookie" && name === authorization.cookie);
+  }
+}
+
+function orFault<Value>(make: () => Value): Value | PartFault {
+  try {
+    return make();
+  } catch (fault) {
+    if (fault instanceof PartFault) return fault;
+    throw fault;
+  }
+}
+
+/** A policy without the fields that are undefined: they count as left out. */
+function defined(policy: OpenApiPolicy): object {
+  if (typeof policy !== "object" || policy === null) return policy;
+  return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
+}
+
+/** What a call with this method changes, by HTTP. */
+export function effectOf(method: string): Effect {
+  if (method === "GET" || method === "HEAD") return "read";
+  return method === "PUT" || method === "DELETE" ? "idempotent" : "write";
+}
+
+function descriptionOf({ part, method, path }: FoundOperation): string {
+  const texts = [textOf(part, "summary"), textOf(part, "description")].filter((text) => text?.trim());
+  const [summary = "", description = ""] = texts as string[];
+  const whole = description.startsWith(summary) ? description : `${withoutPeriod(summary.trim())}. ${description}`;
+  return oneLine(texts.length === 0 ? `${method} ${path}` : whole, DESCRIPTION_LENGTH);
+}
+
+function withoutPeriod(text: string): string {
+  return text.endsWith(".") ? text.slice(0, -1) : text;
+}
+
+/** Why tools cannot have their names: two would have the same, or one would be the namespace of another. */
+function clashes(named: readonly Named[]): ReadonlyMap<Named, string> {
+  const assigned = named.filter(({ policy }) => policy !== undefined);
+  const byName = Map.groupBy(assigned, ({ name }) => name);
+  const found = new Map<Named, string>();
+  const note = (one: Named, { operation: { method, path } }: Named) =>
+    found.set(one, `its name clashes with that of ${method} ${path}; give one of them a name in its policy`);
+  for (const one of assigned) {
+    const same = byName.get(one.name) ?? [];
+    if (same.length > 1)
+      note(
+        one,
+        same.find((other) => other !== one)!,
+      );
+    for (let end = one.name.lastIndexOf("."); end > 0; end = one.name.lastIndexOf(".", end - 1)) {
+      const outer = byName.get(one.name.slice(0, end))?.[0];
+      if (!outer) continue;
+      note(one, outer);
+      note(outer, one);
+    }
+  }
+  return found;
+}

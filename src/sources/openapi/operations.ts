@@ -1,0 +1,241 @@
+import { fieldOf, follow, isPart, listOf, type OpenApiDocument, type Part, PartFault, textOf } from "./document.ts";
+import { operationName } from "./operation-name.ts";
+
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
+
+/** Maximum operations of a document. The largest public ones have some 20,000. */
+export const MAX_OPERATIONS = 50_000;
+
+export type Place = "path" | "query" | "header" | "cookie";
+const PLACES: ReadonlySet<unknown> = new Set(["path", "query", "header", "cookie"]);
+
+export type Style = "form" | "simple" | "label" | "matrix" | "spaceDelimited" | "pipeDelimited" | "deepObject";
+const STYLES: Readonly<Record<Place, readonly Style[]>> = {
+  path: ["simple", "label", "matrix"],
+  query: ["form", "spaceDelimited", "pipeDelimited", "deepObject"],
+  header: ["simple"],
+  cookie: ["form"],
+};
+
+/** How a value is written where it is no JSON. */
+export interface Serialisation {
+  readonly style: Style;
+  readonly explode: boolean;
+  /** Whether characters like `/` and `:` stay as they are. */
+  readonly allowReserved: boolean;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly place: Place;
+  readonly required: boolean;
+  readonly description: string | undefined;
+  /** The schema as the document has it. */
+  readonly schema: unknown;
+  /** Undefined for a parameter whose value is sent as JSON. */
+  readonly serialisation: Serialisation | undefined;
+}
+
+/** How a body is written. */
+export type BodyForm = "json" | "urlencoded" | "multipart" | "text" | "bytes";
+
+export interface Body {
+  readonly mediaType: string;
+  readonly form: BodyForm;
+  readonly required: boolean;
+  readonly description: string | undefined;
+  readonly schema: unknown;
+  /** The `encoding` of a form's fields. */
+  readonly encoding: unknown;
+}
+
+/** What a policy is chosen by. */
+export interface Operation {
+  readonly operationId: string | undefined;
+  /** In capitals, like `GET`. */
+  readonly method: string;
+  /** With its parameters in braces, like `/repos/{owner}/{repo}`. */
+  readonly path: string;
+  readonly tags: readonly string[];
+}
+
+/** An operation of the document, before its parts are read. */
+export interface FoundOperation extends Operation {
+  /** Name below the source's. */
+  readonly name: string;
+  readonly part: Part;
+  readonly pathItem: Part;
+}
+
+export interface OperationParts {
+  readonly parameters: readonly Parameter[];
+  readonly body: Body | undefined;
+  readonly responses: Part;
+}
+
+/** All operations of a document, up to one more than `MAX_OPERATIONS`. A path that cannot be read has none. */
+export function findOperations(document: OpenApiDocument): readonly FoundOperation[] {
+  const found: FoundOperation[] = [];
+  const paths = fieldOf(document.root, "paths");
+  for (const [path, item] of Object.entries(isPart(paths) ? paths : {})) {
+    const pathItem = pathItemOf(document, item);
+    for (const method of pathItem ? METHODS : []) {
+      const part = fieldOf(pathItem, method);
+      if (!pathItem || !isPart(part)) continue;
+      const operationId = textOf(part, "operationId");
+      found.push({
+        name: operationName(operationId, method, path),
+        operationId,
+        method: method.toUpperCase(),
+        path,
+        tags: listOf(part, "tags").filter((tag) => typeof tag === "string"),
+        part,
+        pathItem,
+      });
+      if (found.length > MAX_OPERATIONS) return found;
+    }
+  }
+  return found;
+}
+
+function pathItemOf(document: OpenApiDocument, item: unknown): Part | undefined {
+  try {
+    const followed = follow(document, item);
+    return isPart(followed) ? followed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the parts of an operation. Throws a `PartFault` for one that cannot be called. */
+export function readOperation(
+  document: OpenApiDocument,
+  { part, pathItem, method, path }: FoundOperation,
+): OperationParts {
+  if (method === "TRACE") throw new PartFault("its method is TRACE, which no request can be sent with");
+  const parameters = readParameters(document, [...listOf(pathItem, "parameters"), ...listOf(part, "parameters")]);
+  const inPath = variablesOf(path);
+  const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
+  const responses = fieldOf(part, "responses");
+  return {
+    parameters: [
+      ...parameters.filter(({ name, place }) => place !== "path" || inPath.has(name)),
+      ...[...inPath].filter((name) => !described.has(name)).map(undescribed),
+    ],
+    body: bodyOf(document, fieldOf(part, "requestBody"), method),
+    responses: isPart(responses) ? responses : {},
+  };
+}
+
+/** Names of the variables in a path. Throws a `PartFault` for a path that is none. */
+export function variablesOf(path: string): ReadonlySet<string> {
+  if (!path.startsWith("/") || /[?#\\]/.test(path))
+    throw new PartFault(
+      `its path ${JSON.stringify(path.slice(0, 200))} is not one: a path begins with / and has no ?, # or \\`,
+    );
+  return new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
+}
+
+function undescribed(name: string): Parameter {
+  return {
+    name,
+    place: "path",
+    required: true,
+    description: undefined,
+    schema: { type: "string" },
+    serialisation: { style: "simple", explode: false, allowReserved: false },
+  };
+}
+
+/** Those of the operation replace those of its path that have the same name and place. */
+function readParameters(document: OpenApiDocument, parts: readonly unknown[]): readonly Parameter[] {
+  const parameters = new Map<string, Parameter>();
+  for (const reference of parts) {
+    const part = follow(document, reference);
+    const name = textOf(part, "name");
+    const place = fieldOf(part, "in");
+    if (!isPart(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
+    if (!PLACES.has(place))
+      throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
+    parameters.set(`${String(place)} ${name}`, parameterOf(part, name, place as Place));
+  }
+  return [...parameters.values()];
+}
+
+function parameterOf(part: Part, name: string, place: Place): Parameter {
+  const content = fieldOf(part, "content");
+  const [media] = isPart(content) ? Object.values(content) : [];
+  return {
+    name,
+    place,
+    required: place === "path" || fieldOf(part, "required") === true,
+    description: textOf(part, "description"),
+    schema: (media === undefined ? fieldOf(part, "schema") : fieldOf(media, "schema")) ?? {},
+    serialisation: media === undefined ? serialisationOf(part, place, name) : undefined,
+  };
+}
+
+/** How a part says that its value is written, or by default. */
+export function serialisationOf(part: unknown, place: Place, name: string): Serialisation {
+  const [usual] = STYLES[place];
+  const style = fieldOf(part, "style") ?? usual;
+  if (!STYLES[place].includes(style as Style))
+    throw new PartFault(`${JSON.stringify(name.slice(0, 100))} has a style that no ${place} has`);
+  const explode = fieldOf(part, "explode");
+  return {
+    style: style as Style,
+    explode: typeof explode === "boolean" ? explode : style === "form",
+    allowReserved: fieldOf(part, "allowReserved") === true && place === "query",
+  };
+}
+
+function bodyOf(document: OpenApiDocument, reference: unknown, method: string): Body | undefined {
+  const part = follow(document, reference);
+  const content = fieldOf(part, "content");
+  if (!isPart(part) || !isPart(content)) return undefined;
+  const required = fieldOf(part, "required") === true;
+  if (method === "GET" || method === "HEAD") {
+    if (required) throw new PartFault(`it needs a body, which no ${method} request can have`);
+    return undefined;
+  }
+  const choices = Object.keys(content).map((mediaType) => ({ mediaType, form: formOf(mediaType) }));
+  const [chosen] = choices.toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form));
+  if (!chosen) return undefined;
+  if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
+    throw new PartFault(`its body has the media type ${JSON.stringify(chosen.mediaType.slice(0, 100))}, which is none`);
+  const media = content[chosen.mediaType];
+  return {
+    ...chosen,
+    mediaType: chosen.mediaType.includes("*") ? STAND_INS[chosen.form] : chosen.mediaType,
+    required,
+    description: textOf(part, "description"),
+    schema: fieldOf(media, "schema") ?? {},
+    encoding: fieldOf(media, "encoding"),
+  };
+}
+
+/** The best first. */
+const FORMS: readonly BodyForm[] = ["json", "urlencoded", "multipart", "text", "bytes"];
+/** What is sent for a range of media types, like `text/*`. */
+const STAND_INS: Readonly<Record<BodyForm, string>> = {
+  json: "application/json",
+  urlencoded: "application/x-www-form-urlencoded",
+  multipart: "multipart/form-data",
+  text: "text/plain",
+  bytes: "application/octet-stream",
+};
+
+/** How a body of a media type is written, or read. */
+export function formOf(mediaType: string): BodyForm {
+  const [essence = ""] = mediaType.toLowerCase().split(";", 1);
+  const type = essence.trim();
+  if (type === "application/json" || type.endsWith("+json") || type === "text/json" || type === "*/*") return "json";
+  if (type === "application/x-www-form-urlencoded") return "urlencoded";
+  if (type === "multipart/form-data") return "multipart";
+  const isText =
+    type.startsWith("text/") ||
+    /^application\/(?:xml|yaml|x-yaml|javascript|graphql|x-ndjson|jsonl|sql|toml|x-www-form-urlencoded)$/.test(type) ||
+    type.endsWith("+xml") ||
+    type.endsWith("+yaml");
+  return isText ? "text" : "bytes";
+}

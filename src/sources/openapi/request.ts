@@ -1,0 +1,277 @@
+import { PortcullisError } from "../../errors.ts";
+import { fieldOf, PartFault } from "./document.ts";
+import { type Parameter, serialisationOf, type Serialisation, type Style } from "./operations.ts";
+import type { BodyFields, ToolInput } from "./tool-input.ts";
+
+/** The functions of openapi-fetch that write lists and objects. */
+export type Styles = Pick<typeof import("openapi-fetch"), "serializeArrayParam" | "serializeObjectParam">;
+
+export async function loadStyles(): Promise<Styles> {
+  try {
+    return await import("openapi-fetch");
+  } catch (cause) {
+    throw new PortcullisError(
+      "source_unavailable",
+      "fromOpenApi needs the package openapi-fetch to write requests: npm install openapi-fetch.",
+      { cause },
+    );
+  }
+}
+
+/** A request below the address of its API, without what the host adds. */
+export interface RequestParts {
+  /** Begins with a slash. */
+  readonly path: string;
+  /** Without a question mark; empty where there is none. */
+  readonly query: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly cookies: readonly string[];
+  readonly body: string | FormData | Uint8Array | undefined;
+}
+
+/** Parts of a path: text, and variables in braces. */
+type PathParts = readonly { readonly text: string; readonly isVariable: boolean }[];
+
+export function pathParts(path: string): PathParts {
+  return path
+    .split(/(\{[^{}]+\})/)
+    .filter((part) => part !== "")
+    .map((part) =>
+      part.startsWith("{") && part.endsWith("}")
+        ? { text: part.slice(1, -1), isVariable: true }
+        : { text: encoded(decodedOnce(part), PATH_CHARACTERS), isVariable: false },
+    );
+}
+
+/** A document may write a path encoded already. */
+function decodedOnce(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Throws a `PartFault` for a path that would not reach its server as it is written. */
+export function checkPath(baseUrl: URL, parts: PathParts): void {
+  const path = parts.map(({ text, isVariable }) => (isVariable ? "x" : text)).join("");
+  const url = new URL(`${baseUrl.origin}${basePath(baseUrl)}${path}`);
+  if (url.pathname !== `${basePath(baseUrl)}${path}`) throw new PartFault("its path has parts like . or ..");
+}
+
+/** The path of an API's address, without a slash at its end. */
+export function basePath({ pathname }: URL): string {
+  return pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
+}
+
+/** Writes the request of a call. Throws a `PortcullisError` (`tool_failed`) for values that no request can carry. */
+export function requestParts(
+  styles: Styles,
+  path: PathParts,
+  { parameters, body }: ToolInput,
+  input: Readonly<Record<string, unknown>>,
+): RequestParts {
+  const given = parameters.flatMap(({ field, parameter }) => {
+    const value = Object.hasOwn(input, field) ? input[field] : undefined;
+    return value === undefined || value === null ? [] : [{ parameter, value }];
+  });
+  const at = (place: Parameter["place"]) => given.filter(({ parameter }) => parameter.place === place);
+  const variables = new Map(
+    at("path").map(({ parameter, value }) => [parameter.name, variable(styles, parameter, value)]),
+  );
+  return {
+    path: filledPath(path, variables),
+    query: at("query")
+      .map(({ parameter, value }) => written(styles, parameter, value, queryEncoder(parameter)))
+      .filter((text) => text !== "")
+      .join("&"),
+    headers: at("header").map(
+      ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
+    ),
+    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, STRICT)),
+    body: body && bodyOf(styles, body, input),
+  };
+}
+
+type Encode = (text: string) => string;
+
+const UNRESERVED = "A-Za-z0-9\\-._~";
+/** Characters that stay as they are in the text of a path, and in a query where reserved ones are allowed. */
+const PATH_CHARACTERS = new RegExp(`[^${UNRESERVED}!$&'()*+,;=:@/]+`, "gu");
+const ALLOWED_CHARACTERS = new RegExp(`[^${UNRESERVED}!$'()*,;=:@/?]+`, "gu");
+const RESERVED = /[!'()*]/g;
+
+function encoded(text: string, others: RegExp): string {
+  return text.toWellFormed().replaceAll(others, (part) => encodeURIComponent(part));
+}
+
+const STRICT: Encode = (text) =>
+  encodeURIComponent(text.toWellFormed()).replaceAll(
+    RESERVED,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+function queryEncoder({ serialisation }: Parameter): Encode {
+  return serialisation?.allowReserved ? (text) => encoded(text, ALLOWED_CHARACTERS) : STRICT;
+}
+
+/** One value of a list or an object as text; what is nested deeper is JSON. */
+function scalarText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A parameter of a query, a cookie or a form: `name=value`, as often as its style asks. Empty for an empty list. */
+function written(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
+  const key = STRICT(name);
+  if (!serialisation) return `${key}=${encode(JSON.stringify(value))}`;
+  const style = serialisation.style as QueryStyle;
+  const { explode } = serialisation;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => encode(scalarText(item)));
+    if (items.length === 0) return "";
+    const listStyle = style === "deepObject" ? "form" : style;
+    return styles.serializeArrayParam(key, items, { style: listStyle, explode, allowReserved: true });
+  }
+  if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
+  const fields = encodedFields(value as object, STRICT, encode);
+  if (fields.length === 0) return "";
+  if (style === "spaceDelimited" || style === "pipeDelimited")
+    return styles.serializeArrayParam(key, fields.flat(), { style, explode: false, allowReserved: true });
+  return styles.serializeObjectParam(key, Object.fromEntries(fields), { style, explode, allowReserved: true });
+}
+
+/** Styles of queries, cookies and forms, and of paths and headers. */
+type QueryStyle = Exclude<Style, PathStyle>;
+type PathStyle = "simple" | "label" | "matrix";
+
+type Named = Pick<Parameter, "name" | "serialisation">;
+
+/** The names of fields are a program's text as the values are. */
+function encodedFields(value: object, encodeName: Encode, encode: Encode): readonly (readonly [string, string])[] {
+  return Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
+}
+
+function unexploded(parameter: Parameter): Parameter {
+  const { serialisation } = parameter;
+  return serialisation ? { ...parameter, serialisation: { ...serialisation, explode: false } } : parameter;
+}
+
+/** A value in a path, encoded, so that it stays within its segment. */
+function variable(styles: Styles, { name, serialisation }: Parameter, value: unknown): string {
+  const text = simple(styles, name, serialisation, value, STRICT);
+  const segments = decodeURIComponent(text).split(/[/\\]/);
+  if (text === "") throw refused(`${name} must not be empty: it is a part of the address.`);
+  if (segments.some((segment) => segment === "." || segment === ".."))
+    throw refused(`${name} must not have a part "." or "..": it is a part of the address.`);
+  return text;
+}
+
+/** A value in a path or a header. */
+function simple(
+  styles: Styles,
+  name: string,
+  serialisation: Serialisation | undefined,
+  value: unknown,
+  encode: Encode,
+): string {
+  if (!serialisation) return encode(JSON.stringify(value));
+  const style = serialisation.style as PathStyle;
+  const { explode } = serialisation;
+  const key = STRICT(name);
+  if (Array.isArray(value))
+    return styles.serializeArrayParam(
+      key,
+      value.map((item) => encode(scalarText(item))),
+      { style, explode, allowReserved: true },
+    );
+  if (typeof value === "object" && value !== null)
+    return styles.serializeObjectParam(key, Object.fromEntries(encodedFields(value, encode, encode)), {
+      style,
+      explode,
+      allowReserved: true,
+    });
+  const text = encode(scalarText(value));
+  if (style === "label") return `.${text}`;
+  return style === "matrix" ? `;${key}=${text}` : text;
+}
+
+function headerText(styles: Styles, { name, serialisation }: Parameter, value: unknown): string {
+  const text = simple(styles, name, serialisation, value, (one) => one);
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw refused(`${name} must be text of Latin-1 without line breaks: it is sent as a header.`);
+  return text;
+}
+
+function filledPath(path: PathParts, variables: ReadonlyMap<string, string>): string {
+  return path.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join("");
+}
+
+function bodyOf(styles: Styles, place: BodyFields, input: Readonly<Record<string, unknown>>): RequestParts["body"] {
+  const value = bodyValue(place, input);
+  if (value === undefined) return undefined;
+  const { body, files } = place;
+  switch (body.form) {
+    case "json":
+      return JSON.stringify(value);
+    case "text":
+      return scalarText(value);
+    case "bytes":
+      return bytesOf("body", value);
+    case "urlencoded":
+      return Object.entries(fieldsOf(value))
+        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, STRICT))
+        .filter((text) => text !== "")
+        .join("&");
+    case "multipart":
+      return formData(fieldsOf(value), files);
+  }
+}
+
+function bodyValue({ body, names }: BodyFields, input: Readonly<Record<string, unknown>>): unknown {
+  if (!names) return Object.hasOwn(input, "body") ? input.body : undefined;
+  const fields = Object.entries(input).filter(([name]) => names.has(name));
+  return fields.length === 0 && !body.required ? undefined : Object.fromEntries(fields);
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw refused("body must be an object: it is sent as a form.");
+}
+
+/** Without an `encoding` of its own, an object in a form is JSON and a list is its field repeated. */
+function formField(name: string, value: unknown, encoding: unknown): Named {
+  const own = fieldOf(encoding, name);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isObject && fieldOf(own, "style") === undefined) return { name, serialisation: undefined };
+  return { name, serialisation: serialisationOf(own, "query", name) };
+}
+
+function formData(fields: Readonly<Record<string, unknown>>, files: ReadonlySet<string>): FormData {
+  const form = new FormData();
+  for (const [name, field] of Object.entries(fields))
+    for (const one of Array.isArray(field) ? (field as readonly unknown[]) : [field]) {
+      if (one === null || one === undefined) continue;
+      if (files.has(name)) form.append(name, new Blob([bytesOf(name, one)]), name);
+      else if (typeof one === "object")
+        form.append(name, new Blob([JSON.stringify(one)], { type: "application/json" }));
+      else form.append(name, scalarText(one));
+    }
+  return form;
+}
+
+function bytesOf(name: string, value: unknown): Buffer<ArrayBuffer> {
+  const bytes = typeof value === "string" ? Buffer.from(value, "base64") : undefined;
+  if (bytes === undefined || bytes.toString("base64").replaceAll("=", "") !== plainBase64(String(value)))
+    throw refused(`${name} must be text in base64.`);
+  return bytes;
+}
+
+function plainBase64(text: string): string {
+  return text.replaceAll(/[\s=]/g, "").replaceAll("-", "+").replaceAll("_", "/");
+}
+
+function refused(message: string): PortcullisError {
+  return new PortcullisError("tool_failed", message);
+}

@@ -1,0 +1,408 @@
+import { hash } from "node:crypto";
+import { LinearPattern } from "../../tools/json-schema/linear-pattern.ts";
+import { PatternRefused } from "../../tools/json-schema/parse-pattern.ts";
+import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
+import { fieldOf, follow, isPart, type OpenApiDocument, type Part, PartFault, target } from "./document.ts";
+
+/** Whether a schema is of what is sent or of what comes back. */
+export type Side = "input" | "output";
+
+/** Maximum values in one schema of the document, without what it refers to. */
+const MAX_OWN_VALUES = 20_000;
+/** Values of a tool's schema. What it refers to beyond them, the nearest first, may be anything. */
+const MAX_VALUES = 5000;
+/** Maximum states of all patterns in a tool's schema, as in `jsonSchema()`. */
+const MAX_STATES = 100_000;
+
+/** A schema of the document as JSON Schema 2020-12, frozen. Its references lead to `$defs`. */
+export interface Converted {
+  readonly schema: JsonSchema | boolean;
+  readonly values: number;
+  /** States of its patterns. */
+  readonly states: number;
+  /** The parts of the document that it refers to, and those of them that speak about the same value. */
+  readonly references: readonly string[];
+  readonly inPlace: readonly string[];
+}
+
+/** What a schema says about the shape of a value: all that is kept of what comes back. */
+const SHAPE: ReadonlySet<string> = new Set(["description", "type", "enum", "const"]);
+/** What else it says about a value that is sent, besides patterns and other schemas. */
+const BOUNDS: ReadonlySet<string> = new Set(
+  [
+    ...SHAPE,
+    "default format multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength",
+    "maxItems minItems uniqueItems maxProperties minProperties minContains maxContains",
+  ].flatMap((words) => words.split(" ")),
+);
+
+/** Words whose value is a schema, and whether it speaks about the same value as the schema that holds it. */
+const SCHEMA_WORDS: Readonly<Record<Side, ReadonlyMap<string, boolean>>> = {
+  input: new Map([
+    ...(["not", "if", "then", "else"] as const).map((word) => [word, true] as const),
+    ...(["items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "contains"] as const).map(
+      (word) => [word, false] as const,
+    ),
+    ["propertyNames", false],
+  ]),
+  output: new Map([
+    ["items", false],
+    ["additionalProperties", false],
+  ]),
+};
+
+/** The schemas of a document, each converted once for each side. */
+export class Schemas {
+  readonly #document: OpenApiDocument;
+  readonly #converted = { input: new Map<unknown, Converted>(), output: new Map<unknown, Converted>() };
+  readonly #definitions = {
+    input: new Map<string, Converted | PartFault>(),
+    output: new Map<string, Converted | PartFault>(),
+  };
+  readonly #names = new Map<string, string>();
+  readonly #digests = new Map<Converted, string>();
+  readonly #patterns = new Map<string, number | PartFault>();
+  /** Definitions that were searched for circles, and whether there is one. */
+  readonly #searched = { input: new Map<string, boolean>(), output: new Map<string, boolean>() };
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+  }
+
+  /** A schema of the document. Throws a `PartFault` for one that cannot be used. */
+  convert(side: Side, schema: unknown): Converted {
+    const known = this.#converted[side].get(schema);
+    if (known) return known;
+    const conversion = new Conversion(this.#document, side, this);
+    const converted = conversion.convert(schema);
+    if (isPart(schema)) this.#converted[side].set(schema, converted);
+    return converted;
+  }
+
+  /**
+   * A tool's schema, made of these parts of the document. Throws a `PartFault` where what they refer to cannot be used. What
+   * is not needed before the tool is called or shown is made then.
+   */
+  close(side: Side, root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
+    const { included, states } = this.#reach(side, parts);
+    if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
+    for (const pointer of included) this.#refuseCircles(side, pointer);
+    if (included.length === 0) return lazySchema(() => root, { checks });
+    return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(side, parts) }), {
+      checks,
+      identify: () => {
+        const reached = this.#reach(side, parts).included.map((pointer) => [pointer, this.#digestOf(side, pointer)]);
+        return JSON.stringify([root, reached]);
+      },
+    });
+  }
+
+  #definitionsOf(side: Side, parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
+    const { included } = this.#reach(side, parts);
+    const within = new Set(included);
+    const definitions = included.map((pointer) => this.#definition(side, pointer));
+    const beyond = [...parts, ...definitions]
+      .flatMap(({ references }) => references)
+      .filter((pointer) => !within.has(pointer));
+    return Object.fromEntries([
+      ...definitions.map(({ schema }, index) => [this.nameOf(included[index]!), schema] as const),
+      ...[...new Set(beyond)].map((pointer) => [this.nameOf(pointer), true] as const),
+    ]);
+  }
+
+  /** Definitions of large documents are in hundreds of schemas, and each is read once for all. */
+  #digestOf(side: Side, pointer: string): string {
+    const definition = this.#definition(side, pointer);
+    const digest = this.#digests.get(definition) ?? hash("sha256", JSON.stringify(definition.schema));
+    this.#digests.set(definition, digest);
+    return digest;
+  }
+
+  /** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
+  nameOf(pointer: string): string {
+    const known = this.#names.get(pointer) ?? definitionName(pointer);
+    this.#names.set(pointer, known);
+    return known;
+  }
+
+  /** States of a pattern. Throws a `PartFault` for one that cannot be matched in linear time. */
+  statesOf(source: string): number {
+    const known = this.#patterns.get(source) ?? readPattern(source);
+    this.#patterns.set(source, known);
+    if (known instanceof PartFault) throw known;
+    return known;
+  }
+
+  /** The nearest definitions, as many as fit. */
+  #reach(side: Side, parts: readonly Converted[]): { readonly included: readonly string[]; readonly states: number } {
+    const included: string[] = [];
+    const met = new Set<string>(parts.flatMap(({ references }) => references));
+    let values = 0;
+    let states = 0;
+    for (const part of parts) {
+      values += part.values;
+      states += part.states;
+    }
+    for (const pointer of met) {
+      if (values >= MAX_VALUES) break;
+      const definition = this.#definition(side, pointer);
+      values += definition.values;
+      states += definition.states;
+      included.push(pointer);
+      // A set gives what is added while it is read.
+      for (const next of definition.references) met.add(next);
+    }
+    return { included, states };
+  }
+
+  #definition(side: Side, pointer: string): Converted {
+    const known = this.#definitions[side].get(pointer) ?? this.#readDefinition(side, pointer);
+    this.#definitions[side].set(pointer, known);
+    if (known instanceof PartFault) throw known;
+    return known;
+  }
+
+  #readDefinition(side: Side, pointer: string): Converted | PartFault {
+    try {
+      return this.convert(side, target(this.#document.root, pointer));
+    } catch (fault) {
+      if (fault instanceof PartFault) return fault;
+      throw fault;
+    }
+  }
+
+  /** Refuses a definition that refers back to itself for the same value: checking a value would never end. */
+  #refuseCircles(side: Side, start: string): void {
+    const searched = this.#searched[side];
+    const above = new Set<string>();
+    const open: { readonly pointer: string; readonly leaves: boolean }[] = [{ pointer: start, leaves: false }];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { pointer, leaves } = next;
+      if (leaves) {
+        above.delete(pointer);
+        searched.set(pointer, false);
+        continue;
+      }
+      if (searched.get(pointer) === false) continue;
+      if (above.has(pointer) || searched.get(pointer) === true) {
+        for (const one of above) searched.set(one, true);
+        throw new PartFault("its schema refers to itself without going deeper into the value");
+      }
+      above.add(pointer);
+      open.push({ pointer, leaves: true });
+      for (const child of this.#definition(side, pointer).inPlace) open.push({ pointer: child, leaves: false });
+    }
+  }
+}
+
+function definitionName(pointer: string): string {
+  const plain = pointer.replace(/^#\/components\/schemas\//, "");
+  if (/^[\w.-]{1,100}$/.test(plain)) return plain;
+  return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
+}
+
+function readPattern(source: string): number | PartFault {
+  try {
+    return new LinearPattern(source).states;
+  } catch (error) {
+    if (!(error instanceof PatternRefused)) throw error;
+    return new PartFault(`its pattern ${JSON.stringify(source.slice(0, 100))} ${error.message}`);
+  }
+}
+
+/** Converts one schema of the document. */
+class Conversion {
+  readonly #document: OpenApiDocument;
+  readonly #side: Side;
+  readonly #schemas: Schemas;
+  readonly #references = new Set<string>();
+  readonly #inPlace = new Set<string>();
+  #values = 0;
+  #states = 0;
+
+  constructor(document: OpenApiDocument, side: Side, schemas: Schemas) {
+    this.#document = document;
+    this.#side = side;
+    this.#schemas = schemas;
+  }
+
+  convert(schema: unknown): Converted {
+    return {
+      schema: this.#schema(schema, true),
+      values: this.#values,
+      states: this.#states,
+      references: [...this.#references],
+      inPlace: [...this.#inPlace],
+    };
+  }
+
+  #schema(schema: unknown, inPlace: boolean): JsonSchema | boolean {
+    this.#count(1);
+    if (typeof schema === "boolean") return schema;
+    if (!isPart(schema)) throw new PartFault("its schema holds something else where a schema belongs");
+    const words = new Map<string, unknown>();
+    const reference = fieldOf(schema, "$ref");
+    if (typeof reference === "string") words.set("$ref", this.#reference(reference, inPlace));
+    // In 3.0 a reference stands alone.
+    if (reference === undefined || !this.#document.hasOldSchemas) this.#copyWords(schema, words, inPlace);
+    const isNullable =
+      this.#document.hasOldSchemas && (fieldOf(schema, "nullable") === true || fieldOf(schema, "x-nullable") === true);
+    return isNullable ? nullable(words) : frozen(words);
+  }
+
+  #reference(reference: string, inPlace: boolean): string {
+    this.#references.add(reference);
+    if (inPlace) this.#inPlace.add(reference);
+    return `#/$defs/${this.#schemas.nameOf(reference)}`;
+  }
+
+  #copyWords(schema: Part, words: Map<string, unknown>, inPlace: boolean): void {
+    const kept = this.#side === "input" ? BOUNDS : SHAPE;
+    for (const [word, value] of Object.entries(schema)) {
+      if (kept.has(word)) this.#copyValue(word, value, words);
+      else if (SCHEMA_WORDS[this.#side].has(word)) this.#copySchema(word, value, words, inPlace);
+      else if (word === "allOf" || word === "prefixItems")
+        words.set(word, this.#list(word, value, inPlace && word === "allOf"));
+      else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, value, words, inPlace);
+      else if (word === "properties") words.set(word, this.#map(word, this.#visible(value), false));
+      else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
+      else if (this.#side === "input") this.#copyOfInput(word, value, words, inPlace);
+    }
+    if (this.#document.hasOldSchemas) useNewBounds(words);
+  }
+
+  #copyValue(word: string, value: unknown, words: Map<string, unknown>): void {
+    if (word === "description" && typeof value !== "string") return;
+    if (word === "enum" && !Array.isArray(value)) throw new PartFault(`its schema has an "enum" that is no list`);
+    if (word === "type" && !isType(value)) throw new PartFault(`its schema has an unknown "type"`);
+    if (Array.isArray(value)) this.#count(value.length);
+    words.set(word, word === "type" && value === "file" ? "string" : value);
+  }
+
+  #copySchema(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
+    // A server may send more than its document says.
+    if (this.#side === "output" && value === false) return;
+    const isInPlace = SCHEMA_WORDS[this.#side].get(word) === true;
+    words.set(word, this.#schema(value, inPlace && isInPlace));
+  }
+
+  /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
+  #copyChoice(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
+    const choice = this.#list(word, value, inPlace);
+    if (choice.length === 0) return;
+    const all = words.get("anyOf") === undefined ? undefined : [{ anyOf: choice }];
+    if (all === undefined) words.set("anyOf", choice);
+    else words.set("allOf", [...((words.get("allOf") as readonly unknown[] | undefined) ?? []), ...all]);
+  }
+
+  #copyOfInput(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
+    if (word === "pattern") {
+      if (typeof value !== "string") throw new PartFault(`its schema has a "pattern" that is no text`);
+      this.#states += this.#schemas.statesOf(value);
+      words.set(word, value);
+    } else if (word === "patternProperties") {
+      for (const source of Object.keys(isPart(value) ? value : {})) this.#states += this.#schemas.statesOf(source);
+      words.set(word, this.#map(word, value, false));
+    } else if (word === "dependentSchemas") words.set(word, this.#map(word, value, inPlace));
+    else if (word === "dependentRequired") {
+      const lists = isPart(value) ? Object.entries(value) : [];
+      words.set(word, Object.fromEntries(lists.map(([name, names]) => [name, this.#names(names)])));
+    }
+  }
+
+  #list(word: string, value: unknown, inPlace: boolean): readonly (JsonSchema | boolean)[] {
+    if (!Array.isArray(value)) throw new PartFault(`its schema has ${JSON.stringify(word)} that is no list`);
+    return value.map((one) => this.#schema(one, inPlace));
+  }
+
+  #map(word: string, value: unknown, inPlace: boolean): Readonly<Record<string, JsonSchema | boolean>> {
+    if (!isPart(value)) throw new PartFault(`its schema has ${JSON.stringify(word)} that is no object`);
+    // Unlike an assignment, this makes a field of any name, `__proto__` too.
+    return Object.freeze(
+      Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#schema(one, inPlace)])),
+    );
+  }
+
+  /** The properties that this side has: what is only read is not sent, and what is only written does not come back. */
+  #visible(properties: unknown): unknown {
+    if (!isPart(properties)) return properties;
+    return Object.fromEntries(Object.entries(properties).filter(([, property]) => !this.#isHidden(property)));
+  }
+
+  #isHidden(property: unknown): boolean {
+    const word = this.#side === "input" ? "readOnly" : "writeOnly";
+    if (fieldOf(property, word) === true) return true;
+    try {
+      return fieldOf(follow(this.#document, property), word) === true;
+    } catch {
+      // The reference is refused where it is read.
+      return false;
+    }
+  }
+
+  #required(value: unknown, properties: unknown): readonly string[] {
+    return this.#names(value).filter((name) => !this.#isHidden(fieldOf(properties, name)));
+  }
+
+  #names(value: unknown): readonly string[] {
+    // In 3.0 and before, some documents say `required: true` of a property.
+    const names = Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+    this.#count(names.length);
+    return names;
+  }
+
+  #count(values: number): void {
+    this.#values += values;
+    if (this.#values > MAX_OWN_VALUES) throw new PartFault(`its schema holds more than ${MAX_OWN_VALUES} values`);
+  }
+}
+
+const TYPES: ReadonlySet<unknown> = new Set([
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "object",
+  "array",
+  "null",
+  "file",
+]);
+
+function isType(value: unknown): boolean {
+  return Array.isArray(value) ? value.every((one) => TYPES.has(one)) : TYPES.has(value);
+}
+
+/** Bounds as 3.0 writes them: `exclusiveMinimum: true` beside a `minimum`. */
+function useNewBounds(words: Map<string, unknown>): void {
+  for (const [exclusive, bound] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
+    if (typeof words.get(exclusive) !== "boolean") continue;
+    if (words.get(exclusive) === true && words.has(bound)) {
+      words.set(exclusive, words.get(bound));
+      words.delete(bound);
+    } else words.delete(exclusive);
+  }
+}
+
+/** What `nullable: true` of 3.0 means. Many documents leave null out of an `enum` beside it. */
+function nullable(words: ReadonlyMap<string, unknown>): JsonSchema {
+  const type = words.get("type");
+  if (typeof type !== "string") {
+    const { description, ...rest } = frozen(words);
+    return Object.freeze({ ...(description === undefined ? {} : { description }), anyOf: [rest, { type: "null" }] });
+  }
+  const values = words.get("enum") as readonly unknown[] | undefined;
+  return frozen(
+    new Map([
+      ...words,
+      ["type", [type, "null"]],
+      ...(values && !values.includes(null) ? [["enum", [...values, null]] as const] : []),
+    ]),
+  );
+}
+
+function frozen(words: ReadonlyMap<string, unknown>): JsonSchema {
+  return Object.freeze(Object.fromEntries(words));
+}

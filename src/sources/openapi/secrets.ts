@@ -1,0 +1,173 @@
+import { optionError, PortcullisError } from "../../errors.ts";
+import { checkOptions, oneOf, option, type OptionPlace, optionsIn, required, words } from "../../options/options.ts";
+
+/** A secret, or a function that gives it for each request. */
+export type Secret = string | (() => string | Promise<string>);
+
+/** How requests say who sends them. Programs see nothing of it, and cannot change it. */
+export type OpenApiAuth =
+  | { readonly bearer: Secret }
+  | { readonly basic: { readonly username: Secret; readonly password: Secret } }
+  | { readonly apiKey: { readonly in: "header" | "query" | "cookie"; readonly name: string; readonly value: Secret } };
+
+const secret = option<Secret>(
+  "a secret without line breaks, or a function that returns one",
+  (value) => typeof value === "function" || isUsable(value),
+);
+const BASIC_RULES = { username: required(secret), password: required(secret) };
+const KEY_RULES = {
+  in: required(oneOf(["header", "query", "cookie"])),
+  name: required(words("the name of the header, parameter or cookie")),
+  value: required(secret),
+};
+
+/** Secrets that are shorter are part of too many words to be taken out of texts. */
+const SHORTEST = 4;
+
+/** What one request carries for the host. */
+export interface Credentials {
+  readonly headers: readonly (readonly [string, string])[];
+  readonly query: readonly (readonly [string, string])[];
+  /** What may be in no text that leaves the host otherwise. */
+  readonly secrets: readonly string[];
+}
+
+/** The host's part of requests. */
+export class Authorization {
+  /** Names of what it sets, small letters for headers. */
+  readonly header: string | undefined;
+  readonly query: string | undefined;
+  readonly cookie: string | undefined;
+  readonly #read: () => Promise<Credentials>;
+
+  private constructor(
+    sets: Partial<Pick<Authorization, "header" | "query" | "cookie">>,
+    read: () => Promise<Credentials>,
+  ) {
+    this.header = sets.header;
+    this.query = sets.query;
+    this.cookie = sets.cookie;
+    this.#read = read;
+  }
+
+  /** Throws a `PortcullisError` (`option_invalid`) with the place of what is wrong, and no secret. */
+  static of(place: OptionPlace | string, auth: unknown): Authorization {
+    if (auth === undefined) return new Authorization({}, async () => ({ headers: [], query: [], secrets: [] }));
+    const within = optionsIn(place, "auth");
+    const kinds = typeof auth === "object" && auth !== null ? Object.keys(auth) : [];
+    const [kind] = kinds;
+    if (kinds.length !== 1 || kind === undefined || !["bearer", "basic", "apiKey"].includes(kind))
+      throw new PortcullisError(
+        "option_invalid",
+        `${within.object}: expected { bearer }, { basic: { username, password } } or { apiKey: { in, name, value } }, got ${kinds.length === 0 ? "none of them" : kinds.map((one) => JSON.stringify(one.slice(0, 60))).join(", ")}.`,
+      );
+    const given = (auth as Readonly<Record<string, unknown>>)[kind];
+    if (kind === "bearer") {
+      if (!secret.accepts(given))
+        throw new PortcullisError("option_invalid", `${within.at(kind)}: expected ${secret.expected}.`);
+      return new Authorization({ header: "authorization" }, () => bearer(given as Secret));
+    }
+    if (kind === "basic") {
+      const { username, password } = quietly(optionsIn(within, kind), given, BASIC_RULES);
+      return new Authorization({ header: "authorization" }, () => basic(username, password));
+    }
+    const { in: where, name, value } = quietly(optionsIn(within, kind), given, KEY_RULES);
+    if (where !== "query" && !isHeaderName(name))
+      throw optionError(optionsIn(within, kind).at("name"), `the name of a ${where}`, name);
+    const sets = { header: { header: name.toLowerCase() }, query: { query: name }, cookie: { cookie: name } };
+    return new Authorization(sets[where], () => key(where, name, value));
+  }
+
+  /** Rejects with a `PortcullisError` (`source_unavailable`) where a function gives no usable secret. */
+  credentials(): Promise<Credentials> {
+    return this.#read();
+  }
+}
+
+/** Checks options without showing their values: they hold secrets. */
+function quietly<Rules extends typeof BASIC_RULES | typeof KEY_RULES>(
+  place: OptionPlace,
+  given: unknown,
+  rules: Rules,
+) {
+  const shown = Object.fromEntries(
+    Object.entries(typeof given === "object" && given !== null ? given : {}).map(([name, value]) => [
+      name,
+      typeof value === "string" && (name === "value" || name === "username" || name === "password") && !isUsable(value)
+        ? undefined
+        : value,
+    ]),
+  );
+  return checkOptions(
+    place,
+    typeof given === "object" && given !== null ? shown : given === undefined ? given : {},
+    rules,
+  );
+}
+
+async function bearer(given: Secret): Promise<Credentials> {
+  const token = await valueOf(given);
+  return { headers: [["authorization", `Bearer ${token}`]], query: [], secrets: formsOf(token) };
+}
+
+async function basic(username: Secret, password: Secret): Promise<Credentials> {
+  const pair = [await valueOf(username), await valueOf(password)] as const;
+  const coded = Buffer.from(pair.join(":")).toString("base64");
+  return {
+    headers: [["authorization", `Basic ${coded}`]],
+    query: [],
+    secrets: [...formsOf(coded), ...formsOf(pair[1])],
+  };
+}
+
+async function key(where: "header" | "query" | "cookie", name: string, given: Secret): Promise<Credentials> {
+  const value = await valueOf(given);
+  const secrets = formsOf(value);
+  if (where === "query") return { headers: [], query: [[name, value]], secrets };
+  if (where === "header") return { headers: [[name, value]], query: [], secrets };
+  return { headers: [["cookie", `${name}=${encodeURIComponent(value)}`]], query: [], secrets };
+}
+
+/** What a function throws is the operator's to read: it may name where secrets are kept. */
+export async function valueOf(given: Secret): Promise<string> {
+  let value: unknown;
+  try {
+    value = typeof given === "function" ? await given() : given;
+  } catch (cause) {
+    throw new PortcullisError("source_unavailable", "The credentials of this tool are missing.", { cause });
+  }
+  if (isUsable(value)) return value;
+  throw new PortcullisError("source_unavailable", "The credentials of this tool are missing.", {
+    cause: new Error("A function of `auth` or `headers` returned no secret: it must return text without line breaks."),
+  });
+}
+
+export function isHeaderName(text: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(text);
+}
+
+/** Whether a value can stand in a header, and is a secret. */
+export function isUsable(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "" && /^[\x20-\x7e\x80-\xff]*$/.test(value);
+}
+
+/** A secret in the forms in which servers repeat what they were sent. */
+export function formsOf(value: string): readonly string[] {
+  const forms = [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed())];
+  return [...new Set(forms)].filter((form) => form.length >= SHORTEST);
+}
+
+const REPLACEMENT = "[secret]";
+
+/** Takes secrets out of a text. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, one) => rest.replaceAll(one, REPLACEMENT), text);
+}
+
+/** Takes secrets out of bytes. Returns the same bytes where there are none. */
+export function bytesWithoutSecrets(bytes: Buffer, secrets: readonly string[]): Buffer {
+  const found = secrets.map((one) => Buffer.from(one)).filter((one) => bytes.includes(one));
+  if (found.length === 0) return bytes;
+  const forms = found.map((one) => one.toString("latin1"));
+  return Buffer.from(withoutSecrets(bytes.toString("latin1"), forms), "latin1");
+}

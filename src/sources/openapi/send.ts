@@ -1,0 +1,264 @@
+import { STATUS_CODES } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { PortcullisError } from "../../errors.ts";
+import { oneLine } from "../../tools/one-line.ts";
+import type { CallContext, Effect } from "../../tools/tool.ts";
+import { formOf } from "./operations.ts";
+import { basePath, type RequestParts } from "./request.ts";
+import {
+  type Authorization,
+  bytesWithoutSecrets,
+  type Credentials,
+  formsOf,
+  type Secret,
+  valueOf,
+  withoutSecrets,
+} from "./secrets.ts";
+
+/** Redirects of one call. */
+const MAX_REDIRECTS = 5;
+/** Bytes of a failure's body that are read, and characters that a program may read of it. */
+const FAILURE_BYTES = 64 * 1024;
+const FAILURE_LENGTH = 2000;
+/** Shortest wait before a request is repeated, in milliseconds; doubled each time. */
+const FIRST_WAIT_MS = 100;
+
+/** The host's side of all requests of a source. */
+export interface Sender {
+  readonly source: string;
+  readonly baseUrl: URL;
+  readonly authorization: Authorization;
+  /** Headers of every request, by name. */
+  readonly headers: Readonly<Record<string, Secret>>;
+}
+
+/** What a call needs besides its request. */
+export interface Call {
+  readonly method: string;
+  readonly accept: string;
+  /** Media type of the body; undefined for `FormData`, which has its own. */
+  readonly contentType: string | undefined;
+  readonly effect: Effect;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Sends a request and reads its answer. Rejects with a `PortcullisError`: `tool_failed` with status and message of an
+ * answer that is no success, `source_unavailable` where there is none, `result_too_large` once more than
+ * `context.resultBytes` have come. Redirects are followed on the same host only. Where a server asks a call that only
+ * reads to come back later, and says when, the call waits if its time allows it.
+ */
+export async function send(sender: Sender, call: Call, request: RequestParts, context: CallContext): Promise<unknown> {
+  const deadline = performance.now() + call.timeoutMs;
+  for (let attempt = 0; ; attempt += 1) {
+    const { response, secrets } = await ask(sender, call, request, context.signal);
+    if (response.ok) return await readAnswer(sender, response, secrets, context.resultBytes);
+    const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
+    const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
+    if (waitMs === undefined || performance.now() + waitMs >= deadline)
+      throw await failureOf(sender, call, response, secrets);
+    await drop(response);
+    await setTimeout(waitMs, undefined, { signal: context.signal });
+  }
+}
+
+interface Answer {
+  readonly response: Response;
+  readonly secrets: readonly string[];
+}
+
+/** Sends a request, and follows it where it is redirected on the same host. */
+async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal): Promise<Answer> {
+  const { baseUrl } = sender;
+  let path = `${basePath(baseUrl)}${request.path}`;
+  let query = request.query;
+  let method = call.method;
+  let body = request.body;
+  for (let redirects = 0; ; redirects += 1) {
+    const credentials = await credentialsOf(sender);
+    const url = addressOf(baseUrl, path, query, credentials);
+    const response = await fetched(sender, call, url, {
+      method,
+      headers: headersOf(call, request, credentials, body),
+      ...(body === undefined ? {} : { body: body as string }),
+      redirect: "manual",
+      signal,
+    });
+    const location = isRedirect(response.status) ? response.headers.get("location") : null;
+    if (location === null) return { response, secrets: credentials.secrets };
+    const next = URL.parse(location, url.href);
+    if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "") {
+      await drop(response);
+      throw failed(sender, response.status, ["It redirects to another host, which is not followed."]);
+    }
+    if (redirects === MAX_REDIRECTS) {
+      await drop(response);
+      throw failed(sender, response.status, [`It redirects more than ${MAX_REDIRECTS} times.`]);
+    }
+    path = next.pathname;
+    query = next.search.slice(1);
+    if (response.status === 303 || ((response.status === 301 || response.status === 302) && method === "POST")) {
+      if (method !== "HEAD") method = "GET";
+      body = undefined;
+    }
+    await drop(response);
+  }
+}
+
+function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+async function credentialsOf({ authorization, headers }: Sender): Promise<Credentials> {
+  const { headers: own, query, secrets } = await authorization.credentials();
+  const given: (readonly [string, string])[] = [];
+  for (const [name, value] of Object.entries(headers)) given.push([name, await valueOf(value)]);
+  return {
+    headers: [...given, ...own],
+    query,
+    secrets: [...secrets, ...given.flatMap(([, value]) => formsOf(value))].toSorted((a, b) => b.length - a.length),
+  };
+}
+
+/** The address of a request: what was written must be what is sent, in the host that the option names. */
+function addressOf(baseUrl: URL, path: string, query: string, credentials: Credentials): URL {
+  const url = new URL(`${baseUrl.origin}${path}`);
+  if (url.origin !== baseUrl.origin || url.pathname !== path)
+    throw new PortcullisError("tool_failed", "The input makes an address that this tool does not have.");
+  url.search = query;
+  // Also where an object of the input brought a parameter of this name.
+  for (const [name] of credentials.query) if (url.searchParams.has(name)) url.searchParams.delete(name);
+  for (const [name, value] of credentials.query)
+    url.search = `${url.search === "" ? "" : `${url.search.slice(1)}&`}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+  return url;
+}
+
+/** The host's headers replace a program's. */
+function headersOf(call: Call, request: RequestParts, credentials: Credentials, body: RequestParts["body"]): Headers {
+  const headers = new Headers({ "user-agent": "portcullis" });
+  for (const [name, value] of request.headers) headers.set(name, value);
+  if (request.cookies.length > 0) headers.set("cookie", request.cookies.join("; "));
+  headers.set("accept", call.accept);
+  if (body !== undefined && call.contentType !== undefined) headers.set("content-type", call.contentType);
+  for (const [name, value] of credentials.headers) {
+    const others = name === "cookie" ? request.cookies : [];
+    headers.set(name, [...others, value].join("; "));
+  }
+  return headers;
+}
+
+async function fetched({ source }: Sender, { effect }: Call, url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (cause) {
+    throw unreachable(source, cause, effect);
+  }
+}
+
+function unreachable(source: string, cause: unknown, effect: Effect): PortcullisError {
+  const unsure = effect === "read" ? "" : " The call may have taken effect.";
+  return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
+}
+
+/** The value of an answer of success. */
+async function readAnswer(
+  sender: Sender,
+  response: Response,
+  secrets: readonly string[],
+  resultBytes: number,
+): Promise<unknown> {
+  const bytes = bytesWithoutSecrets(await readBody(sender, response, resultBytes, "refuse"), secrets);
+  if (bytes.length === 0) return null;
+  const mediaType = response.headers.get("content-type");
+  const form = mediaType === null ? "json" : formOf(mediaType);
+  if (form === "bytes" || form === "multipart")
+    return { mediaType: withoutSecrets(oneLine(mediaType ?? "", 100), secrets), base64: bytes.toString("base64") };
+  const text = textOf(bytes, mediaType);
+  if (form !== "json") return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    if (mediaType === null) return text;
+    throw new PortcullisError("source_unavailable", `${sender.source} answered with JSON that cannot be read.`, {
+      cause,
+    });
+  }
+}
+
+function textOf(bytes: Buffer, mediaType: string | null): string {
+  const charset = /;\s*charset="?([\w-]{1,40})/i.exec(mediaType ?? "")?.[1] ?? "utf-8";
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+/** Reads a body up to a number of bytes. What is larger is given up, or cut. Nothing is parsed before. */
+async function readBody(
+  { source }: Sender,
+  response: Response,
+  maxBytes: number,
+  larger: "refuse" | "cut",
+): Promise<Buffer> {
+  const tooLarge = () => new PortcullisError("result_too_large", `The answer has more than ${maxBytes} bytes.`);
+  if (larger === "refuse" && Number(response.headers.get("content-length") ?? 0) > maxBytes) {
+    await drop(response);
+    throw tooLarge();
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength;
+      chunks.push(chunk);
+      // Leaving the loop cancels the body.
+      if (bytes > maxBytes) break;
+    }
+  } catch (cause) {
+    throw unreachable(source, cause, "write");
+  }
+  if (bytes > maxBytes && larger === "refuse") throw tooLarge();
+  return Buffer.concat(chunks, Math.min(bytes, maxBytes));
+}
+
+async function failureOf(
+  sender: Sender,
+  { effect }: Call,
+  response: Response,
+  secrets: readonly string[],
+): Promise<PortcullisError> {
+  const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
+  const form = formOf(response.headers.get("content-type") ?? "text/plain");
+  // A secret at the edge of what was read would be found in half only.
+  const edge = body.length < FAILURE_BYTES ? body.length : body.length - Buffer.byteLength(secrets[0] ?? "");
+  const said = form === "bytes" ? "" : bytesWithoutSecrets(body.subarray(0, edge), secrets).toString();
+  const line = oneLine(said, FAILURE_LENGTH);
+  return failed(sender, response.status, [
+    ...(effect === "read" && askedWaitMs(response) !== undefined
+      ? ["It asks to wait longer than this call may take."]
+      : []),
+    ...(line === "" ? [] : [`It says: ${line}`]),
+  ]);
+}
+
+function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
+  const reason = STATUS_CODES[status];
+  const sentence = `${source} answered with status ${status}${reason === undefined ? "" : ` (${reason})`}.`;
+  return new PortcullisError("tool_failed", [sentence, ...more].join(" "));
+}
+
+/** The wait that a server asks for: a number of seconds, or a date. */
+function askedWaitMs({ status, headers }: Response): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const after = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d{1,9}$/.test(after)) return Number(after) * 1000;
+  // `Date.parse` accepts almost any text.
+  const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after) ? Date.parse(after) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Gives the connection up: the rest of the body may be endless. */
+async function drop(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => {});
+}

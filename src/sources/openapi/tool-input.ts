@@ -1,0 +1,194 @@
+import type { JsonSchema, Schema } from "../../tools/schema.ts";
+import { fieldOf, follow, isPart, type OpenApiDocument, type Part, PartFault } from "./document.ts";
+import type { Body, OperationParts, Parameter } from "./operations.ts";
+import type { Converted, Schemas } from "./schemas.ts";
+import { isHeaderName } from "./secrets.ts";
+
+/**
+ * Where the fields of bodies stand: beside the parameters, or in a field `body`. One answer for all operations of a
+ * document, so that a model need not ask for each.
+ */
+export type Layout = "flat" | "nested";
+
+/** A field of a tool's input that is a parameter of its operation. */
+export interface ParameterField {
+  readonly field: string;
+  readonly parameter: Parameter;
+}
+
+/** The input of a tool, and where in it the parts of a request stand. */
+export interface ToolInput {
+  readonly schema: Schema;
+  readonly parameters: readonly ParameterField[];
+  readonly body: BodyFields | undefined;
+}
+
+export interface BodyFields {
+  readonly body: Body;
+  /** Names of its fields, where they stand beside the parameters. */
+  readonly names: ReadonlySet<string> | undefined;
+  /** Fields of a form that are files: text in base64. */
+  readonly files: ReadonlySet<string>;
+}
+
+const BODY = "body";
+
+/**
+ * Headers that a document cannot give away to programs. OpenAPI ignores the first three; the others steer the request, or
+ * say to a server who sent it and what for.
+ */
+const HOST_HEADERS =
+  /^(?:accept|content-type|authorization|host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|date|origin|referer|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-method-override|proxy-.*|sec-.*)$/i;
+
+/** The parameters that programs give. Throws a `PartFault` where the operation cannot be called without another one. */
+export function givenParameters(parameters: readonly Parameter[], isHosts: (parameter: Parameter) => boolean) {
+  return parameters.filter((parameter) => {
+    const { name, place, required } = parameter;
+    if (name === "__proto__") throw new PartFault("it has a parameter named __proto__");
+    if (isHosts(parameter)) return false;
+    if (place !== "header") return true;
+    if (!isHeaderName(name)) throw new PartFault("it has a header whose name no request can have");
+    const isHost = HOST_HEADERS.test(name);
+    if (isHost && required && !/^(?:accept|content-type|authorization)$/i.test(name))
+      throw new PartFault(`it needs the header ${name}, which programs may not set`);
+    return !isHost;
+  });
+}
+
+/** The layout of a document, by all operations that can be called. */
+export function layoutOf(document: OpenApiDocument, operations: readonly OperationParts[]): Layout {
+  const isFlat = operations.every(({ parameters, body }) => {
+    if (!body) return true;
+    const properties = plainProperties(document, body);
+    return properties !== undefined && parameters.every(({ name }) => !Object.hasOwn(properties, name));
+  });
+  return isFlat ? "flat" : "nested";
+}
+
+/** The properties of a body that is an object with named fields and nothing else; undefined for any other. */
+function plainProperties(document: OpenApiDocument, { form, schema }: Body): Part | undefined {
+  if (form === "text" || form === "bytes") return undefined;
+  const followed = followQuietly(document, schema);
+  const properties = fieldOf(followed, "properties");
+  if (!isPart(followed) || !isPart(properties)) return undefined;
+  const { additionalProperties = false } = followed;
+  const isObject = followed.type === undefined || followed.type === "object";
+  const has = (word: string) => Object.hasOwn(followed, word) && followed[word] !== false;
+  return isObject && additionalProperties === false && !OTHER_WORDS.some(has) ? properties : undefined;
+}
+
+const OTHER_WORDS = ["anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "nullable", "x-nullable", "enum"];
+
+function followQuietly(document: OpenApiDocument, schema: unknown): unknown {
+  try {
+    return follow(document, schema);
+  } catch (fault) {
+    if (fault instanceof PartFault) return undefined;
+    throw fault;
+  }
+}
+
+/** The input of an operation's tool. Throws a `PartFault` where its schemas cannot be used. */
+export function toolInput(
+  document: OpenApiDocument,
+  schemas: Schemas,
+  given: readonly Parameter[],
+  body: Body | undefined,
+  layout: Layout,
+): ToolInput {
+  const parameters = fieldsOf(given, body !== undefined && layout === "nested");
+  const converted = parameters.map(({ parameter }) => schemas.convert("input", parameter.schema));
+  const fields = parameters.map(({ field, parameter }, index) => [
+    field,
+    described(converted[index]!.schema, parameter.description),
+  ]);
+  const required = parameters.filter(({ parameter }) => parameter.required).map(({ field }) => field);
+  const bodyPart = body ? bodyInput(document, schemas, body, layout) : undefined;
+  const properties = Object.freeze(Object.fromEntries([...fields, ...(bodyPart?.fields ?? [])]));
+  const allRequired = [...required, ...(bodyPart?.required ?? [])];
+  const root = {
+    type: "object",
+    properties,
+    ...(allRequired.length > 0 ? { required: allRequired } : {}),
+    additionalProperties: false,
+  };
+  return {
+    schema: schemas.close("input", root, [...converted, ...(bodyPart?.parts ?? [])]),
+    parameters,
+    body: bodyPart?.place,
+  };
+}
+
+/** Parameters that share a name have their place in front: `path_id` and `query_id`. */
+function fieldsOf(parameters: readonly Parameter[], hasBody: boolean): readonly ParameterField[] {
+  const count = new Map<string, number>(hasBody ? [[BODY, 1]] : []);
+  for (const { name } of parameters) count.set(name, (count.get(name) ?? 0) + 1);
+  const fields = parameters.map((parameter) => ({
+    field: count.get(parameter.name) === 1 ? parameter.name : `${parameter.place}_${parameter.name}`,
+    parameter,
+  }));
+  if (new Set(fields.map(({ field }) => field)).size < fields.length)
+    throw new PartFault("the names of its parameters collide");
+  return fields;
+}
+
+interface BodyInput {
+  readonly fields: readonly (readonly [string, JsonSchema | boolean])[];
+  readonly required: readonly string[];
+  readonly parts: readonly Converted[];
+  readonly place: BodyFields;
+}
+
+function bodyInput(document: OpenApiDocument, schemas: Schemas, body: Body, layout: Layout): BodyInput {
+  const required = body.required ? [BODY] : [];
+  if (body.form === "text" || body.form === "bytes") {
+    const what = body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`;
+    const text = described({ type: "string" }, [body.description, what].filter(Boolean).join(" "));
+    return { fields: [[BODY, text]], required, parts: [], place: { body, names: undefined, files: new Set() } };
+  }
+  const properties = plainProperties(document, body);
+  const files = body.form === "multipart" && properties ? filesOf(document, properties) : new Set<string>();
+  if (!properties || (layout === "nested" && files.size === 0)) {
+    const converted = schemas.convert("input", body.schema);
+    const field = described(converted.schema, body.description);
+    return { fields: [[BODY, field]], required, parts: [converted], place: { body, names: undefined, files } };
+  }
+  const whole = schemas.convert("input", follow(document, body.schema));
+  const schema = whole.schema as JsonSchema;
+  const fields = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema | boolean>>).map(
+    ([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const,
+  );
+  const names = (schema.required ?? []) as readonly string[];
+  if (layout === "flat") {
+    const place = { body, names: new Set(fields.map(([name]) => name)), files };
+    return { fields, required: body.required ? names : [], parts: [whole], place };
+  }
+  const nested = described({ ...schema, properties: Object.freeze(Object.fromEntries(fields)) }, body.description);
+  return { fields: [[BODY, nested]], required, parts: [whole], place: { body, names: undefined, files } };
+}
+
+/** Names of a form's fields whose content is bytes. */
+function filesOf(document: OpenApiDocument, properties: Part): ReadonlySet<string> {
+  const isFile = (property: unknown): boolean => {
+    const followed = followQuietly(document, property);
+    return (
+      fieldOf(followed, "format") === "binary" ||
+      fieldOf(followed, "contentMediaType") === "application/octet-stream" ||
+      (fieldOf(followed, "type") === "array" && isFile(fieldOf(followed, "items")))
+    );
+  };
+  return new Set(Object.keys(properties).filter((name) => isFile(properties[name])));
+}
+
+function fileSchema(field: JsonSchema | boolean): JsonSchema | boolean {
+  const { description, type = "string" } = typeof field === "boolean" ? {} : field;
+  return described(
+    { ...(typeof field === "boolean" ? {} : field), type },
+    [description, "A file, in base64."].filter(Boolean).join(" "),
+  );
+}
+
+function described(schema: JsonSchema | boolean, description: string | undefined): JsonSchema | boolean {
+  if (description === undefined || description === "" || schema === false) return schema;
+  return Object.freeze({ ...(schema === true ? {} : schema), description });
+}

@@ -1,0 +1,80 @@
+import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
+import { fieldOf, follow, isPart, type OpenApiDocument, type Part } from "./document.ts";
+import { formOf } from "./operations.ts";
+import type { Converted, Schemas } from "./schemas.ts";
+
+/** Bytes that are no text, as a program gets them. */
+export const BYTES_SCHEMA: JsonSchema = Object.freeze({
+  type: "object",
+  description: "Bytes that are no text.",
+  properties: { mediaType: { type: "string" }, base64: { type: "string" } },
+  required: ["mediaType", "base64"],
+});
+
+const NULL: JsonSchema = Object.freeze({ type: "null" });
+const TEXT: JsonSchema = Object.freeze({ type: "string" });
+
+/** A media type, or a range of them, without parameters. */
+const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/;
+
+/** What a server is asked for and what a tool returns. */
+export interface ToolOutput {
+  /** Undefined where the document does not say what comes back. */
+  readonly schema: Schema | undefined;
+  /** Media types to ask for. */
+  readonly accept: string;
+}
+
+/**
+ * The result of an operation's tool, by its answers of success. Throws a `PartFault` where their schemas cannot be used.
+ * Without `checks` its schema is shown and any value fits.
+ */
+export function toolOutput(
+  document: OpenApiDocument,
+  schemas: Schemas,
+  { responses, method }: { readonly responses: Part; readonly method: string },
+  checks: boolean,
+): ToolOutput {
+  const successes = successesOf(responses).map(({ status, response }) => ({
+    status,
+    content: fieldOf(follow(document, response), "content"),
+  }));
+  const mediaTypes = [
+    ...new Set(successes.flatMap(({ content }) => (isPart(content) ? bestOf(Object.keys(content)) : []))),
+  ];
+  const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter((type) => MEDIA_TYPE.test(type));
+  const accept = essences.join(", ") || "*/*";
+  if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept };
+  const parts: Converted[] = [];
+  const alternatives = successes.map(({ status, content }): JsonSchema | boolean | undefined => {
+    const isEmpty = status === "204" || status === "205";
+    const [mediaType] = isPart(content) && !isEmpty ? bestOf(Object.keys(content)) : [];
+    if (mediaType === undefined) return isEmpty ? NULL : undefined;
+    const form = formOf(mediaType);
+    if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
+    const schema = fieldOf(fieldOf(content, mediaType), "schema");
+    if (schema === undefined) return undefined;
+    const converted = schemas.convert("output", schema);
+    parts.push(converted);
+    return converted.schema;
+  });
+  const [first, ...others] = alternatives;
+  if (first === undefined || alternatives.includes(undefined)) return { schema: undefined, accept };
+  const whole = others.length === 0 ? first : { anyOf: alternatives };
+  if (typeof whole === "boolean") return { schema: undefined, accept };
+  return { schema: schemas.close("output", whole, parts, checks), accept };
+}
+
+/** The answers that mean success: of status 2xx, or `default` where there is none. */
+function successesOf(responses: Part): readonly { readonly status: string; readonly response: unknown }[] {
+  const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
+  const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
+  return statuses.map((status) => ({ status, response: responses[status] }));
+}
+
+/** JSON where an answer can be JSON, else the first media type. */
+function bestOf(mediaTypes: readonly string[]): readonly string[] {
+  const json = mediaTypes.filter((type) => formOf(type) === "json");
+  const plain = json.filter((type) => type.toLowerCase().startsWith("application/json"));
+  return [...plain, ...json, ...mediaTypes].slice(0, 1);
+}

@@ -1,0 +1,184 @@
+import type { Tool } from "../tool.ts";
+import type { Query } from "./read-query.ts";
+import { synonymsOf } from "./synonyms.ts";
+import { toolWords } from "./tool-words.ts";
+
+/*
+ * Okapi BM25 over the weighted words of each tool, and three factors beside it: how much of the query was met, how much of
+ * the tool's name the query has named, and whether the tool does what the query asks for. Chosen on one half of the queries
+ * of test/tools/search/queries.ts; halving or doubling one of them moves recall by one query in sixty.
+ */
+const SATURATION = 2;
+const LENGTH_SHARE = 0.15;
+const EFFECT_FACTOR = 0.25;
+/** Of two words that are one expression, like "pull request", each counts this much by itself. */
+const PART_WEIGHT = 0.7;
+/** Weight of a word of the index that begins with a word of the query, or is its beginning. */
+const PREFIX_WEIGHT = 0.6;
+const PREFIX_LENGTH = 4;
+/** Tools whose words are read before the thread is released. */
+const TOOLS_PER_SLICE = 8;
+
+/** The tools that have a word: place and weight in turn. */
+type Postings = number[];
+
+/** Words of which a tool needs one: a word of the query and its synonyms, each with its weight. */
+interface Wanted {
+  readonly words: ReadonlyMap<string, number>;
+  readonly rarity: number;
+}
+
+/**
+ * Finds tools by words. It knows only the tools that it was made of: how rare a word is, and how long a search takes,
+ * depends on no other.
+ */
+export class ToolIndex {
+  readonly #tools: readonly Tool[];
+  readonly #postings = new Map<string, Postings>();
+  readonly #names: (readonly string[])[] = [];
+  /** How rare each word of a name is. */
+  readonly #rarities = new Map<string, number>();
+  readonly #lengths: number[] = [];
+  #meanLength = 1;
+
+  private constructor(tools: readonly Tool[]) {
+    this.#tools = tools;
+  }
+
+  /** Yields between slices, so that the thread can be released. */
+  static *of(tools: readonly Tool[]): Generator<undefined, ToolIndex> {
+    const index = new ToolIndex(tools);
+    for (const [place, tool] of tools.entries()) {
+      index.#add(place, tool);
+      if (place % TOOLS_PER_SLICE === TOOLS_PER_SLICE - 1) yield;
+    }
+    for (const word of new Set(index.#names.flat())) index.#rarities.set(word, index.#rarity(word));
+    index.#meanLength = Math.max(1, index.#lengths.reduce((sum, length) => sum + length, 0) / tools.length);
+    return index;
+  }
+
+  #add(place: number, tool: Tool): void {
+    const { weights, name, length } = toolWords(tool);
+    this.#names.push(name);
+    this.#lengths.push(length);
+    for (const [word, weight] of weights) {
+      const postings = this.#postings.get(word);
+      if (postings) postings.push(place, weight);
+      else this.#postings.set(word, [place, weight]);
+    }
+  }
+
+  /** The tools that have a word of the query, or a synonym of one; the best first. */
+  search(query: Query, limit: number): readonly Tool[] {
+    const wanted = this.#wanted(query.words);
+    const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
+    const scores = new Float64Array(this.#tools.length);
+    const met = new Float64Array(this.#tools.length);
+    for (const { words, rarity } of wanted) {
+      for (const [place, score] of this.#scoresOf(words).entries()) {
+        if (score === 0) continue;
+        scores[place] = (scores[place] ?? 0) + rarity * score;
+        met[place] = (met[place] ?? 0) + rarity * Math.min(1, score);
+      }
+    }
+    const shares = sharesOf(wanted);
+    const found: { readonly place: number; readonly score: number }[] = [];
+    for (const [place, score] of scores.entries()) {
+      if (score === 0) continue;
+      const coverage = (met[place] ?? 0) / total;
+      found.push({ place, score: score * coverage * (1 + this.#namedPart(place, shares)) * this.#fit(place, query) });
+    }
+    return found
+      .toSorted((a, b) => b.score - a.score || a.place - b.place)
+      .slice(0, limit)
+      .flatMap(({ place }) => this.#tools[place] ?? []);
+  }
+
+  /** For each tool the best score of its words among these. */
+  #scoresOf(words: ReadonlyMap<string, number>): Float64Array {
+    const best = new Float64Array(this.#tools.length);
+    for (const [word, share] of words) {
+      const postings = this.#postings.get(word) ?? [];
+      for (let at = 0; at < postings.length; at += 2) {
+        const place = postings[at] ?? 0;
+        const weight = postings[at + 1] ?? 0;
+        const length = (this.#lengths[place] ?? 0) / this.#meanLength;
+        const saturation = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length);
+        const score = (share * weight * (SATURATION + 1)) / (weight + saturation);
+        if (score > (best[place] ?? 0)) best[place] = score;
+      }
+    }
+    return best;
+  }
+
+  /** Which part of a tool's name the query has named, from 0 to 1. */
+  #namedPart(place: number, shares: ReadonlyMap<string, number>): number {
+    let named = 0;
+    let whole = 0;
+    for (const word of this.#names[place] ?? []) {
+      const rarity = this.#rarities.get(word) ?? 0;
+      whole += rarity;
+      named += rarity * (shares.get(word) ?? 0);
+    }
+    return whole === 0 ? 0 : named / whole;
+  }
+
+  #fit(place: number, { asksTo }: Query): number {
+    if (asksTo === undefined) return 1;
+    const reads = this.#tools[place]?.effect === "read";
+    return reads === (asksTo === "read") ? 1 + EFFECT_FACTOR : 1 - EFFECT_FACTOR;
+  }
+
+  #count(word: string): number {
+    return (this.#postings.get(word)?.length ?? 0) / 2;
+  }
+
+  #rarity(word: string): number {
+    const count = this.#count(word);
+    return Math.log(1 + (this.#tools.length - count + 0.5) / (count + 0.5));
+  }
+
+  #wanted(query: readonly string[]): readonly Wanted[] {
+    const wanted: Wanted[] = [];
+    const taken = new Set<string>();
+    for (const [place, word] of query.entries()) {
+      const next = query[place + 1] ?? "";
+      const synonyms = synonymsOf(`${word} ${next}`);
+      if (synonyms.size === 0) continue;
+      wanted.push(this.#wantedOf(new Map([...synonyms, [word, PART_WEIGHT], [next, PART_WEIGHT]])));
+      taken.add(word).add(next);
+    }
+    for (const word of new Set(query)) {
+      if (taken.has(word)) continue;
+      const synonyms = synonymsOf(word);
+      const known = this.#count(word) > 0 || synonyms.size > 0;
+      wanted.push(this.#wantedOf(new Map([...(known ? synonyms : this.#likeWords(word)), [word, 1]])));
+    }
+    return wanted;
+  }
+
+  /** The rarity of a group is half that of its word and half that of its most frequent one. */
+  #wantedOf(words: ReadonlyMap<string, number>): Wanted {
+    const known = [...words].filter(([word]) => this.#count(word) > 0);
+    const least = Math.min(...known.map(([word]) => this.#rarity(word)));
+    const own = known.find(([, share]) => share === 1);
+    const rarity = known.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
+    return { words: new Map(known), rarity };
+  }
+
+  /** Words of the index for a word that it does not have: `repos` for `reposit`. */
+  *#likeWords(word: string): Generator<readonly [string, number]> {
+    if (word.length < PREFIX_LENGTH) return;
+    for (const known of this.#postings.keys())
+      if (known.length >= PREFIX_LENGTH && (known.startsWith(word) || word.startsWith(known)))
+        yield [known, PREFIX_WEIGHT];
+  }
+}
+
+/** The weight of each word of a query and of its synonyms. */
+function sharesOf(wanted: readonly Wanted[]): ReadonlyMap<string, number> {
+  const shares = new Map<string, number>();
+  for (const { words } of wanted)
+    for (const [word, share] of words) shares.set(word, Math.max(share, shares.get(word) ?? 0));
+  return shares;
+}

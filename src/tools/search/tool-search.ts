@@ -1,0 +1,177 @@
+import type { ProgramLanguage } from "../declarations.ts";
+import { oneLine } from "../one-line.ts";
+import type { Caller, Tool } from "../tool.ts";
+import type { ToolSet } from "../tool-set.ts";
+import { readQuery } from "./read-query.ts";
+import { FOUND_DEFAULT } from "./search-tool.ts";
+import { ToolIndex } from "./tool-index.ts";
+import { toolStub } from "./tool-stub.ts";
+import { ToolVectors, type Embed } from "./tool-vectors.ts";
+
+/** Who searches. */
+export interface Searcher {
+  readonly tenant: string;
+  /** The caller that would call what is found. */
+  readonly caller: Caller;
+}
+
+/** Whether a tool may be found. It is asked at each search, about each tool that this caller may call. */
+export type SearchFilter = (tool: Tool, searcher: Searcher) => boolean;
+
+export interface SearchSettings {
+  readonly embed?: Embed | undefined;
+  readonly filter?: SearchFilter | undefined;
+  /** Maximum tokens of the declaration of `run_program` with all its stubs. Above it, models are told to search. */
+  readonly stubTokens?: number | undefined;
+}
+
+export const STUB_TOKENS = 1500;
+
+export interface SearchRequest extends Searcher {
+  readonly query: string;
+  readonly limit?: number | undefined;
+  /** Tools to search among, in place of those that the caller may call. Those that it may not call are called directly. */
+  readonly among?: readonly Tool[] | undefined;
+  readonly language: ProgramLanguage;
+  /** Runs work that yields between slices; at once by default. */
+  readonly work?: Work;
+  /** Called with the error of `embed`. The search goes on by words. */
+  readonly onError?: (error: unknown) => void;
+}
+
+type Work = <Value>(slices: Generator<undefined, Value>) => Value | Promise<Value>;
+
+/** A tool that a search has found. */
+export interface FoundTool {
+  readonly name: string;
+  /** How a program calls it, with types, on one line. */
+  readonly stub: string;
+  readonly description: string;
+}
+
+/** Maximum characters of a description. */
+const DESCRIPTION_LENGTH = 240;
+/** Indexes that are kept, each for the tools that some caller of some tenant may find. */
+const INDEXES_KEPT = 8;
+/** Tools from each of two rankings that are joined into one. */
+const RANKED = 50;
+/** A tool at place n of a ranking counts 1 / (RANK_BASE + n). */
+const RANK_BASE = 60;
+/** Stubs made before the thread is released. */
+const FOUND_PER_SLICE = 1;
+/** Tools that the filter is asked about before the thread is released. */
+const FILTERED_PER_SLICE = 100;
+
+/** Finds tools of a set. What a caller may not call, or the filter refuses, is not in the index that is searched for it. */
+export class ToolSearch {
+  readonly tools: ToolSet;
+  readonly settings: SearchSettings;
+  readonly #visible = new Map<Caller, readonly Tool[]>();
+  readonly #indexes: { readonly tools: readonly Tool[]; readonly index: Promise<ToolIndex> }[] = [];
+
+  constructor(tools: ToolSet, settings: SearchSettings = {}) {
+    this.tools = tools;
+    this.settings = settings;
+  }
+
+  get stubTokens(): number {
+    return this.settings.stubTokens ?? STUB_TOKENS;
+  }
+
+  /** The tools that a searcher may find. */
+  visibleTo(searcher: Searcher): readonly Tool[] {
+    return atOnce(this.#filtered(searcher));
+  }
+
+  async find(request: SearchRequest): Promise<readonly FoundTool[]> {
+    const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
+    const { among, caller } = request;
+    const tools = await work(this.#filtered(request, among));
+    const index = await this.#indexOf(tools, work);
+    const { embed } = this.settings;
+    // Searches that are made at once take turns with other work.
+    const byWords = await work(inOneSlice(() => index.search(readQuery(query), embed ? RANKED : limit)));
+    const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
+    const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
+    return work(describeAll(found, language, among ? caller : undefined));
+  }
+
+  *#filtered(searcher: Searcher, among?: readonly Tool[]): Generator<undefined, readonly Tool[]> {
+    const { caller, tenant } = searcher;
+    const { filter } = this.settings;
+    const visible = among ?? this.#visible.get(caller) ?? this.tools.visibleTo([caller]);
+    if (!among) this.#visible.set(caller, visible);
+    if (!filter) return visible;
+    const kept: Tool[] = [];
+    for (const [place, tool] of visible.entries()) {
+      if (filter(tool, { caller: tool.allowedCallers.includes(caller) ? caller : "direct", tenant })) kept.push(tool);
+      if (place % FILTERED_PER_SLICE === FILTERED_PER_SLICE - 1) yield;
+    }
+    return kept;
+  }
+
+  async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
+    const known = this.#indexes.find((one) => isSame(one.tools, tools));
+    if (known) return known.index;
+    // Kept at once: searches that come while it is made wait for it.
+    const index = Promise.resolve(work(ToolIndex.of(tools)));
+    const kept = { tools, index };
+    this.#indexes.unshift(kept);
+    this.#indexes.splice(INDEXES_KEPT);
+    index.catch(() => {
+      const place = this.#indexes.indexOf(kept);
+      if (place >= 0) this.#indexes.splice(place, 1);
+    });
+    return index;
+  }
+
+  async #nearest(embed: Embed, query: string, tools: readonly Tool[]): Promise<readonly Tool[]> {
+    return ToolVectors.of(embed).nearest(query, tools, RANKED);
+  }
+}
+
+function isSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
+  if (tools === others) return true;
+  return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
+}
+
+/** One ranking of several, by reciprocal places. */
+function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
+  const scores = new Map<Tool, number>();
+  for (const ranking of rankings)
+    for (const [place, tool] of ranking.entries())
+      scores.set(tool, (scores.get(tool) ?? 0) + 1 / (RANK_BASE + place + 1));
+  return [...scores].toSorted(([, a], [, b]) => b - a).map(([tool]) => tool);
+}
+
+/** In place of a stub, for a tool that the model calls itself. */
+const CALLED_DIRECTLY = "(called directly, not from a program)";
+
+/** With `caller`, tools that it may not call have no stub. */
+function* describeAll(
+  tools: readonly Tool[],
+  language: ProgramLanguage,
+  caller?: Caller,
+): Generator<undefined, readonly FoundTool[]> {
+  const found: FoundTool[] = [];
+  for (const [place, tool] of tools.entries()) {
+    const description = oneLine(tool.description, DESCRIPTION_LENGTH);
+    const isDirect = caller !== undefined && !tool.allowedCallers.includes(caller);
+    found.push({ name: tool.name, stub: isDirect ? CALLED_DIRECTLY : toolStub(tool, language), description });
+    if (place % FOUND_PER_SLICE === FOUND_PER_SLICE - 1) yield;
+  }
+  return found;
+}
+
+// oxlint-disable-next-line eslint/require-yield
+function* inOneSlice<Value>(step: () => Value): Generator<undefined, Value> {
+  return step();
+}
+
+/** Runs sliced work to its end. */
+function atOnce<Value>(slices: Generator<undefined, Value>): Value {
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Effect, Tool } from "../tool.ts";
+import { jsonSchemaOf } from "../tool-schemas.ts";
+import { type JsonSchema, resolveReference } from "../schema.ts";
+import { wordsOf } from "./words.ts";
+
+/** How much a word counts by where it stands. Chosen on one half of the queries of test/tools/search/queries.ts. */
+const WEIGHTS = {
+  name: 4,
+  service: 2,
+  tag: 1,
+  firstSentence: 3.5,
+  description: 0.8,
+  field: 0.5,
+  fieldDescription: 0.3,
+};
+
+/** Maximum characters of a description that are read, and of a field's. */
+const DESCRIPTION_LENGTH = 1000;
+const FIELD_LENGTH = 100;
+/** Maximum of fields read of one input, and of levels below it. */
+const MAX_FIELDS = 60;
+const LEVELS = 2;
+
+/** What the index knows of a tool: each of its words with its weight, and the words of its name. */
+export interface ToolWords {
+  readonly weights: ReadonlyMap<string, number>;
+  readonly name: readonly string[];
+  /** Number of words in all texts. */
+  readonly length: number;
+  readonly effect: Effect;
+}
+
+export function toolWords(tool: Tool): ToolWords {
+  const { name, description, tags = [], effect } = tool;
+  const weights = new Map<string, number>();
+  let length = 0;
+  const add = (words: readonly string[], weight: number) => {
+    length += words.length;
+    for (const word of new Set(words)) weights.set(word, (weights.get(word) ?? 0) + weight);
+  };
+  const path = name.split(".");
+  const ownName = wordsOf(path.slice(path.length > 1 ? 1 : 0).join(" "));
+  const about = description.slice(0, DESCRIPTION_LENGTH);
+  const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
+  const fields = fieldsOf(tool);
+  if (path.length > 1) add(wordsOf(path[0] ?? ""), WEIGHTS.service);
+  add(ownName, WEIGHTS.name);
+  add(tags.flatMap(wordsOf), WEIGHTS.tag);
+  add(wordsOf(about.slice(0, end)), WEIGHTS.firstSentence);
+  add(wordsOf(about.slice(end)), WEIGHTS.description);
+  add(wordsOf(fields.map(([field]) => field).join(" ")), WEIGHTS.field);
+  add(wordsOf(fields.map(([, text]) => text).join(" ")), WEIGHTS.fieldDescription);
+  return { weights, name: [...new Set(ownName)], length, effect };
+}
+
+/** Names and descriptions of the fields of an input. Schemas come from other libraries and servers: any part may have any type. */
+function fieldsOf(tool: Tool): readonly (readonly [name: string, description: string])[] {
+  const root = jsonSchemaOf(tool.name, "input", tool.input);
+  const fields: (readonly [string, string])[] = [];
+  const open: { readonly schema: unknown; readonly level: number }[] = [{ schema: root, level: 0 }];
+  for (let next = open.shift(); next && fields.length < MAX_FIELDS; next = open.shift()) {
+    const schema = objectAt(root, next.schema);
+    const properties = schema?.properties;
+    if (typeof properties !== "object" || properties === null) continue;
+    for (const [name, property] of Object.entries(properties).slice(0, MAX_FIELDS - fields.length)) {
+      const about = objectAt(root, property)?.description;
+      fields.push([name, typeof about === "string" ? about.slice(0, FIELD_LENGTH) : ""]);
+      if (next.level < LEVELS - 1) open.push({ schema: property, level: next.level + 1 });
+    }
+  }
+  return fields;
+}
+
+function objectAt(root: JsonSchema, part: unknown): JsonSchema | undefined {
+  if (typeof part !== "object" || part === null) return undefined;
+  const schema = part as JsonSchema;
+  if (typeof schema.$ref !== "string") return schema;
+  const found = resolveReference(root, schema.$ref);
+  return typeof found === "object" && found !== null ? (found as JsonSchema) : undefined;
+}

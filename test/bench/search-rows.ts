@@ -1,0 +1,82 @@
+import MiniSearch from "minisearch";
+import { createRuntime, defineTool, jsonSchema, type Tool } from "portcullis";
+import { countTokens } from "portcullis/comparison";
+import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { readCatalogue } from "../tools/search/catalogue.ts";
+import { QUERIES, type Query, UNSEEN_QUERIES } from "../tools/search/queries.ts";
+import { type Recall, recallOf } from "../tools/search/recall.ts";
+import { median, timed } from "./measure.js";
+
+type AddRow = (what: string, value: number, unit: string, floor: number | undefined, aim: string) => void;
+
+/** Searches among 4,000 tools. Where there is a second figure, it is that of plain BM25 (minisearch with its defaults) on the same texts. */
+export async function searchRows(row: AddRow): Promise<void> {
+  const catalogue = readCatalogue();
+  const tools = catalogue.map(({ name, description, effect, tags, fields }): Tool =>
+    defineTool({
+      name,
+      // Some operations have none.
+      description: description.trim() || name,
+      input: jsonSchema({
+        type: "object",
+        properties: Object.fromEntries(fields.map(([field, about]) => [field, { type: "string", description: about }])),
+      }),
+      allowedCallers: ["programmatic"],
+      effect,
+      tags,
+      handler: () => null,
+    }),
+  );
+  const model = scriptedModel([{ text: "done" }]);
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+
+  globalThis.gc?.();
+  const before = process.memoryUsage().heapUsed;
+  row(
+    "index of 4,009 tools and its first search",
+    await timed(() => runtime.searchTools("x")),
+    "ms",
+    undefined,
+    "≤ 1000 ms",
+  );
+  globalThis.gc?.();
+  row("memory of that index", (process.memoryUsage().heapUsed - before) / 1e6, "MB", undefined, "≤ 20 MB");
+
+  const plain = new MiniSearch<(typeof catalogue)[number]>({
+    fields: ["name", "description", "fields"],
+    idField: "name",
+  });
+  plain.addAll(catalogue);
+  const measured = async (queries: readonly Query[]): Promise<Recall> => {
+    const found = new Map<string, readonly string[]>();
+    for (const { words } of queries)
+      found.set(
+        words,
+        (await runtime.searchTools(words, 10)).map(({ name }) => name),
+      );
+    return recallOf(queries, (words) => found.get(words) ?? []);
+  };
+  const sets = [
+    ["tuned on", QUERIES],
+    ["not tuned on", UNSEEN_QUERIES],
+  ] as const;
+  for (const [what, queries] of sets) {
+    const own = await measured(queries);
+    const plainly = recallOf(queries, (words) => plain.search(words).map(({ id }) => String(id)));
+    const of = `of ${queries.length} queries`;
+    row(`tools found in the first place, ${what}`, own.at1, of, plainly.at1, "");
+    row(`in the first five, ${what}`, own.at5, of, plainly.at5, what === "tuned on" ? "" : "≥ 30 of 40 queries");
+    row(`in the first ten, ${what}`, own.at10, of, plainly.at10, "");
+  }
+  const times: number[] = [];
+  for (const { words } of [...QUERIES, ...UNSEEN_QUERIES]) times.push(await timed(() => runtime.searchTools(words, 5)));
+  row("one search that finds five of 4,009 tools", median(times), "ms", undefined, "≤ 10 ms");
+
+  const whole = countTokens(runtime.declarations({ budgetTokens: 10_000_000 }));
+  await runtime.agent({ model, task: "x" });
+  const opening = model.conversations[0]?.[0]?.opening;
+  const declared = countTokens(JSON.stringify([opening?.runProgram, ...(opening?.tools ?? [])]));
+  row("tokens of the declarations of 4,009 tools", declared, "tokens", whole, "≤ 1500 tokens");
+  const found = countTokens(JSON.stringify(await runtime.searchTools("invoices of a customer", 5)));
+  row("tokens of five tools that a search found", found, "tokens", undefined, "");
+}

@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isRunning, rawServer } from "../sources/mcp/servers.ts";
+import { fixtures, portcullis } from "./command.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "portcullis-mcp-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(content: unknown, extension = "json"): string {
+  files += 1;
+  const path = join(folder, `file-${files}.${extension}`);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+const mark = () => join(folder, `mark-${files}`);
+
+/** A file with one server, which behaves in this way. */
+function config(mode: string, more: object = {}, name = "raw"): string {
+  const { command, args } = rawServer(mode, mark());
+  return file({ mcpServers: { [name]: { command, args, ...more } } });
+}
+
+const POLICY = { portcullis: { allowedCallers: ["programmatic"], effect: "read" } };
+const PROGRAM = 'return await tools.raw.echo({ text: "hi" })';
+
+describe("portcullis run --mcp", () => {
+  test("runs a program with the tools of servers, says what is of no caller, and leaves nothing running", async () => {
+    const before = mark();
+    const path = config("stays", { portcullis: { tools: { echo: POLICY.portcullis } } });
+    const { code, stdout, stderr } = await portcullis(["run", file(PROGRAM, "js"), "--mcp", path]);
+    expect([code, stdout]).toEqual([0, '"hi"\n']);
+    expect(stderr).toContain(`2 tools of servers are of no caller: portcullis tools --mcp ${path} --check lists them.`);
+    expect(isRunning(before)).toBe(false);
+  });
+
+  test("--allow says who may call, and a module's tools stand beside those of servers", async () => {
+    const program = file('return [await tools.raw.echo({ text: "hi" }), typeof tools.raw.die]', "js");
+    const tools = `${fixtures}tools.ts`;
+    const { code, stdout } = await portcullis([
+      "run",
+      program,
+      "--mcp",
+      config("plain"),
+      "--allow",
+      "raw.echo=read",
+      "--tools",
+      tools,
+    ]);
+    expect([code, stdout]).toEqual([0, '["hi","undefined"]\n']);
+  });
+});
+
+test("an execution that waits for the approval of a server's tool is resumed with --mcp", async () => {
+  const servers = config("plain", { portcullis: { ...POLICY.portcullis, approval: "always" } });
+  const journal = ["--journal", join(folder, "journal.db")];
+  const waiting = await portcullis(["run", file(PROGRAM, "js"), "--mcp", servers, "--execution", "e1", ...journal]);
+  expect(waiting.code).toBe(6);
+  expect((await portcullis(["decide", "e1", "1", "--allow", ...journal])).code).toBe(0);
+  const { code, stdout } = await portcullis(["resume", "e1", "--mcp", servers, ...journal]);
+  expect([code, stdout]).toEqual([0, '"hi"\n']);
+});
+
+describe("portcullis tools --mcp", () => {
+  test("lists the tools of servers like others", async () => {
+    const { code, stdout, stderr } = await portcullis(["tools", "--mcp", config("plain", POLICY), "--stubs"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("tools.raw.echo(input: { text?: string }): Promise<unknown>");
+  });
+
+  test("--check lists what is of no caller with the line to add, and what was left out", async () => {
+    const { code, stdout } = await portcullis(["tools", "--mcp", config("instructions"), "--check"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("0 tools may be called.");
+    expect(stdout).toMatch(
+      /raw\.echo +reads +"echo": \{ "allowedCallers": \["programmatic"\], "effect": "read" \} +--allow raw\.echo=read/,
+    );
+    const malformed = await portcullis(["tools", "--mcp", config("malformed", POLICY), "--check"]);
+    expect(malformed.stdout).toContain("1 tool may be called.");
+    expect(malformed.stdout).toContain(
+      'raw: "no-schema" is left out: its inputSchema is undefined, not a JSON Schema.',
+    );
+    const { stdout: json } = await portcullis(["tools", "--mcp", config("plain"), "--check", "--json"]);
+    expect(JSON.parse(json)).toMatchObject({
+      tools: [],
+      problems: [],
+      unassigned: [{ name: "raw.echo", allow: "--allow raw.echo=write" }, {}, {}],
+    });
+  });
+});
+
+describe("bad input is one sentence, and nothing is left running", () => {
+  test.concurrent.each([
+    ["no tools at all", 2, () => [], "expected --tools, a module with tools, or --mcp"],
+    ["no such file", 2, () => ["--mcp", "/no/such.json"], "/no/such.json: there is no such file."],
+    ["no JSON", 2, () => ["--mcp", file("{")], "it is not JSON"],
+    [
+      "a variable that is not set",
+      2,
+      () => ["--mcp", config("plain", { env: { T: "${NOT_SET_HERE}" } })],
+      "the variable NOT_SET_HERE is not set",
+    ],
+    [
+      "a policy for a tool that does not exist",
+      2,
+      () => ["--mcp", config("stays", { portcullis: { tools: { othr: POLICY.portcullis } } })],
+      'the server has no tool "othr", did you mean "other"?',
+    ],
+    [
+      "an effect that does not exist",
+      2,
+      () => ["--mcp", config("plain"), "--allow", "raw.*=reed"],
+      '--allow: expected tools and their effect, like files.*=read (read, idempotent, write), got "raw.*=reed".',
+    ],
+    [
+      "a tool that no server has",
+      2,
+      () => ["--mcp", config("stays"), "--allow", "raw.ehco=read"],
+      "--allow raw.ehco=read: no server has such a tool, did you mean raw.echo?",
+    ],
+    [
+      "a namespace that no server has",
+      2,
+      () => ["--mcp", config("stays"), "--allow", "row.*=read"],
+      "did you mean raw.*?",
+    ],
+    [
+      "a tool that the file speaks of",
+      2,
+      () => ["--mcp", config("stays", POLICY), "--allow", "raw.echo=write"],
+      "says already who may call",
+    ],
+    [
+      "--allow without servers",
+      2,
+      () => ["--tools", `${fixtures}tools.ts`, "--allow", "a=read"],
+      "--allow goes with --mcp",
+    ],
+    [
+      "two sources with one name",
+      2,
+      () => ["--mcp", config("stays"), "--mcp", config("stays")],
+      "has a server raw, and so has a file before it: rename one.",
+    ],
+    [
+      "a command that is not found",
+      5,
+      () => ["--mcp", file({ mcpServers: { a: { command: "no-such-command" } } })],
+      'the command "no-such-command" is not found. Install it, or give its path.',
+    ],
+    [
+      "a server that is not there",
+      5,
+      () => ["--mcp", file({ mcpServers: { a: { url: "http://127.0.0.1:1/" } } })],
+      'MCP server "a": it cannot be reached, or broke off.',
+    ],
+    [
+      "a server that says nothing",
+      5,
+      () => ["--mcp", config("silent-from-the-start", { portcullis: { ...POLICY.portcullis, connectTimeoutMs: 500 } })],
+      'MCP server "raw": it did not list its tools within 500 ms.',
+    ],
+  ] as const)("%s", async (_what, code, args, sentence) => {
+    const started = mark();
+    const ended = await portcullis(["tools", ...args()]);
+    expect(ended).toMatchObject({ code, stdout: "" });
+    expect(ended.stderr.trim().split("\n")).toHaveLength(1);
+    expect(ended.stderr).toContain(sentence);
+    expect(isRunning(started)).toBe(false);
+  });
+});

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { sendJson, specOf, startServer } from "../sources/openapi/api-server.ts";
+import { portcullis } from "./command.ts";
+
+let folder = "";
+beforeAll(() => {
+  vi.stubEnv("SHOP_KEY", "key-from-the-environment");
+  folder = mkdtempSync(join(tmpdir(), "portcullis-openapi-"));
+  writeFileSync(join(folder, "api.yaml"), JSON.stringify(SPEC));
+  writeFileSync(join(folder, "program.js"), "return await tools.shop.orders.get({ id: 7 })");
+  writeFileSync(join(folder, "prose.txt"), "not a document");
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+const SPEC = specOf({
+  "/orders/{id}": {
+    get: { operationId: "orders/get", parameters: [{ name: "id", in: "path", schema: { type: "integer" } }] },
+    delete: { operationId: "orders/cancel", parameters: [{ name: "id", in: "path", schema: { type: "integer" } }] },
+    trace: { operationId: "orders/trace" },
+  },
+});
+
+let files = 0;
+function file(content: unknown): string {
+  files += 1;
+  const path = join(folder, `api-${files}.json`);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+const API = { name: "shop", spec: "api.yaml", baseUrl: "http://127.0.0.1:9" };
+const READ = { allowedCallers: ["programmatic"], tools: { "orders.cancel": false } };
+const run = (path: string, ...more: readonly string[]) =>
+  portcullis(["run", join(folder, "program.js"), "--openapi", path, ...more]);
+
+describe("portcullis run --openapi", () => {
+  test("runs a program with the operations of an API, with credentials from the environment", async () => {
+    await using server = await startServer((request, response) =>
+      sendJson(response, { id: 7, key: request.headers["x-key"] }),
+    );
+    const auth = { apiKey: { in: "header", name: "X-Key", value: "${SHOP_KEY}" } };
+    const path = file({ ...API, baseUrl: server.baseUrl, auth, portcullis: READ });
+    const { code, stdout, stderr } = await run(path);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { id: 7, key: "[secret]" }]);
+    expect(server.arrived).toMatchObject([
+      { method: "GET", url: "/orders/7", headers: { "x-key": "key-from-the-environment" } },
+    ]);
+    expect(stderr).toContain(
+      `1 tools of servers are of no caller, and 1 could not be taken over: portcullis tools --openapi ${path} --check lists them.`,
+    );
+  });
+
+  test("--allow says who may call where the file does not", async () => {
+    await using server = await startServer();
+    const { code, stdout } = await run(file({ ...API, baseUrl: server.baseUrl }), "--allow", "shop.orders.get=read");
+    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true }]);
+  });
+
+  test("a call that waits for approval is made by another process, with credentials that no journal has", async () => {
+    await using server = await startServer();
+    const journal = ["--journal", join(folder, "journal.db")];
+    const auth = { bearer: "${SHOP_KEY}" };
+    const portcullisKey = { allowedCallers: ["programmatic"], approval: "always" };
+    const path = file({ ...API, baseUrl: server.baseUrl, auth, portcullis: portcullisKey });
+    const waits = await run(path, ...journal, "--execution", "order-7");
+    expect([waits.code, server.arrived]).toEqual([6, []]);
+    expect((await portcullis(["decide", "order-7", "1", "--allow", ...journal])).code).toBe(0);
+    const ended = await portcullis(["resume", "order-7", "--openapi", path, ...journal]);
+    expect([ended.code, JSON.parse(ended.stdout)]).toEqual([0, { ok: true }]);
+    expect(server.arrived).toMatchObject([{ headers: { authorization: "Bearer key-from-the-environment" } }]);
+    const { stdout } = await portcullis(["journal", "export", "order-7", ...journal]);
+    expect(stdout).toContain("shop.orders.get");
+    expect(stdout).not.toContain("key-from-the-environment");
+  });
+
+  test("portcullis tools lists them, with what is of no caller and the line to add", async () => {
+    const path = file({ ...API, portcullis: READ });
+    const { stdout } = await portcullis(["tools", "--openapi", path, "--stubs"]);
+    expect(stdout).toContain("tools.shop.orders.get(input: { id: number /* integer */ }): Promise<unknown>");
+    const { stdout: checked } = await portcullis(["tools", "--openapi", path, "--check"]);
+    expect(checked).toContain("1 tools may be called.");
+    expect(checked).toContain('"orders.cancel": { "allowedCallers": ["programmatic"], "effect": "idempotent" }');
+    expect(checked).toContain("shop.orders.trace (TRACE /orders/{id}) is left out: its method is TRACE");
+  });
+
+  test.each<[string, number, () => readonly string[], string]>([
+    ["a file that is not there", 2, () => [join(folder, "none.json")], "there is no file"],
+    ["a file that is no JSON", 2, () => [file("{")], "it is not JSON"],
+    ["a list", 2, () => [file([])], ": name: expected a name"],
+    [
+      "a file without an address",
+      2,
+      () => [file({ ...API, baseUrl: undefined })],
+      ": baseUrl: expected the address of the API",
+    ],
+    [
+      "a misspelt field",
+      2,
+      () => [file({ ...API, baseURL: "x" })],
+      'there is no option "baseURL", did you mean baseUrl?',
+    ],
+    ["a document that is not there", 2, () => [file({ ...API, spec: "none.yaml" })], ": spec: there is no file"],
+    [
+      "a document by its address",
+      2,
+      () => [file({ ...API, spec: "https://x.example/openapi.json" })],
+      "save the document in a file",
+    ],
+    ["a document that is none", 2, () => [file({ ...API, spec: "prose.txt" })], "expected an OpenAPI document"],
+    [
+      "a variable that is not set",
+      2,
+      () => [file({ ...API, auth: { bearer: "${SHOP_TOKEN}" } })],
+      ": auth.bearer: the variable SHOP_TOKEN is not set",
+    ],
+    ["credentials of no kind", 2, () => [file({ ...API, auth: { token: "x" } })], `got "token"`],
+    [
+      "a policy for a tool that there is none of",
+      2,
+      () => [file({ ...API, portcullis: { ...READ, tools: { "orders.gett": {} } } })],
+      "shop has no tool of this name, did you mean orders.get?",
+    ],
+    [
+      "a caller that there is none of",
+      2,
+      () => [file({ ...API, portcullis: { allowedCallers: ["all"] } })],
+      "portcullis.allowedCallers: expected a list of",
+    ],
+    [
+      "two sources of one name",
+      2,
+      () => [file({ ...API, portcullis: READ }), "--openapi", file({ ...API, portcullis: READ })],
+      "has a source shop, and so has a file before it",
+    ],
+  ])("%s is refused in one sentence, with exit code %i", async (_, exitCode, args, message) => {
+    const [first = "", ...others] = args();
+    const { code, stdout, stderr } = await run(first, ...others);
+    expect([code, stdout]).toEqual([exitCode, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr.trim().split("\n").length).toBe(1);
+  });
+});

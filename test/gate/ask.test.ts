@@ -1,0 +1,85 @@
+import { hash } from "node:crypto";
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { type ApprovalRequest, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+
+const QUESTION = { sure: true };
+
+/** A tool that asks before it answers, and says what it was told. */
+const careful = defineTool({
+  name: "careful",
+  description: "Asks",
+  input: z.object({}),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  handler: async (_input, { ask, resultBytes }) => [await ask(QUESTION), resultBytes],
+});
+
+async function asked(options: Omit<RuntimeOptions, "tools" | "sandbox">): Promise<unknown> {
+  await using runtime = await createRuntime({ tools: [careful], sandbox: createMemorySandbox(), ...options });
+  const { outcome } = await runtime.execute("return (await tools.careful({}))[0]");
+  return outcome.type === "completed" ? outcome.value : outcome;
+}
+
+test("a handler's question goes to approve, with the call that it belongs to", async () => {
+  const requests: ApprovalRequest[] = [];
+  const approve = (request: ApprovalRequest) => {
+    requests.push(request);
+    return { allow: true, by: "ann" };
+  };
+  expect(await asked({ approve, tenant: "acme" })).toBe(true);
+  expect(requests).toMatchObject([
+    {
+      tool: "careful",
+      callId: "1",
+      tenant: "acme",
+      input: QUESTION,
+      inputDigest: hash("sha256", JSON.stringify(QUESTION)),
+    },
+  ]);
+});
+
+test("it is denied without an approver, and where the approver says no", async () => {
+  expect(await asked({})).toBe(false);
+  expect(await asked({ approve: () => false })).toBe(false);
+});
+
+test("an approver that fails, or leaves it for later, denies it, and the operator is told why", async () => {
+  const approvers = [() => Promise.reject(new Error("offline")), () => "later" as const];
+  for (const approve of approvers) {
+    const error = vi.fn();
+    expect(await asked({ approve, logger: { error } })).toBe(false);
+    expect(error).toHaveBeenCalledTimes(1);
+  }
+});
+
+test("a question after the call has ended is denied, and goes to no approver", async () => {
+  const approve = vi.fn(() => true);
+  const late = Promise.withResolvers<boolean>();
+  const asksLate = defineTool({
+    name: "late",
+    description: "Asks too late",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: (_input, { ask }) => {
+      setTimeout(() => late.resolve(ask(QUESTION)), 50);
+      return 1;
+    },
+  });
+  await using runtime = await createRuntime({ tools: [asksLate], sandbox: createMemorySandbox(), approve });
+  await runtime.execute("return tools.late({})");
+  expect(await late.promise).toBe(false);
+  expect(approve).not.toHaveBeenCalled();
+});
+
+test("a handler knows how many bytes its result may have", async () => {
+  await using runtime = await createRuntime({
+    tools: [careful],
+    sandbox: createMemorySandbox(),
+    limits: { resultBytes: 4321 },
+  });
+  const { outcome } = await runtime.execute("return (await tools.careful({}))[1]");
+  expect(outcome).toMatchObject({ value: 4321 });
+});

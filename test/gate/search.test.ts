@@ -1,0 +1,74 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { expect, test } from "vitest";
+import { catalogueTools } from "../tools/search/catalogue-tools.ts";
+import { makeTool, openSession } from "./open-session.ts";
+
+const own = makeTool({ name: "crm.find", description: "Finds a customer." });
+const other = makeTool({ name: "secret.find", description: "Finds a customer.", allowedCallers: ["direct"] });
+
+const search = { tool: "search_tools" };
+
+test("a search is admitted, journalled and answered like a call, and finds only what the session shows", async () => {
+  const { call, records, session } = openSession({ tools: [own, other] });
+  const answer = await call({ query: "find a customer" }, search);
+  expect(answer?.ok && (JSON.parse(answer.text) as { name: string }[]).map(({ name }) => name)).toEqual(["crm.find"]);
+  expect(records).toMatchObject([
+    { type: "call", tool: "search_tools", decision: "allowed" },
+    { type: "answered", ok: true, shown: [{ name: "crm.find" }] },
+  ]);
+  expect(session.usage.calls).toBe(1);
+});
+
+test.each([
+  ["another name of the search", { tool: "searchTools" }, "tool_unknown"],
+  ["a caller that the session does not have", { ...search, caller: "direct" }, "tool_unknown"],
+  ["an input that is no JSON", { ...search, inputText: "{" }, "input_invalid"],
+  ["a field that names a caller", { ...search, inputText: '{"query":"x","caller":"direct"}' }, "input_invalid"],
+  ["a field that names a tenant", { ...search, inputText: '{"query":"x","tenant":"other"}' }, "input_invalid"],
+  ["a query of a megabyte", { ...search, inputText: JSON.stringify({ query: "x".repeat(900_000) }) }, "input_invalid"],
+  ["a list as the query", { ...search, inputText: '{"query":["x"]}' }, "input_invalid"],
+  ["a limit beyond all", { ...search, inputText: '{"query":"x","limit":1e9}' }, "input_invalid"],
+] as const)("a forged search gains nothing: %s", async (_, forged, code) => {
+  const { call } = openSession({ tools: [own, other] });
+  const answer = await call({}, forged);
+  expect(answer).toMatchObject({ ok: false, code });
+  expect(JSON.stringify(answer)).not.toContain("secret");
+});
+
+test("a search over the limit of calls is refused, and one in a closed session is dropped", async () => {
+  const spent = openSession({ tools: [own], limits: { calls: 0 } });
+  expect(await spent.call({ query: "x" }, search)).toMatchObject({ code: "budget_spent" });
+  const closed = openSession({ tools: [own] });
+  closed.session.close();
+  expect(await closed.call({ query: "x" }, search)).toBeUndefined();
+});
+
+test("a filter that throws fails the search, and says nothing of why", async () => {
+  const { Gate } = await import("../../src/gate/gate.ts");
+  const { ToolSet } = await import("../../src/tools/tool-set.ts");
+  const filter = () => {
+    throw new Error("hunter2");
+  };
+  const { call } = openSession({ gate: new Gate(new ToolSet([own]), undefined, { filter }) });
+  const answer = await call({ query: "x" }, search);
+  expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
+  expect(JSON.stringify(answer)).not.toContain("hunter2");
+});
+
+test("a hundred searches at once among 4,000 tools all get their answers, in turns of the event loop", async () => {
+  const { call } = openSession({ tools: catalogueTools() });
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 0);
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, id) =>
+      call({ query: "list the open issues of a repository" }, { ...search, callId: String(id) }),
+    ),
+  );
+  clearInterval(counting);
+  delay.disable();
+  expect(answers.every((answer) => answer?.ok)).toBe(true);
+  expect(turns).toBeGreaterThan(20);
+  process.stdout.write(`longest turn of the event loop: ${(delay.max / 1e6).toFixed(0)} ms\n`);
+});

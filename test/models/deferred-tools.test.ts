@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime } from "../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import type { Tool } from "../../src/tools/tool.ts";
+import { makeTool } from "../gate/open-session.ts";
+import { catalogueTools } from "../tools/search/catalogue-tools.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { geminiWire } from "./gemini/wire.ts";
+import { chatWire } from "./openai-chat/wire.ts";
+import { responsesWire } from "./openai-responses/wire.ts";
+import { ask } from "./provider.suite.ts";
+import { serve, type Wire, type WireStep } from "./wire.ts";
+
+const direct = ["direct"] as const;
+const refunds = makeTool({
+  name: "billing.refund",
+  description: "Gives a customer the money back.",
+  input: z.object({ invoice: z.string() }),
+  allowedCallers: direct,
+  handler: ({ invoice }) => ({ refunded: invoice }),
+});
+const clock = makeTool({ name: "clock", description: "The time.", allowedCallers: direct, pinned: true });
+const TOOLS = [
+  { ...refunds, defer: true },
+  { ...makeTool({ name: "crm.note", allowedCallers: direct }), defer: true },
+  clock,
+];
+
+const search = { query: "money back", limit: 1 };
+const SEARCH: WireStep = { calls: [{ id: "call_s", tool: "search_tools", input: search }] };
+const SEARCH_ITEM: WireStep = {
+  raw: {
+    output: [
+      {
+        type: "tool_search_call",
+        id: "ts_1",
+        call_id: "call_s",
+        execution: "client",
+        arguments: search,
+        status: "completed",
+      },
+    ],
+  },
+};
+const CALL: WireStep = { calls: [{ id: "call_r", tool: "billing_refund", input: { invoice: "R-1" } }] };
+
+const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep])[] = [
+  ["Anthropic Messages", anthropicWire, SEARCH],
+  ["OpenAI Responses", responsesWire, SEARCH_ITEM],
+  ["OpenAI Chat Completions", chatWire, SEARCH],
+  ["Gemini", geminiWire, SEARCH],
+];
+
+/** Names of the tools that a request declares and does not hide from the model. */
+function shownIn(body: Readonly<Record<string, unknown>> | undefined): readonly unknown[] {
+  const tools = (body?.tools ?? []) as readonly Readonly<Record<string, unknown>>[];
+  return tools
+    .flatMap((one) => (one.functionDeclarations as typeof tools | undefined) ?? [one])
+    .filter((one) => one.defer_loading !== true)
+    .map((one) => (one.function as { name: string } | undefined)?.name ?? one.name ?? one.type);
+}
+
+describe.each(WIRES)("with %s", (name, wire, searching) => {
+  test("a deferred tool is found by a search, declared, and called", async () => {
+    await using served = await serve(wire, [searching, CALL, { text: "done" }]);
+    await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+    const report = await runtime.agent({ model: served.model({}), task: "Give R-1 back." });
+    expect(report.ending).toEqual({ type: "answered", answer: "done" });
+    expect(report.calls.map(({ tool, outcome }) => [tool, outcome.type])).toEqual([
+      ["search_tools", "value"],
+      ["billing.refund", "value"],
+    ]);
+    const [first, second, third] = served.asked.map(({ body }) => shownIn(body));
+    const own = name === "OpenAI Responses" ? "tool_search" : "search_tools";
+    expect(first?.toSorted()).toEqual(["clock", own].toSorted());
+    const grows = name === "Gemini" || name.includes("Chat");
+    const later = [...(first ?? []), ...(grows ? ["billing_refund"] : [])];
+    expect([second, third]).toEqual([later, later]);
+    expect(report.transcript.turns[0]?.results).toMatchObject([{ found: ["billing.refund"] }]);
+    const [header] = await runtime.execution(report.execution).records();
+    expect(JSON.stringify(header)).not.toContain('"shown":[{"name":"billing.refund"');
+  });
+
+  test("a conversation that is taken up after a search sends the same requests", async () => {
+    await using served = await serve(wire, [searching, CALL, { text: "done" }]);
+    // `ask` compares the requests of a conversation that is taken up with those that were sent.
+    const { ending } = await ask(served, { tools: TOOLS });
+    expect(ending).toEqual({ type: "answered", answer: "done" });
+  });
+
+  test("a search that finds nothing, and one that is refused, are answered", async () => {
+    const raw = (call_id: string, args: unknown) => ({
+      raw: {
+        output: [
+          {
+            type: "tool_search_call",
+            id: `ts_${call_id}`,
+            call_id,
+            execution: "client",
+            arguments: args,
+            status: "completed",
+          },
+        ],
+      },
+    });
+    const asks = (id: string, input: unknown): WireStep =>
+      wire === responsesWire ? raw(id, input) : { calls: [{ id, tool: "search_tools", input }] };
+    await using served = await serve(wire, [
+      asks("c1", { query: "zeppelin" }),
+      asks("c2", { query: 7 }),
+      { text: "none" },
+    ]);
+    await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+    const report = await runtime.agent({ model: served.model({}), task: "x" });
+    expect(report.ending).toEqual({ type: "answered", answer: "none" });
+    expect(report.calls.map(({ outcome }) => outcome.type)).toEqual(["value", "refused"]);
+    expect(shownIn(served.asked[2]?.body)).toEqual(shownIn(served.asked[0]?.body));
+  });
+});
+
+test("Anthropic gets references to what was found, beside the result", async () => {
+  await using served = await serve(anthropicWire, [SEARCH, { text: "done" }]);
+  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+  await runtime.agent({ model: served.model({}), task: "x" });
+  const messages = served.asked[1]?.body.messages as { content: { content: unknown[] }[] }[];
+  expect(messages.at(-1)?.content[0]?.content.slice(1)).toEqual([
+    { type: "tool_reference", tool_name: "billing_refund" },
+  ]);
+});
+
+test("OpenAI gets the definitions of what was found as the output of its search", async () => {
+  await using served = await serve(responsesWire, [SEARCH_ITEM, { text: "done" }]);
+  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+  await runtime.agent({ model: served.model({}), task: "x" });
+  const input = served.asked[1]?.body.input as Record<string, unknown>[];
+  expect(input.at(-1)).toMatchObject({
+    type: "tool_search_output",
+    call_id: "call_s",
+    execution: "client",
+    tools: [{ type: "function", name: "billing_refund", defer_loading: true }],
+  });
+});
+
+test("where OpenAI's search would lose the stubs of programs, the found tools are added", async () => {
+  await using served = await serve(responsesWire, [SEARCH, CALL, { text: "done" }]);
+  const fillers = Array.from({ length: 80 }, (_, place) => makeTool({ name: `crm.thing${place}` }));
+  await using runtime = await createRuntime({ tools: [...TOOLS, ...fillers], sandbox: createMemorySandbox() });
+  const { ending, calls } = await runtime.agent({ model: served.model({}), task: "x" });
+  expect(ending).toMatchObject({ type: "answered" });
+  expect(calls.map(({ tool }) => tool)).toEqual(["search_tools", "billing.refund"]);
+  expect(shownIn(served.asked[0]?.body)).toContain("search_tools");
+  const input = served.asked[1]?.body.input as Record<string, unknown>[];
+  expect(input.at(-1)).toMatchObject({
+    type: "additional_tools",
+    role: "developer",
+    tools: [{ type: "function", name: "billing_refund" }],
+  });
+});
+
+test("direct tools are deferred where they are many, but for those that are pinned or say otherwise", async () => {
+  const model = scriptedModel([{ text: "done" }]);
+  const many = catalogueTools().map((one): Tool => ({ ...one, allowedCallers: direct }));
+  const kept: Tool = { ...refunds, defer: false };
+  await using runtime = await createRuntime({ tools: [...many, kept, clock], sandbox: createMemorySandbox() });
+  await runtime.agent({ model, task: "x" });
+  const { opening } = model.conversations[0]?.[0] ?? {};
+  expect(opening?.tools.map(({ name }) => name)).toEqual(["billing.refund", "clock", "search_tools"]);
+  expect(opening?.deferred).toHaveLength(many.length);
+  await using few = await createRuntime({ tools: [refunds, clock], sandbox: createMemorySandbox() });
+  await few.agent({ model, task: "x" });
+  expect(model.conversations[1]?.[0]?.opening.deferred).toBeUndefined();
+});
+
+test("a model with programs and deferred tools finds both, each with how it is called", async () => {
+  const model = scriptedModel([
+    { calls: [{ id: "c1", tool: "search_tools", input: { query: "money back to a customer, or their invoices" } }] },
+    { text: "done" },
+  ]);
+  const invoices = makeTool({ name: "billing.invoices", description: "Invoices of a customer." });
+  await using runtime = await createRuntime({ tools: [...TOOLS, invoices], sandbox: createMemorySandbox() });
+  const { transcript } = await runtime.agent({ model, task: "x" });
+  const [result] = transcript.turns[0]?.results ?? [];
+  const found = JSON.parse(result?.text ?? "[]") as { name: string; stub: string }[];
+  expect(Object.fromEntries(found.map(({ name, stub }) => [name, stub.split(" ")[0]]))).toEqual({
+    "billing.refund": "(called",
+    "billing.invoices": "tools.billing.invoices",
+  });
+  expect(result?.found).toEqual(["billing.refund"]);
+});

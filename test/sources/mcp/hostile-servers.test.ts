@@ -1,0 +1,224 @@
+import { expect, test } from "vitest";
+import { fromMcp, type McpServer } from "../../../src/index.ts";
+import { declareTools } from "../../../src/tools/declarations.ts";
+import { call, isRunning, rawServer, READ, run, WRITE } from "./servers.ts";
+
+/** What a program gets of a call of the server that behaves in this way. */
+async function callOf(
+  mode: string,
+  expression = 'raw.echo({ text: "hi" })',
+  more: Partial<McpServer> = {},
+): Promise<unknown> {
+  await using source = await fromMcp({ ...rawServer(mode), ...more }, READ);
+  return await call(source.tools, expression);
+}
+
+/** Code and message with which a source of the server that behaves in this way is refused. */
+async function refusalOf(mode: string, more: Partial<McpServer> = {}): Promise<readonly [string, string]> {
+  const mark = `mark-${mode}-${process.pid}`;
+  const server = rawServer(mode, mark);
+  try {
+    await using source = await fromMcp({ ...server, ...more }, READ);
+    return ["connected", String(source.tools.length)];
+  } catch (error) {
+    // Nothing is left running.
+    expect(isRunning(mark)).toBe(false);
+    return [(error as { readonly code: string }).code, (error as Error).message];
+  }
+}
+
+// ---- lists -----------------------------------------------------------------------------------------------------
+
+test.each([
+  ["same-cursor", 1, "The list of tools is cut off where the server gave the same cursor again."],
+  ["endless-cursors", 100, "The list of tools is cut off after 100 pages."],
+  ["many-pages", 10_000, "The list of tools is cut off after 10000 tools."],
+  ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
+])("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
+  await using source = await fromMcp(rawServer(mode), READ);
+  expect(source.problems[0]).toBe(problem);
+  expect(source.tools).toHaveLength(count);
+});
+
+test("names become paths, and names that clash or are too long are refused by name", async () => {
+  await using source = await fromMcp(rawServer("names"), READ);
+  expect(source.tools.map(({ name }) => name)).toEqual([
+    "raw.__proto___",
+    "raw.constructor_",
+    "raw.get_weather",
+    "raw._2fa",
+    "raw.a.b",
+    "raw.x_y____z",
+    "raw.tools_list",
+  ]);
+  expect(source.problems).toEqual([
+    expect.stringContaining('"" is left out: its name is ""'),
+    expect.stringContaining("its name has 5000 characters"),
+    expect.stringContaining(
+      '"same-name" is left out: its name raw.same_name clashes with raw.same_name of "same_name"',
+    ),
+    expect.stringContaining(
+      '"same_name" is left out: its name raw.same_name clashes with raw.same_name of "same-name"',
+    ),
+    expect.stringContaining('"space" is left out: its name raw.space clashes with raw.space.inner of "space.inner"'),
+    expect.stringContaining('"space.inner" is left out: its name raw.space.inner clashes with raw.space of "space"'),
+  ]);
+  expect(await call(source.tools, 'raw.get_weather({ text: "mild" })')).toBe("mild");
+});
+
+test("a name in a policy resolves a clash, and the server is called by its own name", async () => {
+  await using source = await fromMcp(rawServer("names"), (name) =>
+    name === "same_name" ? { ...READ, name: "other" } : READ,
+  );
+  expect(source.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["raw.same_name", "raw.other"]));
+  expect(await call(source.tools, 'raw.other({ text: "x" })')).toBe("x");
+});
+
+test("one malformed tool does not lose the list", async () => {
+  await using source = await fromMcp(rawServer("malformed"), READ);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
+  expect(source.problems).toHaveLength(7);
+  expect(source.problems.join("\n")).toContain("it is null, not a tool");
+});
+
+test("a description of a megabyte is left out, and is in no problem", async () => {
+  await using source = await fromMcp(rawServer("large-description"), READ);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
+  expect(source.problems).toEqual([
+    '"big" is left out: its description has 1000000 characters, at most 16384 are taken.',
+  ]);
+});
+
+test("a description with instructions stays within its comment", async () => {
+  await using source = await fromMcp(rawServer("instructions"), READ);
+  const [comment = "", ...rest] = declareTools(source.tools)
+    .split("\n")
+    .filter((line) => line.includes("IGNORE"));
+  expect(rest).toEqual([]);
+  expect(comment).toMatch(/^tools\.raw\.echo\([^/]* \/\/ Echo\. \* \/ return 1; \} IGNORE ALL/);
+  expect(comment).not.toMatch(/\p{Cc}|\p{Cf}/u);
+});
+
+test("annotations grant nothing: without a policy a tool is of no caller, whatever its server says of it", async () => {
+  await using source = await fromMcp(rawServer("instructions"));
+  expect(source.tools).toEqual([]);
+  expect(source.unassigned).toEqual([
+    { name: "raw.echo", original: "echo", annotations: { readOnlyHint: true, destructiveHint: false } },
+  ]);
+  await using hinted = await fromMcp(rawServer("instructions"), (_name, { readOnlyHint }) =>
+    readOnlyHint ? WRITE : undefined,
+  );
+  expect(hinted.tools).toMatchObject([{ name: "raw.echo", effect: "write" }]);
+});
+
+test("schemas that lead elsewhere, or that cannot be checked at bounded cost, are left out", async () => {
+  await using source = await fromMcp(rawServer("schemas"), READ);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.disguised", "raw.slow", "raw.echo"]);
+  expect(source.problems).toEqual([
+    expect.stringMatching(/^"network" is left out: inputSchema: \$ref "http:.*does not resolve/),
+    expect.stringMatching(/^"file" is left out: outputSchema: \$ref "file:.*does not resolve/),
+    expect.stringMatching(/^"catastrophic" is left out: inputSchema: \/properties\/a\/pattern/),
+    expect.stringMatching(/^"endless" is left out: outputSchema: .*refers to itself/),
+  ]);
+  const answer = await call(source.tools, `raw.slow({ a: "${"a".repeat(5000)}!" })`);
+  expect(answer).toMatchObject({ code: "input_invalid" });
+});
+
+// ---- results ---------------------------------------------------------------------------------------------------
+
+test("structured results are validated, and one that breaks its schema is output_invalid", async () => {
+  await using source = await fromMcp(rawServer("structured"), READ);
+  expect(await call(source.tools, "raw.right({})")).toEqual({ n: 7 });
+  expect(await call(source.tools, "raw.broken({})")).toMatchObject({ code: "output_invalid" });
+  expect(await call(source.tools, "raw.missing({})")).toMatchObject({ code: "output_invalid" });
+  const { outcome } = await run(source.tools, "return JSON.stringify(await tools.raw.proto({}))");
+  expect(outcome).toMatchObject({ value: expect.stringContaining('"b":2') });
+});
+
+test.each(["no-result", "odd-result", "odd-type"])(
+  "an answer that is no result is the source's failure: %s",
+  async (mode) => {
+    expect(await callOf(mode)).toEqual({
+      code: "source_unavailable",
+      message: "The server of raw.echo sent an answer that breaks the protocol.",
+    });
+  },
+);
+
+test("an error of the protocol is the source's, bounded, and nothing but its message is passed on", async () => {
+  const { code, message } = (await callOf("rpc-error")) as { readonly code: string; readonly message: string };
+  expect(code).toBe("source_unavailable");
+  expect(message).toContain('The server of raw.echo refused the request: "Bad yyy');
+  expect(message).not.toContain("secret");
+  expect(message.length).toBeLessThan(4300);
+});
+
+test("a tool's own failure reaches the program, in 4 KB and without the credentials that the server was given", async () => {
+  const token = "sk-0123456789abcdef";
+  const answer = await callOf("failing", undefined, { env: { API_TOKEN: token } });
+  const { code, message } = answer as { readonly code: string; readonly message: string };
+  expect(code).toBe("handler_failed");
+  expect(message).toContain("No such file, with [credential] and zzz");
+  expect(message).not.toContain(token);
+  expect(Buffer.byteLength(message)).toBeLessThan(4200);
+});
+
+test("answers with the ids of other requests are dropped", async () => {
+  expect(await callOf("foreign-ids")).toBe("own");
+});
+
+test("garbage on standard output is no message, and is kept for the operator", async () => {
+  await using source = await fromMcp(rawServer("garbage"), READ);
+  expect(await call(source.tools, "raw.echo({})")).toBe("after garbage");
+  expect(source.log).toContain("{not json");
+});
+
+test("a flood on standard error stops nothing, and its end is kept without credentials", async () => {
+  await using source = await fromMcp({ ...rawServer("flood"), env: { API_TOKEN: "token-0123456789" } }, READ);
+  expect(await call(source.tools, "raw.echo({})")).toBe("after the flood");
+  expect(source.log).toMatch(/the end, \[credential\]\n$/);
+  expect(source.log.length).toBeLessThan(10_000);
+});
+
+test.each(["long-line", "long-line-late-id"])("a line of 50 MB fails its own call alone, unread: %s", async (mode) => {
+  await using source = await fromMcp(rawServer(mode), READ);
+  const { outcome } = await run(
+    source.tools,
+    `const [large, small] = await Promise.allSettled([tools.raw.echo({}), tools.raw.other({ text: "small" })]);
+     return [large.reason.code, small.value, await tools.raw.other({ text: "later" })];`,
+    { limits: { resultBytes: 1024 * 1024 } },
+  );
+  expect(outcome).toMatchObject({ value: ["result_too_large", "small", "later"] });
+});
+
+test("a result over ten megabytes passes where resultBytes allows it", async () => {
+  await using source = await fromMcp(rawServer("large"), READ);
+  const { outcome } = await run(source.tools, 'return (await tools.raw.echo({ text: "24000000" })).length');
+  expect(outcome).toMatchObject({ value: 24_000_000 });
+});
+
+// ---- handshakes ------------------------------------------------------------------------------------------------
+
+test.each([
+  ["silent-from-the-start", {}, "did not list its tools within 1500 ms"],
+  ["only-garbage", {}, "did not list its tools within 1500 ms. It wrote: "],
+  ["no-list", {}, "it sent an answer that breaks the protocol."],
+  ["dies-at-once", {}, "it cannot be reached, or broke off (exit code 7)."],
+  ["half-dead", {}, "it cannot be reached, or broke off (exit code 4)."],
+  ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
+] as const)(
+  "a server that does not come to a list is refused with a sentence, and ended: %s",
+  async (mode, more, message) => {
+    const [code, sentence] = await refusalOf(mode, { connectTimeoutMs: mode === "plain" ? 10_000 : 1500, ...more });
+    expect(code).toBe("source_unavailable");
+    expect(sentence).toContain(`MCP server "raw": `);
+    expect(sentence).toContain(message);
+  },
+);
+
+test.each(["dies-when-asked-anew", "silent-when-asked-anew"])(
+  "a server that cannot be asked in the new version is spoken to in the old one: %s",
+  async (mode) => {
+    expect(await callOf(mode, undefined, { connectTimeoutMs: 4000 })).toBe("hi");
+  },
+);

@@ -1,0 +1,227 @@
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { describe, expect, test, vi } from "vitest";
+import { fromMcp, type McpServer } from "../../../src/index.ts";
+import { makeServer } from "./fixtures/modern-server.ts";
+import { type AnswerCall, type HttpServer, serve, serveByHand, serveFetch } from "./http-servers.ts";
+import { call, READ, run, WRITE } from "./servers.ts";
+
+const sourceOf = ({ url }: HttpServer, more: Partial<McpServer> = {}) => fromMcp({ name: "web", url, ...more }, READ);
+
+const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
+
+// ---- both versions of the protocol -------------------------------------------------------------------------------
+
+describe.each(["auto", "2025-11-25", "2026-07-28"] as const)("a server of the package, protocol %s", (protocol) => {
+  test("is called, and its values are typed", async () => {
+    const handler = createMcpHandler(() => makeServer());
+    await using server = await serveFetch((request) => handler.fetch(request));
+    await using source = await sourceOf(server, { protocol });
+    expect(await call(source.tools, 'web.shout({ text: "hi" })')).toEqual({ loud: "HI" });
+    const isModern = server.headers.some((headers) => headers["mcp-method"] === "tools/call");
+    expect(isModern).toBe(protocol !== "2025-11-25");
+    await handler.close();
+  });
+});
+
+test("in the new version a server that needs an answer gets it from approve, and the call goes on", async () => {
+  const handler = createMcpHandler(() => makeServer());
+  await using server = await serveFetch((request) => handler.fetch(request));
+  await using source = await fromMcp({ name: "web", url: server.url }, WRITE);
+  const approve = vi.fn(({ input }: { readonly input: unknown }) => JSON.stringify(input).includes("a.txt"));
+  expect(await call(source.tools, 'web.remove({ file: "a.txt" })', { approve })).toBe("removed a.txt");
+  expect(await call(source.tools, 'web.remove({ file: "b.txt" })', { approve })).toBe("kept b.txt");
+  expect(await call(source.tools, 'web.remove({ file: "a.txt" })')).toBe("kept a.txt");
+  expect(approve).toHaveBeenCalledTimes(2);
+  await handler.close();
+});
+
+test("in the new version fields that a schema marks are sent as headers too", async () => {
+  const handler = createMcpHandler(() => makeServer());
+  await using server = await serveFetch((request) => handler.fetch(request));
+  await using source = await sourceOf(server);
+  expect(await call(source.tools, 'web.region({ region: "eu" })')).toBe("eu");
+  expect(await call(source.tools, 'web.region({ region: "Köln" })')).toBe("Köln");
+  const sent = server.headers.flatMap((headers) => headers["mcp-param-region"] ?? []);
+  expect(sent).toEqual(["eu", `=?base64?${Buffer.from("Köln").toString("base64")}?=`]);
+  await handler.close();
+});
+
+test("in the new version a change of the list is told over a subscription", async () => {
+  const { promise: changed, resolve: onSourceChange } = Promise.withResolvers();
+  let tools = 0;
+  const handler = createMcpHandler(() => {
+    const server = makeServer();
+    tools += 1;
+    if (tools > 4) server.registerTool("later", { description: "Later" }, () => text("later"));
+    return server;
+  });
+  await using server = await serveFetch((request) => handler.fetch(request));
+  await using source = await sourceOf(server, { onSourceChange });
+  tools = 10;
+  handler.notify.toolsChanged();
+  expect(await changed).toEqual({ source: "web", added: ["later"], removed: [], changed: [] });
+  expect(await call(source.tools, "web.later({})")).toBe("later");
+  await handler.close();
+});
+
+// ---- where requests go -------------------------------------------------------------------------------------------
+
+test("headers are sent with each request, and to no other host, whatever a redirect says", async () => {
+  await using other = await serve((_request, _body, response) => response.writeHead(200).end());
+  let isMoved = false;
+  await using server = await serveByHand(({ response, send }) =>
+    isMoved ? response.writeHead(307, { location: other.url }).end() : send(text("here")),
+  );
+  await using source = await sourceOf(server, { headers: { authorization: "Bearer secret-0123456789" } });
+  expect(await call(source.tools, "web.echo({})")).toBe("here");
+  expect(new Set(server.headers.map(({ authorization }) => authorization))).toEqual(
+    new Set(["Bearer secret-0123456789"]),
+  );
+  isMoved = true;
+  const answer = await call(source.tools, "web.echo({})");
+  expect(answer).toEqual({
+    code: "source_unavailable",
+    message: "The server of web.echo answered with the status 307.",
+  });
+  expect(other.headers).toEqual([]);
+});
+
+// ---- answers that break --------------------------------------------------------------------------------------------
+
+const EVENTS = { "content-type": "text/event-stream" };
+
+const BROKEN: readonly (readonly [string, AnswerCall, string])[] = [
+  [
+    "a stream that ends",
+    ({ response }) => response.writeHead(200, EVENTS).end(": hello\n\n"),
+    "cannot be reached, or broke off.",
+  ],
+  [
+    "a stream that breaks off",
+    ({ response }) => {
+      response.writeHead(200, EVENTS).write('data: {"jsonrpc":"2.0",');
+      setImmediate(() => response.destroy());
+    },
+    "cannot be reached, or broke off.",
+  ],
+  ["a connection that is closed", ({ response }) => response.destroy(), "cannot be reached, or broke off."],
+  [
+    "an answer to another request",
+    ({ response }) =>
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end('{"jsonrpc":"2.0","id":"other","result":{"content":[]}}'),
+    "sent an answer that breaks the protocol.",
+  ],
+  ["no answer at all", ({ response }) => response.writeHead(202).end(), "sent an answer that breaks the protocol."],
+  [
+    "what is not JSON",
+    ({ response }) => response.writeHead(200, { "content-type": "application/json" }).end("{"),
+    "sent an answer that breaks the protocol.",
+  ],
+  [
+    "a page",
+    ({ response }) => response.writeHead(200, { "content-type": "text/html" }).end("<p>Sign in"),
+    "sent an answer that breaks the protocol.",
+  ],
+  [
+    "a status of its own",
+    ({ response }) => response.writeHead(503).end("x".repeat(1_000_000)),
+    "answered with the status 503.",
+  ],
+  ["that it wants a key", ({ response }) => response.writeHead(401).end(), "answered with the status 401."],
+];
+
+test.each(BROKEN)("a call fails at once where the server sends %s", async (_what, answerCall, message) => {
+  await using server = await serveByHand(answerCall);
+  await using source = await sourceOf(server);
+  expect(await call(source.tools, "web.echo({})")).toEqual({
+    code: "source_unavailable",
+    message: `The server of web.echo ${message}`,
+  });
+});
+
+test("a call whose stream broke off is sent again if it only reads, and never if it writes", async () => {
+  let calls = 0;
+  await using server = await serveByHand(({ response, send }) => {
+    calls += 1;
+    return calls === 1 ? response.writeHead(200, EVENTS).end() : send(text("second"));
+  });
+  await using reading = await sourceOf(server);
+  expect(await call(reading.tools, "web.echo({})")).toBe("second");
+  calls = 0;
+  await using writing = await fromMcp({ name: "web", url: server.url }, WRITE);
+  expect(await call(writing.tools, "web.echo({})")).toMatchObject({
+    code: "source_unavailable",
+    message: expect.stringContaining("may have taken effect"),
+  });
+  expect(calls).toBe(1);
+});
+
+test.each([
+  ["in one document", (body: string) => [{ "content-type": "application/json" }, body] as const],
+  ["in an event", (body: string) => [EVENTS, `data: ${body}\n\n`] as const],
+])("a result that is larger than resultBytes stops without being parsed, %s", async (_how, form) => {
+  await using server = await serveByHand(({ id, name, response, send }) => {
+    if (name === "other") return send(text("small"));
+    const body = JSON.stringify({ jsonrpc: "2.0", id, result: text("x".repeat(20_000_000)) });
+    const [headers, whole] = form(body);
+    response
+      .on("error", () => {})
+      .writeHead(200, headers)
+      .end(whole);
+  });
+  await using source = await sourceOf(server);
+  const program = `const failed = await tools.web.echo({}).catch(({ code }) => code);
+    return [failed, await tools.web.other({})]`;
+  const { outcome } = await run(source.tools, program, { limits: { resultBytes: 1024 * 1024 } });
+  expect(outcome).toMatchObject({ value: ["result_too_large", "small"] });
+  const whole = await run(source.tools, "return (await tools.web.echo({})).length");
+  expect(whole.outcome).toMatchObject({ value: 20_000_000 });
+});
+
+test("a session that the server has ended is made anew, and a call that writes is not repeated", async () => {
+  let [sessions, calls] = [0, 0];
+  await using server = await serveByHand(
+    ({ request, response, send }) => {
+      calls += 1;
+      return request.headers["mcp-session-id"] === `s${sessions}` && sessions % 2 === 0
+        ? send(text("fresh"))
+        : response.writeHead(404).end();
+    },
+    () => {
+      sessions += 1;
+      return `s${sessions}`;
+    },
+  );
+  await using reading = await sourceOf(server);
+  expect(await call(reading.tools, "web.echo({})")).toBe("fresh");
+  expect([sessions, calls]).toEqual([2, 2]);
+  await using writing = await fromMcp({ name: "web", url: server.url }, WRITE);
+  expect(await call(writing.tools, "web.echo({})")).toMatchObject({ code: "source_unavailable" });
+  expect(calls).toBe(3);
+  expect(await call(writing.tools, "web.echo({})")).toBe("fresh");
+});
+
+test("a server that answers with a status, or a page, is refused when it is connected to", async () => {
+  for (const [status, type, sentence] of [
+    [401, "text/plain", "it answered with the status 401."],
+    [500, "text/plain", "it answered with the status 500."],
+    [200, "text/html", "it sent an answer that breaks the protocol."],
+  ] as const) {
+    await using server = await serve((_request, _body, response) =>
+      response.writeHead(status, { "content-type": type }).end("<p>"),
+    );
+    await expect(sourceOf(server)).rejects.toMatchObject({
+      code: "source_unavailable",
+      message: expect.stringContaining(`MCP server "web": ${sentence}`),
+    });
+  }
+});
+
+test("a server that does not answer is given up after connectTimeoutMs", async () => {
+  await using server = await serve(() => {});
+  await expect(sourceOf(server, { connectTimeoutMs: 200 })).rejects.toMatchObject({
+    message: expect.stringContaining("did not list its tools within 200 ms"),
+  });
+});

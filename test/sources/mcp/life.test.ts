@@ -1,0 +1,198 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { createRuntime, fromMcp } from "../../../src/index.ts";
+import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-mcp-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+/** A file that a server notes its calls in; its name is an argument of the server. */
+function notesFile(): string {
+  files += 1;
+  return join(folder, `notes-${files}`);
+}
+const notesIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []);
+
+const GONE = "The server of raw.die cannot be reached, or broke off.";
+
+test("a server is started once, also where it is asked in both versions of the protocol", async () => {
+  const notes = notesFile();
+  await using source = await fromMcp(rawServer("notes-start", notes), READ);
+  expect(await call(source.tools, 'raw.echo({ text: "x" })')).toBe("x");
+  expect(notesIn(notes)).toEqual(["start", "call echo"]);
+});
+
+// ---- a server that dies ------------------------------------------------------------------------------------------
+
+test("a server that dies in mid-call fails the call at once, and is started again at the next one", async () => {
+  await using source = await fromMcp(rawServer("plain"), WRITE);
+  expect(await call(source.tools, "raw.die({})")).toEqual({
+    code: "source_unavailable",
+    message: `${GONE} The call may have taken effect: find out whether it did before you repeat it.`,
+  });
+  expect(await call(source.tools, 'raw.echo({ text: "again" })')).toBe("again");
+});
+
+test("a call that changes something is never sent twice", async () => {
+  const notes = notesFile();
+  await using source = await fromMcp(rawServer("plain", notes), WRITE);
+  await call(source.tools, "raw.die({})");
+  expect(notesIn(notes)).toEqual(["call die"]);
+});
+
+test.each(["read", "idempotent"] as const)("a call with the effect %s is sent once more", async (effect) => {
+  const notes = notesFile();
+  await using source = await fromMcp(rawServer("plain", notes), { ...READ, effect });
+  expect(await call(source.tools, "raw.die({})")).toMatchObject({ code: "source_unavailable" });
+  expect(notesIn(notes)).toEqual(["call die", "call die"]);
+});
+
+test("a server is started again at most three times in a minute", async () => {
+  const notes = notesFile();
+  await using source = await fromMcp(rawServer("plain", notes), WRITE);
+  for (let time = 0; time < 4; time += 1) await call(source.tools, "raw.die({})");
+  expect(await call(source.tools, 'raw.echo({ text: "x" })')).toEqual({
+    code: "source_unavailable",
+    message: expect.stringMatching(
+      /^The MCP server "raw" was connected to 3 times in a minute, and is left alone for a while\. Try again in \d+ s\.$/,
+    ),
+  });
+  expect(notesIn(notes)).toEqual(Array(4).fill("call die"));
+});
+
+test("a server that cannot be started again says nothing of this machine to programs, and all to the operator", async () => {
+  await using source = await fromMcp(rawServer("starts-once", notesFile()), WRITE);
+  await call(source.tools, "raw.die({})");
+  const error = vi.fn();
+  const answer = await call(source.tools, 'raw.echo({ text: "x" })', { logger: { error } });
+  expect(answer).toEqual({
+    code: "source_unavailable",
+    message: "The server of raw.echo cannot be reached, or broke off.",
+  });
+  expect(error.mock.calls[0]).toMatchObject([{ err: { cause: { message: "exit code 9" } } }, expect.any(String)]);
+  expect(source.log).toContain("a detail of the host");
+});
+
+test("other calls of a server that dies fail too, and the program goes on", async () => {
+  await using source = await fromMcp(rawServer("silent"), WRITE);
+  const { outcome } = await run(
+    source.tools,
+    "return (await Promise.allSettled([tools.raw.echo({}), tools.raw.echo({}), tools.raw.die({})])).map(({ reason }) => reason.code)",
+  );
+  expect(outcome).toMatchObject({ value: ["source_unavailable", "source_unavailable", "source_unavailable"] });
+});
+
+// ---- ends ------------------------------------------------------------------------------------------------------
+
+test("disposing of a source ends its server, also one that ignores it, and fails its calls", async () => {
+  const notes = notesFile();
+  const source = await fromMcp(rawServer("stays", notes), READ);
+  expect(isRunning(notes)).toBe(true);
+  await source[Symbol.asyncDispose]();
+  expect(isRunning(notes)).toBe(false);
+  expect(await call(source.tools, "raw.echo({})")).toEqual({
+    code: "source_unavailable",
+    message: 'The MCP server "raw" was closed. Make the source again.',
+  });
+});
+
+test("a server dies with its host, even if the host is killed and the server does not listen", async () => {
+  const notes = notesFile();
+  const index = new URL("../../../src/index.ts", import.meta.url).href;
+  const program = `
+    const { fromMcp } = await import(${JSON.stringify(index)});
+    await fromMcp(${JSON.stringify(rawServer("stays", notes))});
+    console.log("ready");
+    setInterval(() => {}, 1000);`;
+  {
+    const args = ["--conditions=portcullis-source", "--input-type=module", "--eval", program];
+    await using host = await startProcess(args, {}, /ready/);
+    expect(host.pid).toBeGreaterThan(0);
+    expect(isRunning(notes)).toBe(true);
+  }
+  await vi.waitFor(() => expect(isRunning(notes)).toBe(false), { timeout: 10_000 });
+});
+
+test("a server gets PATH, HOME and what is named, and nothing else of the environment", async () => {
+  vi.stubEnv("SECRET_OF_THE_HOST", "x");
+  await using source = await fromMcp({ ...rawServer("environment"), env: { NAMED: "1" } }, READ);
+  const names = JSON.parse((await call(source.tools, "raw.echo({})")) as string) as readonly string[];
+  // What macOS adds to every process by itself begins with two underscores.
+  expect(names.filter((name) => !name.startsWith("__"))).toEqual(["HOME", "NAMED", "PATH"]);
+  vi.unstubAllEnvs();
+});
+
+// ---- time and progress ------------------------------------------------------------------------------------------
+
+test("a call that takes too long is cancelled at the server, and so is one whose execution ends", async () => {
+  const notes = notesFile();
+  await using source = await fromMcp({ ...rawServer("silent", notes), timeoutMs: 100 }, READ);
+  expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "handler_timed_out" });
+  await vi.waitFor(() => expect(notesIn(notes)).toEqual(["call echo", "cancelled"]));
+  await using slow = await fromMcp(rawServer("silent", notes), READ);
+  await using runtime = await createRuntime({ tools: slow.tools, sandbox: createMemorySandbox() });
+  const cancelling = new AbortController();
+  const report = runtime.execute("await tools.raw.echo({})", { signal: cancelling.signal });
+  await vi.waitFor(() => expect(notesIn(notes)).toHaveLength(3));
+  cancelling.abort();
+  expect((await report).outcome.type).toBe("cancelled");
+  await vi.waitFor(() => expect(notesIn(notes)).toEqual(["call echo", "cancelled", "call echo", "cancelled"]));
+});
+
+test("progress is passed on with the call that it belongs to", async () => {
+  const told: SourceProgress[] = [];
+  await using source = await fromMcp({ ...rawServer("progress"), onProgress: (one) => told.push(one) }, READ);
+  const { execution } = await run(source.tools, "await tools.raw.echo({})");
+  const call = { tool: "raw.echo", execution, callId: "1", total: 2 };
+  expect(told).toEqual([
+    { ...call, progress: 1 },
+    { ...call, progress: 2 },
+  ]);
+});
+
+// ---- options -----------------------------------------------------------------------------------------------------
+
+test.each([
+  [{ name: "a" }, "expected either command, for a server that is started, or url"],
+  [{ name: "a", command: "x", url: "http://x" }, "expected either command"],
+  [{ name: "a b", command: "x" }, "this name cannot be used"],
+  [{ name: "a", url: "ftp://x" }, "expected an address that begins with http:// or https://"],
+  [{ name: "a", url: "http://x", env: {} }, "env goes with command only"],
+  [{ name: "a", command: "x", headers: {} }, "headers goes with url only"],
+  [{ name: "a", command: "x", arg: [] }, 'there is no option "arg", did you mean args?'],
+] as const)("options that do not fit are refused: %j", async (server, message) => {
+  await expect(fromMcp(server as never)).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringContaining(message),
+  });
+});
+
+test("a policy that is invalid is refused by the name of its tool, and the server is ended", async () => {
+  const notes = notesFile();
+  await expect(
+    fromMcp(rawServer("plain", notes), () => ({ allowedCallers: [], effect: "read" }) as never),
+  ).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringContaining('policy of "echo": { allowedCallers }'),
+  });
+  expect(isRunning(notes)).toBe(false);
+});
+
+test.each([
+  [{ name: "a", command: "no-such-command-here" }, 'the command "no-such-command-here" is not found'],
+  [
+    { name: "a", command: process.execPath, cwd: "/no/such/folder" },
+    "there is no folder /no/such/folder to start it in",
+  ],
+  [{ name: "a", url: "http://127.0.0.1:1/mcp" }, "cannot be reached, or broke off"],
+] as const)("a server that is not there is one sentence: %j", async (server, message) => {
+  await expect(fromMcp(server)).rejects.toMatchObject({
+    code: "source_unavailable",
+    message: expect.stringContaining(message),
+  });
+});

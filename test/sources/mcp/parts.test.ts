@@ -1,0 +1,152 @@
+import * as fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
+import { LineReader, type LongLine } from "../../../src/sources/mcp/line-reader.ts";
+import { readToolList } from "../../../src/sources/mcp/tool-list.ts";
+import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
+import { toolNameFault } from "../../../src/tools/tool-name.ts";
+import { READ } from "./servers.ts";
+
+// ---- names -------------------------------------------------------------------------------------------------------
+
+test("every name becomes a path that a tool may have, and stays as it is if it is one", () => {
+  const parts = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("__proto__", "constructor", "then", "", "a.b", "..", "1"),
+  );
+  fc.assert(
+    fc.property(fc.array(parts, { minLength: 1, maxLength: 4 }), (some) => {
+      const name = some.join(".").slice(0, 60);
+      const path = cleanPath(name);
+      expect(toolNameFault(path)).toBeUndefined();
+      if (toolNameFault(name) === undefined) expect(path).toBe(name);
+    }),
+  );
+});
+
+test("whatever a server lists, the rest of the list stands, and every entry is a tool or a problem", async () => {
+  const good = { name: "good", inputSchema: { type: "object" } };
+  const entry = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.record(
+      {
+        name: fc.oneof(fc.string(), fc.constantFrom("good", "__proto__", "a-b", "a_b", "a", "a.b")),
+        description: fc.oneof(fc.string(), fc.jsonValue({ maxDepth: 1 })),
+        inputSchema: fc.oneof(fc.constant({ type: "object" }), fc.jsonValue({ maxDepth: 3 })),
+        outputSchema: fc.jsonValue({ maxDepth: 3 }),
+        annotations: fc.jsonValue({ maxDepth: 2 }),
+      },
+      { requiredKeys: ["name"] },
+    ),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(entry, { maxLength: 8 }), async (entries) => {
+      const all = [{ ...good, name: "surely.good" }, ...(JSON.parse(JSON.stringify(entries)) as unknown[])];
+      const call = async () => {};
+      const { tools, problems, unassigned } = await readToolList(
+        { source: "s", policies: READ, timeoutMs: 1000, call, known: new Map() },
+        all,
+      );
+      expect(tools.map(({ name }) => name)).toContain("s.surely.good");
+      expect(tools.length + problems.length + unassigned.length).toBe(all.length);
+      expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
+    }),
+  );
+});
+
+// ---- lines -------------------------------------------------------------------------------------------------------
+
+/** What a reader makes of these chunks. */
+function read(chunks: readonly Buffer[], maxBytes = 1 << 20): readonly (string | LongLine)[] {
+  const lines: (string | LongLine)[] = [];
+  const reader = new LineReader(
+    () => maxBytes,
+    (line) => lines.push(line),
+    (line) => lines.push(line),
+  );
+  for (const chunk of chunks) reader.push(chunk);
+  return lines;
+}
+
+test("lines are the same however they are cut into chunks", () => {
+  const cuts = fc.array(fc.nat(400), { maxLength: 20 });
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 40 }), { maxLength: 8 }), cuts, (texts, places) => {
+      const lines = texts.map((text) => text.replaceAll("\n", " "));
+      const whole = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+      const at = [0, ...places.toSorted((one, other) => one - other), whole.length];
+      const chunks = at.slice(1).map((end, index) => whole.subarray(at[index], end));
+      expect(read(chunks)).toEqual(lines);
+    }),
+  );
+});
+
+test("of a line that is too long the two ends are kept, and the next line is read", () => {
+  const long = `${"a".repeat(600)}${"b".repeat(5000)}${"c".repeat(600)}`;
+  for (const size of [1, 7, 1000, 10_000]) {
+    const text = Buffer.from(`short\n${long}\nnext\n`);
+    const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+      text.subarray(index * size, (index + 1) * size),
+    );
+    expect(read(chunks, 1000)).toEqual(["short", { head: "a".repeat(512), tail: "c".repeat(512) }, "next"]);
+  }
+});
+
+// ---- credentials -------------------------------------------------------------------------------------------------
+
+describe("the text of a server", () => {
+  const given = {
+    env: { KEY: "env-0123456789", FLAG: "true" },
+    headers: { authorization: "Bearer header/0123456789" },
+    url: "https://user:pass-0123456789@example.com/mcp?key=query-0123456789",
+    args: ["--api-key", "arg-0123456789", "--token=eq=0123456789", "/home/folder"],
+  };
+  const text = new ServerText(credentialsOf(given));
+
+  test.each([
+    ["env-0123456789"],
+    ["header/0123456789"],
+    ["Bearer header/0123456789"],
+    ["header%2F0123456789"],
+    ["pass-0123456789"],
+    ["query-0123456789"],
+    ["arg-0123456789"],
+    ["eq=0123456789"],
+  ])("is quoted without %s", (secret) => {
+    expect(text.quote(`before ${secret} after`)).toBe("before [credential] after");
+  });
+
+  test("keeps short values and folders", () => {
+    expect(text.quote("true: /home/folder")).toBe("true: /home/folder");
+  });
+
+  test("has no half of a credential at the edges of what is quoted", () => {
+    for (const padding of [2000, 4080, 4096, 256 * 1024 - 7, 256 * 1024 - 1]) {
+      const quoted = text.quote(`${"x".repeat(padding)}env-0123456789${"y".repeat(10_000)}`);
+      expect(quoted).not.toContain("0123");
+      expect(quoted).not.toMatch(/env-/);
+      expect(Buffer.byteLength(quoted)).toBeLessThan(4200);
+    }
+  });
+});
+
+// ---- the package -------------------------------------------------------------------------------------------------
+
+describe("without the package of the protocol", () => {
+  afterEach(() => {
+    vi.doUnmock("@modelcontextprotocol/client");
+    vi.resetModules();
+  });
+
+  test("fromMcp says what to install", async () => {
+    vi.resetModules();
+    vi.doMock("@modelcontextprotocol/client", () => {
+      throw new Error("Cannot find package");
+    });
+    const { fromMcp } = await import("../../../src/sources/mcp/from-mcp.ts");
+    await expect(fromMcp({ name: "a", command: "true" })).rejects.toMatchObject({
+      code: "source_unavailable",
+      message: "fromMcp needs the package @modelcontextprotocol/client: npm install @modelcontextprotocol/client.",
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { fromMcp } from "../../../src/index.ts";
+import type { SourceChange } from "../../../src/sources/mcp/mcp-options.ts";
+import { call, rawServer, READ, run, WRITE } from "./servers.ts";
+
+// ---- changes of the list ----------------------------------------------------------------------------------------
+
+test("a change of the list is told; new lists have the new tools, and old tools still call", async () => {
+  const changed = Promise.withResolvers<SourceChange>();
+  await using source = await fromMcp({ ...rawServer("changes"), onSourceChange: changed.resolve }, READ);
+  const before = source.tools;
+  expect(before.map(({ name }) => name)).toEqual(["raw.echo", "raw.first"]);
+  await call(before, "raw.echo({})");
+  expect(await changed.promise).toEqual({ source: "raw", added: ["second"], removed: ["first"], changed: ["echo"] });
+  expect(source.tools.map(({ name, description }) => [name, description])).toEqual([
+    ["raw.echo", "The second one"],
+    ["raw.second", "The tool second"],
+  ]);
+  expect(before).not.toBe(source.tools);
+  expect(await call(before, "raw.echo({})")).toBe("changed");
+});
+
+test("with pin, a tool whose definition has changed is refused and listed no more", async () => {
+  const changed = Promise.withResolvers<SourceChange>();
+  await using source = await fromMcp({ ...rawServer("changes"), pin: true, onSourceChange: changed.resolve }, READ);
+  const before = source.tools;
+  await call(before, "raw.echo({})");
+  await changed.promise;
+  expect(await call(before, "raw.echo({})")).toEqual({
+    code: "source_unavailable",
+    message: "The definition of raw.echo has changed since it was pinned, so it is refused. Continue without it.",
+  });
+  expect(source.tools).toEqual([]);
+  expect(source.problems).toEqual([
+    '"echo" is left out: it is new or has changed since the tools were pinned.',
+    '"second" is left out: it is new or has changed since the tools were pinned.',
+  ]);
+});
+
+// ---- questions of the server -------------------------------------------------------------------------------------
+
+test("what a server asks in the midst of a call goes to approve, and is declined without one", async () => {
+  const inputs: unknown[] = [];
+  const approve = ({ input, tool }: { readonly input: unknown; readonly tool: string }) => {
+    inputs.push([tool, input]);
+    return true;
+  };
+  await using source = await fromMcp(rawServer("asks"), READ);
+  expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
+  expect(inputs).toEqual([["raw.echo", { elicitation: { message: "Really?", fields: [] } }]]);
+  await using other = await fromMcp(rawServer("asks"), READ);
+  expect(await call(other.tools, "raw.echo({})")).toBe('[{"action":"decline"}]');
+});
+
+test("while an approver is asked, the time of the call stands still", async () => {
+  const approve = async () => {
+    await sleep(400);
+    return true;
+  };
+  await using source = await fromMcp({ ...rawServer("asks"), timeoutMs: 200 }, READ);
+  expect(await call(source.tools, "raw.echo({})", { approve })).toBe('[{"action":"accept","content":{}}]');
+});
+
+test("a question is cancelled if it cannot be told which of several calls it belongs to", async () => {
+  const approve = vi.fn(() => true);
+  await using source = await fromMcp(rawServer("asks-between-two"), READ);
+  const { outcome } = await run(source.tools, "return Promise.all([tools.raw.echo({}), tools.raw.echo({})])", {
+    approve,
+  });
+  expect(outcome).toMatchObject({ value: ['[{"action":"cancel"}]', '[{"action":"cancel"}]'] });
+  expect(approve).not.toHaveBeenCalled();
+});
+
+test("an approver is asked 16 questions in one call, and further ones are declined", async () => {
+  const approve = vi.fn(() => true);
+  await using source = await fromMcp(rawServer("asks-without-end"), READ);
+  const answers = JSON.parse((await call(source.tools, "raw.echo({})", { approve })) as string) as { action: string }[];
+  expect(approve).toHaveBeenCalledTimes(16);
+  expect(answers.filter(({ action }) => action === "accept")).toHaveLength(16);
+  expect(answers).toHaveLength(100);
+});
+
+test("a server that makes requests and does not read the answers is ended", async () => {
+  await using source = await fromMcp({ ...rawServer("asks-and-does-not-read"), timeoutMs: 25_000 }, WRITE);
+  expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "source_unavailable" });
+});
+
+test("sampling and roots are refused", async () => {
+  await using source = await fromMcp(rawServer("asks-for-more"), READ);
+  const errors = JSON.parse((await call(source.tools, "raw.echo({})")) as string) as readonly {
+    readonly code: number;
+  }[];
+  expect(errors.map(({ code }) => code)).toEqual([-32601, -32601]);
+});

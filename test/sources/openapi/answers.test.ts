@@ -1,0 +1,333 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { declareTools } from "../../../src/tools/declarations.ts";
+import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
+
+const answering = (content: object) => ({ responses: { 200: { content } } });
+
+describe("an answer of success", () => {
+  test.each([
+    ["JSON", "application/json; charset=utf-8", '{"a":[1,null]}', { a: [1, null] }],
+    ["JSON of a vendor", "application/vnd.github+json", "[]", []],
+    ["text", "text/html; charset=iso-8859-1", Buffer.from("\xe9", "latin1"), "é"],
+    ["bytes", "image/png", Buffer.from([0, 255]), { mediaType: "image/png", base64: "AP8=" }],
+    ["nothing", "application/json", "", null],
+  ])("is %s", async (_, mediaType, body, value) => {
+    await using server = await startServer((_request, response) => {
+      response.writeHead(200, { "content-type": mediaType }).end(body);
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value });
+  });
+
+  test("of status 204 is null, and typed so", async () => {
+    await using server = await startServer((_, response) => response.writeHead(204).end());
+    const spec = operationOf({ responses: { 204: { description: "done" } } }, "/x", "delete");
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    expect(declareTools(tools)).toContain("Promise<null>");
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: null });
+  });
+
+  test.each([
+    ["text", answering({ "text/plain": { schema: { type: "string" } } }), "Promise<string>"],
+    ["bytes", answering({ "application/zip": {} }), "Promise<{ mediaType: string, base64: string }>"],
+    [
+      "one of several",
+      {
+        responses: {
+          200: { content: { "application/json": { schema: { type: "array", items: { type: "string" } } } } },
+          202: {
+            content: { "application/json": { schema: { type: "object", properties: { job: { type: "string" } } } } },
+          },
+          204: {},
+          404: { content: { "application/json": { schema: { type: "boolean" } } } },
+        },
+      },
+      "Promise<string[] | { job?: string } | null>",
+    ],
+    ["unknown where nothing is said", { responses: { 200: { description: "fine" } } }, "Promise<unknown>"],
+  ])("has the type of its document: %s", async (_, operation, type) => {
+    const { tools } = await sourceOf(operationOf(operation));
+    expect(declareTools(tools)).toContain(type);
+  });
+
+  test("may have more fields than its document says, and lacks what is only written", async () => {
+    const schema = {
+      type: "object",
+      additionalProperties: false,
+      required: ["id", "password"],
+      properties: { id: { type: "integer", readOnly: true }, password: { type: "string", writeOnly: true } },
+    };
+    await using server = await startServer((_, response) => sendJson(response, { id: 1, added: true }));
+    const body = { content: { "application/json": { schema } } };
+    const spec = operationOf({ requestBody: { ...body, required: true }, responses: { 200: body } }, "/x", "post");
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    expect(declareTools(tools)).toContain("call(input: { password: string }): Promise<{ id: number }>");
+    expect(await callTool(tools, "api.call", { password: "p" })).toEqual({ ok: true, value: { id: 1, added: true } });
+    expect(await callTool(tools, "api.call", { password: "p", id: 2 })).toMatchObject({ code: "input_invalid" });
+  });
+
+  test("that does not have the shape of its document is output_invalid", async () => {
+    await using server = await startServer((_, response) => sendJson(response, { id: "one" }));
+    const schema = { type: "object", properties: { id: { type: "integer" } } };
+    const { tools } = await sourceOf(operationOf(answering({ "application/json": { schema } })), {
+      baseUrl: server.baseUrl,
+    });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({ ok: false, code: "output_invalid" });
+  });
+
+  test("of another shape is taken where results are not to be checked, and the type is shown all the same", async () => {
+    await using server = await startServer((_, response) => sendJson(response, { id: "one" }));
+    const schema = { type: "object", properties: { id: { type: "integer" } } };
+    const options = { baseUrl: server.baseUrl, checkResults: false };
+    const { tools } = await sourceOf(operationOf(answering({ "application/json": { schema } })), options);
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { id: "one" } });
+    expect(declareTools(tools)).toContain("Promise<{ id?: number }>");
+  });
+
+  test("may be null where 3.0 says nullable, also beside a list of values and a reference", async () => {
+    await using server = await startServer((_, response) => sendJson(response, { state: null, owner: null }));
+    const schema = {
+      type: "object",
+      properties: {
+        state: { type: "string", nullable: true, enum: ["open"] },
+        owner: { nullable: true, allOf: [{ $ref: "#/components/schemas/user" }] },
+      },
+    };
+    const spec = {
+      ...operationOf(answering({ "application/json": { schema } }), "/x", "get", {
+        components: { schemas: { user: { type: "object", properties: {} } } },
+      }),
+      openapi: "3.0.3",
+    };
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { state: null, owner: null } });
+    expect(declareTools(tools)).toContain('state?: "open" | null');
+  });
+
+  test("that is JSON in name only is a failure of the source", async () => {
+    await using server = await startServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end("<html>");
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({ code: "source_unavailable" });
+  });
+
+  test.each([
+    ["announced", (body: Buffer) => ({ "content-length": String(body.length) })],
+    ["not announced", () => ({ "transfer-encoding": "chunked" })],
+  ])("that is larger than resultBytes, %s, is given up while it is read", async (_, headers) => {
+    const body = Buffer.alloc(64 * 1024, 32);
+    let closed = () => {};
+    const closing = new Promise<void>((resolve) => (closed = resolve));
+    await using server = await startServer((_request, response) => {
+      response.on("close", () => closed());
+      response.writeHead(200, { "content-type": "application/json", ...headers(Buffer.alloc(100_000_000)) });
+      const more = () => {
+        while (response.write(body));
+        response.once("drain", more);
+      };
+      more();
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {}, { resultBytes: 1_000_000 })).toMatchObject({
+      ok: false,
+      code: "result_too_large",
+    });
+    await closing;
+  });
+});
+
+test("an answer of a few bytes that unpacks to many is given up while it is unpacked", async () => {
+  const packed = gzipSync(Buffer.alloc(50_000_000, 32));
+  await using server = await startServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(packed);
+  });
+  const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+  expect(packed.length).toBeLessThan(100_000);
+  expect(await callTool(tools, "api.call", {}, { resultBytes: 1_000_000 })).toMatchObject({ code: "result_too_large" });
+});
+
+describe("an answer that is no success", () => {
+  test("says nothing of a secret that is cut at the edge of what is read", async () => {
+    const secret = "the-secret-of-this-test";
+    await using server = await startServer((_, response) => {
+      const before = " ".repeat(64 * 1024 - 10);
+      response.writeHead(500, { "content-type": "text/plain" }).end(`broken${before}${secret}`);
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer: secret } });
+    const answer = await callTool(tools, "api.call", {});
+    expect(answer).toMatchObject({ message: expect.stringMatching(/It says: broken$/) });
+  });
+
+  test("is a failure with its status, and a bounded part of what it says in one line", async () => {
+    const said = { message: `no such repository \u001b[31m\n${"x".repeat(100_000)}` };
+    await using server = await startServer((_, response) => sendJson(response, said, 404));
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    const answer = await callTool(tools, "api.call", {});
+    expect(answer).toMatchObject({
+      code: "handler_failed",
+      message: expect.stringMatching(
+        /^api answered with status 404 \(Not Found\)\. It says: \{"message":"no such repository \\u001b/,
+      ),
+    });
+    if (answer.ok) expect.fail();
+    expect(answer.message.length).toBeLessThan(2200);
+    expect(answer.message).not.toMatch(/\p{Cc}/u);
+  });
+
+  test("may go on without an end", async () => {
+    await using server = await startServer((_, response) => {
+      response.writeHead(500, { "content-type": "text/plain" });
+      const more = () => {
+        while (response.write("broken ".repeat(1000)));
+        response.once("drain", more);
+      };
+      more();
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({
+      code: "handler_failed",
+      message: expect.stringContaining("status 500 (Internal Server Error). It says: broken broken"),
+    });
+  });
+
+  test("is none at all: a failure of the source, which names no address", async () => {
+    const { tools } = await sourceOf(operationOf({}));
+    const errors: unknown[] = [];
+    expect(await callTool(tools, "api.call", {}, { errors })).toEqual({
+      ok: false,
+      code: "source_unavailable",
+      message: "api cannot be reached, or broke off.",
+    });
+    expect(errors).toMatchObject([{ err: { cause: expect.any(Error) } }]);
+  });
+
+  test("breaks off, and says so of a call that changes something", async () => {
+    await using server = await startServer((_, response) => response.socket?.destroy());
+    const { tools } = await sourceOf(operationOf({}, "/x", "post"), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({
+      code: "source_unavailable",
+      message: expect.stringContaining("may have taken effect"),
+    });
+    expect(server.arrived).toHaveLength(1);
+  });
+});
+
+describe("a redirect", () => {
+  const redirecting = (location: (port: number) => string, status = 302) => {
+    let port = 0;
+    return {
+      answer: (request: { readonly url: string }, response: Parameters<typeof sendJson>[0]) =>
+        request.url.startsWith("/x")
+          ? response.writeHead(status, { location: location(port) }).end()
+          : sendJson(response, "there"),
+      at: (value: number) => (port = value),
+    };
+  };
+
+  test("is followed on the same host, with the credentials", async () => {
+    const { answer } = redirecting(() => "/y?z=1", 307);
+    await using server = await startServer(answer);
+    const auth = { apiKey: { in: "query", name: "key", value: "the-key" } } as const;
+    const { tools } = await sourceOf(operationOf({}, "/x", "post"), { baseUrl: server.baseUrl, auth });
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: "there" });
+    expect(server.arrived).toMatchObject([{ method: "POST" }, { method: "POST", url: "/y?z=1&key=the-key" }]);
+  });
+
+  test.each([
+    ["another host", (port: number) => `http://localhost:${port}/y`],
+    ["another port", (port: number) => `http://127.0.0.1:${port}/y`],
+    ["another scheme", (port: number) => `https://127.0.0.1:${port}/y`],
+    ["a host without a scheme", () => "//evil.example/y"],
+    ["a host behind backslashes", () => "\\\\evil.example/y"],
+    ["a user", (port: number) => `http://user@127.0.0.1:${port}/y`],
+    ["data", () => "data:application/json,1"],
+    ["nonsense", () => "http://["],
+  ])("to %s is not followed, and carries nothing there", async (_, location) => {
+    await using other = await startServer();
+    let own = 0;
+    await using server = await startServer((_request, response) =>
+      response.writeHead(302, { location: location(_ === "a user" || _ === "another host" ? own : other.port) }).end(),
+    );
+    own = server.port;
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer: "the-secret" } });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({
+      code: "handler_failed",
+      message: "api answered with status 302 (Found). It redirects to another host, which is not followed.",
+    });
+    expect([server.arrived.length, other.arrived]).toEqual([1, []]);
+  });
+
+  test("that never ends is given up", async () => {
+    await using server = await startServer((_, response) => response.writeHead(302, { location: "/x" }).end());
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({
+      message: expect.stringContaining("more than 5 times"),
+    });
+    expect(server.arrived).toHaveLength(6);
+  });
+});
+
+describe("Retry-After", () => {
+  const busyOnce = (status: number, after: string) => {
+    let asked = 0;
+    return (_: unknown, response: Parameters<typeof sendJson>[0]) =>
+      (asked += 1) === 1 ? sendJson(response, "busy", status, { "retry-after": after }) : sendJson(response, "done");
+  };
+
+  test.each([429, 503])("of status %i is waited for by a call that only reads", async (status) => {
+    await using server = await startServer(busyOnce(status, "0"));
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: "done" });
+    expect(server.arrived).toHaveLength(2);
+  });
+
+  test.each([
+    ["that changes something", "post", 429, "0", {}],
+    ["without a time to wait", "get", 429, "soon", {}],
+    ["that may not take as long", "get", 429, "60", { timeoutMs: 5000 }],
+    ["with another status", "get", 500, "0", {}],
+    ["that its policy says changes something", "get", 429, "0", { effect: "write" }],
+  ] as const)("is a failure at once for a call %s", async (_, method, status, after, policy) => {
+    await using server = await startServer(busyOnce(status, after));
+    const { tools } = await sourceOf(operationOf({}, "/x", method), { baseUrl: server.baseUrl }, { ...ALL, ...policy });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({
+      code: "handler_failed",
+      message: expect.stringContaining(`status ${status}`),
+    });
+    expect(server.arrived).toHaveLength(1);
+  });
+
+  test("ends with the call", async () => {
+    const cancelling = new AbortController();
+    await using server = await startServer((_, response) => {
+      sendJson(response, "busy", 503, { "retry-after": "30" });
+      cancelling.abort();
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", {}, { signal: cancelling.signal })).toMatchObject({
+      ok: false,
+      code: "cancelled",
+    });
+    expect(server.arrived).toHaveLength(1);
+  });
+});
+
+test("effects follow from the methods, and a policy may say otherwise", async () => {
+  const methods = ["get", "head", "put", "delete", "post", "patch", "options"];
+  const spec = specOf({ "/x": Object.fromEntries(methods.map((method) => [method, { operationId: method }])) });
+  const { tools } = await sourceOf(spec, {}, (name) => ({
+    ...ALL,
+    ...(name === "api.post" ? { effect: "read" } : {}),
+  }));
+  expect(Object.fromEntries(tools.map(({ name, effect }) => [name, effect]))).toEqual({
+    "api.get": "read",
+    "api.head": "read",
+    "api.put": "idempotent",
+    "api.delete": "idempotent",
+    "api.post": "read",
+    "api.patch": "write",
+    "api.options": "write",
+  });
+});

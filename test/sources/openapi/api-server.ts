@@ -1,0 +1,112 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  createRuntime,
+  fromOpenApi,
+  type OpenApiOptions,
+  type OpenApiPolicies,
+  type Tool,
+} from "../../../src/index.ts";
+import type { Journal } from "../../../src/journal/index.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+
+/** A request as it arrived. */
+export interface Arrived {
+  readonly method: string;
+  /** With its query, as it was sent. */
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+export interface ApiServer extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly port: number;
+  readonly arrived: Arrived[];
+}
+
+type Answer = (request: Arrived, response: ServerResponse) => void;
+
+/** A server on this machine that records what arrives. Answers `{"ok":true}` by default. */
+export async function startServer(
+  answer: Answer = (_, response) => sendJson(response, { ok: true }),
+): Promise<ApiServer> {
+  const arrived: Arrived[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method = "", url = "", headers } = request;
+      const one = { method, url, headers, body: Buffer.concat(chunks) };
+      arrived.push(one);
+      answer(one, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    port,
+    arrived,
+    [Symbol.asyncDispose]: () => closed(server),
+  };
+}
+
+function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+export function sendJson(
+  response: ServerResponse,
+  value: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
+}
+
+/** A document of OpenAPI 3.1 with these paths. */
+export const specOf = (paths: object, more: object = {}): object => ({
+  openapi: "3.1.0",
+  info: { title: "test", version: "1" },
+  paths,
+  ...more,
+});
+
+/** A document with one operation, `call`. */
+export const operationOf = (operation: object, path = "/x", method = "get", more: object = {}): object =>
+  specOf({ [path]: { [method]: { operationId: "call", ...operation } } }, more);
+
+export const ALL = { allowedCallers: ["direct", "programmatic"] } as const;
+
+/** A source named `api` with tools for all callers. */
+export const sourceOf = (
+  spec: object | string,
+  options: Partial<OpenApiOptions> = {},
+  policies: OpenApiPolicies = ALL,
+) => fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:9", ...options }, policies);
+
+const sandbox = createMemorySandbox();
+
+/** Calls a tool through the gate. */
+export async function callTool(
+  tools: readonly Tool[],
+  tool: string,
+  input: object,
+  options: {
+    readonly journal?: Journal;
+    readonly resultBytes?: number;
+    readonly errors?: unknown[];
+    readonly signal?: AbortSignal;
+  } = {},
+) {
+  await using runtime = await createRuntime({
+    tools,
+    sandbox,
+    logger: { error: (entry) => options.errors?.push(entry) },
+    ...(options.journal ? { journal: options.journal } : {}),
+    ...(options.resultBytes === undefined ? {} : { limits: { resultBytes: options.resultBytes } }),
+  });
+  return await runtime.call({ tool, input, caller: "direct", ...(options.signal ? { signal: options.signal } : {}) });
+}

@@ -1,0 +1,376 @@
+import { describe, expect, test } from "vitest";
+import { validate } from "../../../src/tools/schema.ts";
+import { toolDigest } from "../../../src/tools/tool-digest.ts";
+import { declareTools } from "../../../src/tools/declarations.ts";
+import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
+
+const ids = (...operationIds: readonly (string | undefined)[]) =>
+  specOf(
+    Object.fromEntries(
+      operationIds.map((operationId, index) => [
+        `/p${index}`,
+        { get: operationId === undefined ? {} : { operationId } },
+      ]),
+    ),
+  );
+
+const body = (schema: object) => ({ requestBody: { required: true, content: { "application/json": { schema } } } });
+const named = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
+
+describe("names", () => {
+  test.each([
+    ["issues/list-for-repo", "api.issues.listForRepo"],
+    ["getPetById", "api.getPetById"],
+    ["users.info", "api.users.info"],
+    ["chat_postMessage", "api.chat_postMessage"],
+    ["List all things", "api.ListAllThings"],
+    ["a/b/c-d", "api.a.b.cD"],
+    ["2fa/get", "api._2fa.get"],
+    ["constructor/__proto__", "api.constructor_.__proto___"],
+    ["größe", "api.gr__e"],
+    [undefined, "api.getP0"],
+    ["/", "api.getP0"],
+  ])("of %j is %s", async (operationId, name) => {
+    const { tools, problems } = await sourceOf(ids(operationId));
+    expect([tools.map((tool) => tool.name), problems]).toEqual([[name], []]);
+  });
+
+  test("of operations without an id come from method and path", async () => {
+    const { tools } = await sourceOf(specOf({ "/repos/{owner}/issues": { post: {}, get: {} }, "/": { get: {} } }));
+    expect(tools.map(({ name }) => name).toSorted()).toEqual([
+      "api.get",
+      "api.getReposByOwnerIssues",
+      "api.postReposByOwnerIssues",
+    ]);
+  });
+
+  test("that clash are left out, each with a reason, and the rest stands", async () => {
+    const { tools, problems } = await sourceOf(ids("a/b", "a-b", "a.b", "issues", "issues/list", "fine"));
+    expect(tools.map(({ name }) => name)).toEqual(["api.aB", "api.fine"]);
+    expect(problems).toEqual([
+      "api.a.b (GET /p0) is left out: its name clashes with that of GET /p2; give one of them a name in its policy.",
+      "api.a.b (GET /p2) is left out: its name clashes with that of GET /p0; give one of them a name in its policy.",
+      "api.issues (GET /p3) is left out: its name clashes with that of GET /p4; give one of them a name in its policy.",
+      "api.issues.list (GET /p4) is left out: its name clashes with that of GET /p3; give one of them a name in its policy.",
+    ]);
+  });
+
+  test("may come from the policy", async () => {
+    const { tools, problems } = await sourceOf(ids("a/b", "a.b"), {}, (_, { path }) =>
+      path === "/p0" ? { ...ALL, name: "first" } : ALL,
+    );
+    expect([tools.map(({ name }) => name), problems]).toEqual([["api.first", "api.a.b"], []]);
+  });
+});
+
+describe("policies", () => {
+  test("are chosen by what the document says, and nothing said is no caller's tool", async () => {
+    const spec = specOf({ "/x": { get: { operationId: "a", tags: ["t"] }, post: { operationId: "b" }, delete: {} } });
+    const asked: unknown[] = [];
+    const { tools, unassigned, problems } = await sourceOf(spec, {}, (name, operation) => {
+      asked.push([name, operation]);
+      return name === "api.a" ? { allowedCallers: ["direct"] } : undefined;
+    });
+    expect(asked).toContainEqual(["api.a", { operationId: "a", method: "GET", path: "/x", tags: ["t"] }]);
+    expect(tools).toMatchObject([{ name: "api.a", allowedCallers: ["direct"], effect: "read" }]);
+    expect(unassigned).toMatchObject([{ name: "api.b" }, { name: "api.deleteX", operationId: undefined }]);
+    expect(problems).toEqual([]);
+    expect((await sourceOf(spec, {}, () => undefined)).tools).toEqual([]);
+  });
+
+  test.each([
+    ["a field that there is none of", { ...ALL, efect: "read" }, "did you mean effect?"],
+    ["a caller that there is none of", { allowedCallers: ["all"] }, `policy of "api.call": { allowedCallers }`],
+    ["no callers", {}, `policy of "api.call": { allowedCallers }`],
+    ["no object", "read", `policy of "api.call"`],
+  ])("with %s are refused", async (_, policy, message) => {
+    await expect(sourceOf(operationOf({}), {}, () => policy as typeof ALL)).rejects.toThrow(message);
+  });
+});
+
+describe("inputs", () => {
+  test("are flat where no name of the document collides", async () => {
+    const spec = specOf({
+      "/a/{id}": {
+        parameters: [{ name: "id", in: "path", schema: { type: "string" } }],
+        post: { operationId: "a", ...body(named({ title: { type: "string" } }, { required: ["title"] })) },
+      },
+      "/b": { put: { operationId: "b", ...body(named({ note: { type: "string" } })) } },
+    });
+    const { tools } = await sourceOf(spec);
+    expect(declareTools(tools)).toMatch(
+      /a\(input: \{ id: string, title: string \}\)[^]*b\(input: \{ note\?: string \}\)/,
+    );
+  });
+
+  test.each([
+    ["a name collides", body(named({ id: { type: "string" } }))],
+    ["a body is a list", body({ type: "array", items: { type: "string" } })],
+    ["a body is open", body(named({ a: {} }, { additionalProperties: { type: "string" } }))],
+    ["a body is a choice", body({ oneOf: [named({ a: {} }), named({ b: {} })] })],
+  ])("of all operations have their body apart where %s in one of them", async (_, operation) => {
+    const spec = specOf({
+      "/a/{id}": { post: { operationId: "a", parameters: [{ name: "id", in: "path" }], ...operation } },
+      "/b": { put: { operationId: "b", ...body(named({ note: { type: "string" } })) } },
+    });
+    const { tools } = await sourceOf(spec);
+    expect(declareTools(tools)).toContain("b(input: { body: { note?: string } })");
+  });
+
+  test("tell parameters of one name apart by their places", async () => {
+    await using server = await startServer();
+    const parameters = ["path", "query", "header"].map((place) => ({
+      name: "id",
+      in: place,
+      schema: { type: "string" },
+    }));
+    const { tools } = await sourceOf(operationOf({ parameters }, "/x/{id}"), { baseUrl: server.baseUrl });
+    await callTool(tools, "api.call", { path_id: "p", query_id: "q", header_id: "h" });
+    expect(server.arrived).toMatchObject([{ url: "/x/p?id=q", headers: { id: "h" } }]);
+  });
+
+  test("lack what is only read, and take null where the document does", async () => {
+    const schema = named(
+      {
+        id: { type: "integer", readOnly: true },
+        parent: { $ref: "#/components/schemas/made" },
+        text: { type: "string", nullable: true },
+      },
+      { required: ["id", "text"] },
+    );
+    const components = { schemas: { made: { type: "string", readOnly: true } } };
+    const spec = { ...operationOf(body(schema), "/x", "post", { components }), openapi: "3.0.0" };
+    expect(declareTools((await sourceOf(spec)).tools)).toContain("call(input: { text: string | null })");
+  });
+
+  test("have the parameters of their path, replaced by those of the operation, and those that the path names alone", async () => {
+    const parameter = (type: string) => ({ name: "n", in: "query", schema: { type } });
+    const spec = specOf({
+      "/x/{id}": {
+        parameters: [parameter("string")],
+        get: { operationId: "call", parameters: [parameter("integer")] },
+      },
+    });
+    expect(declareTools((await sourceOf(spec)).tools)).toContain(
+      "call(input: { n?: number /* integer */, id: string })",
+    );
+  });
+});
+
+test("a tool's digest depends on its own operation alone, so executions are taken up whatever else is granted", async () => {
+  const schemas = { "a/b": { type: "string" }, a_b: { type: "integer" }, "a b": { type: "boolean" } };
+  const references = ["a~1b", "a_b", "a%20b"].map((name) => `#/components/schemas/${name}`);
+  const paths = references.map(($ref, index) => [
+    `/p${index}`,
+    { post: { operationId: `op${index}`, ...body(named({ x: { $ref }, y: { $ref: references[(index + 1) % 3] } })) } },
+  ]);
+  const spec = specOf(Object.fromEntries(paths), { components: { schemas } });
+  const all = new Map((await sourceOf(spec)).tools.map((tool) => [tool.name, toolDigest(tool)]));
+  for (const wanted of all.keys()) {
+    const { tools } = await sourceOf(spec, {}, (name) => (name === wanted ? ALL : undefined));
+    expect(tools.map((tool) => [tool.name, toolDigest(tool)])).toEqual([[wanted, all.get(wanted)]]);
+  }
+  expect(new Set(all.values()).size).toBe(3);
+  const { tools } = await sourceOf(spec);
+  expect(await validate(tools[0]!.input, { x: "text", y: 1 })).toMatchObject({ ok: true });
+  expect(await validate(tools[2]!.input, { x: true, y: "text" })).toMatchObject({ ok: true });
+  expect(await validate(tools[1]!.input, { x: "text", y: true })).toMatchObject({ ok: false });
+});
+
+describe("schemas that refer to themselves", () => {
+  const components = {
+    schemas: {
+      node: named({
+        name: { type: "string" },
+        children: { type: "array", items: { $ref: "#/components/schemas/node" } },
+      }),
+    },
+  };
+  const reference = { $ref: "#/components/schemas/node" };
+
+  test("are read, checked and declared", async () => {
+    const spec = operationOf(
+      { ...body(reference), responses: { 200: { content: { "application/json": { schema: reference } } } } },
+      "/x",
+      "post",
+      { components },
+    );
+    await using server = await startServer((_, response) => {
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end('{"name":"a","children":[{"name":"b","children":[]}]}');
+    });
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    expect(declareTools(tools)).toContain("children?: unknown[]");
+    expect(await callTool(tools, "api.call", { name: "a", children: [{ name: "b" }] })).toMatchObject({ ok: true });
+    expect(await callTool(tools, "api.call", { name: "a", children: [{ name: 1 }] })).toMatchObject({
+      code: "input_invalid",
+    });
+  });
+
+  test.each([
+    ["itself", { a: { $ref: "#/components/schemas/a" } }],
+    [
+      "itself by a choice",
+      { a: { anyOf: [{ $ref: "#/components/schemas/b" }] }, b: { allOf: [{ $ref: "#/components/schemas/a" }] } },
+    ],
+  ])("without going deeper, by %s, are refused", async (_, schemas) => {
+    const spec = operationOf(body({ $ref: "#/components/schemas/a" }), "/x", "post", { components: { schemas } });
+    const { tools, problems } = await sourceOf(spec);
+    expect([tools, problems]).toEqual([
+      [],
+      [
+        expect.stringMatching(
+          /^api\.call \(POST \/x\) is left out: its (?:schema refers to itself|references lead in a circle)/,
+        ),
+      ],
+    ]);
+  });
+});
+
+describe("operations that cannot be called are left out with a reason", () => {
+  test.each<[string, object, string?, string?]>([
+    [
+      'refers to "https://evil.example/schema.json", outside',
+      body({ $ref: "https://evil.example/schema.json" }),
+      "post",
+    ],
+    ['refers to "other.json#/a", outside', { parameters: [{ $ref: "other.json#/a" }] }],
+    ['refers to "#/components/none", which the document does not have', body({ $ref: "#/components/none" }), "post"],
+    ['pattern "(a+)+$" ', body(named({ a: { type: "string", pattern: "(?<x>a+)\\k<x>" } })), "post"],
+    ["in no place that a request has", { parameters: [{ name: "a", in: "matrix" }] }],
+    ["a parameter without a name", { parameters: [{ in: "query" }] }],
+    ["a style that no query has", { parameters: [{ name: "a", in: "query", style: "matrix" }] }],
+    [
+      "needs a body, which no GET request can have",
+      { requestBody: { required: true, content: { "application/json": {} } } },
+    ],
+    ["its method is TRACE", {}, "trace"],
+    ["a path begins with /", {}, "get", "x"],
+    ["a path begins with /", {}, "get", "/x?action=y"],
+    ["has parts like . or ..", {}, "get", "/a/../x"],
+    ["has parts like . or ..", {}, "get", "/a/%2e%2e/x"],
+    ["needs the header Host", { parameters: [{ name: "Host", in: "header", required: true }] }],
+    ["holds something else where a schema belongs", body({ type: "array", items: [1] }), "post"],
+    ['an unknown "type"', body({ type: "thing" }), "post"],
+    ["parameter named __proto__", { parameters: [{ name: "__proto__", in: "query" }] }],
+    ["which is none", { requestBody: { content: { "text/plain\r\nx: y": {} } } }, "post"],
+  ])("%s", async (reason, operation, method = "get", path = "/x") => {
+    const spec = specOf({
+      [path]: { [method]: { operationId: "call", ...operation } },
+      "/fine": { get: { operationId: "fine" } },
+    });
+    const { tools, problems } = await sourceOf(spec);
+    expect(tools.map(({ name }) => name)).toEqual(["api.fine"]);
+    expect(problems).toEqual([expect.stringContaining("is left out: ")]);
+    if (!reason.startsWith("pattern")) expect(problems[0]).toContain(reason);
+  });
+});
+
+describe("a document", () => {
+  const yaml = `
+openapi: 3.0.0
+info: { title: t, version: "1" }
+paths:
+  /x:
+    get:
+      operationId: call
+      parameters: [{ name: q, in: query, schema: { type: string } }]
+`;
+  const swagger = {
+    swagger: "2.0",
+    info: { title: "t", version: "1" },
+    host: "evil.example",
+    basePath: "/v9",
+    consumes: ["application/json"],
+    paths: {
+      "/pets/{id}": {
+        put: {
+          operationId: "updatePet",
+          parameters: [
+            { name: "id", in: "path", required: true, type: "integer" },
+            { name: "tags", in: "query", type: "array", items: { type: "string" }, collectionFormat: "pipes" },
+            { name: "pet", in: "body", schema: { $ref: "#/definitions/Pet" } },
+          ],
+          responses: { 200: { description: "ok", schema: { $ref: "#/definitions/Pet" } } },
+        },
+      },
+    },
+    definitions: {
+      Pet: { type: "object", properties: { name: { type: "string" }, kind: { type: "string", "x-nullable": true } } },
+    },
+  };
+
+  test("is YAML", async () => {
+    expect(declareTools((await sourceOf(yaml)).tools)).toContain("call(input: { q?: string })");
+  });
+
+  test("is Swagger 2.0, whose host is not used", async () => {
+    await using server = await startServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end('{"name":"Rex","kind":null}');
+    });
+    const before = JSON.stringify(swagger);
+    const { tools } = await sourceOf(swagger, { baseUrl: server.baseUrl });
+    expect(JSON.stringify(swagger)).toBe(before);
+    expect(declareTools(tools)).toContain(
+      "updatePet(input: { id: number /* integer */, tags?: string[], name?: string, kind?: string | null }): Promise<{ name?: string, kind?: string | null }>",
+    );
+    expect(await callTool(tools, "api.updatePet", { id: 1, tags: ["a", "b"], name: "Rex" })).toMatchObject({
+      ok: true,
+    });
+    expect(server.arrived).toMatchObject([{ method: "PUT", url: "/pets/1?tags=a|b" }]);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["a list", [], "got a list"],
+    ["an empty text", "", "got undefined"],
+    ["prose", "not a document", "expected an OpenAPI document"],
+    ["JSON that breaks off", '{"openapi": "3.0.0", ', "the text is no JSON"],
+    ["YAML that breaks off", "openapi: [", "the text is no YAML"],
+    ["another object", { a: 1 }, `neither "openapi" nor "swagger"`],
+    ["of another version", { openapi: "4.0.0", paths: {} }, "version 4.0.0"],
+    ["of an old version", { swagger: "1.2", paths: {} }, "version 1.2"],
+    ["without paths", { openapi: "3.1.0" }, "no operations"],
+    ["with paths that are none", { openapi: "3.1.0", paths: [] }, "no operations"],
+    [
+      "of Swagger that is none",
+      { swagger: "2.0", paths: { "/x": { get: { parameters: [{ name: "a" }] } } } },
+      "does not follow Swagger 2.0",
+    ],
+    [
+      "of Swagger with a name of objects",
+      JSON.parse('{"swagger":"2.0","paths":{"/x":{"get":{}}},"definitions":{"__proto__":{"type":"object"}}}'),
+      "__proto__",
+    ],
+  ])("that is %s is refused in one sentence", async (_, spec, message) => {
+    const rejected = await sourceOf(spec as object).then(
+      () => expect.fail(),
+      (error: unknown) => error,
+    );
+    expect(rejected).toMatchObject({ code: "source_invalid", message: expect.stringContaining(message) });
+    expect((rejected as Error).message).not.toContain("\n");
+  });
+});
+
+describe("options", () => {
+  test.each([
+    ["a name that is no identifier", { name: "git hub" }, 'fromOpenApi({ name }): "git hub" is not an identifier'],
+    ["an address with a user", { baseUrl: "https://u:p4ssw0rd@api.example.com" }, "fromOpenApi({ baseUrl })"],
+    ["an address with a query", { baseUrl: "https://api.example.com?x" }, "fromOpenApi({ baseUrl })"],
+    ["an address of a file", { baseUrl: "file:///etc" }, "fromOpenApi({ baseUrl })"],
+    ["no address", { baseUrl: "api" }, "fromOpenApi({ baseUrl })"],
+    ["credentials of no kind", { auth: {} }, "got none of them"],
+    ["credentials of two kinds", { auth: { bearer: "p4ssw0rd", basic: {} } }, `got "bearer", "basic"`],
+    ["a token with a line break", { auth: { bearer: "p4ssw0rd\n" } }, "fromOpenApi({ auth: { bearer } })"],
+    ["a password with a line break", { auth: { basic: { username: "u", password: "p4ssw0rd\n" } } }, "password"],
+    ["a key without a place", { auth: { apiKey: { name: "k", value: "p4ssw0rd" } } }, "in"],
+    ["a misspelt option", { baseUri: "x" }, "did you mean baseUrl?"],
+  ])("with %s are refused, without a secret", async (_, options, message) => {
+    const rejected = await sourceOf(operationOf({}), options as object).then(
+      () => expect.fail(),
+      (error: unknown) => error,
+    );
+    expect(rejected).toMatchObject({ code: "option_invalid", message: expect.stringContaining(message) });
+    expect(JSON.stringify(rejected) + String(rejected)).not.toContain("p4ssw0rd");
+  });
+});

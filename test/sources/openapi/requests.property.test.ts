@@ -1,0 +1,83 @@
+import { array, assert, asyncProperty, constantFrom, dictionary, oneof, record, string } from "fast-check";
+import { expect, test } from "vitest";
+import { PortcullisError } from "../../../src/index.ts";
+import { readOperation, findOperations } from "../../../src/sources/openapi/operations.ts";
+import { loadStyles, pathParts, requestParts } from "../../../src/sources/openapi/request.ts";
+import { Schemas } from "../../../src/sources/openapi/schemas.ts";
+import { toolInput } from "../../../src/sources/openapi/tool-input.ts";
+import { operationOf } from "./api-server.ts";
+
+const text = () =>
+  oneof(
+    string({ unit: "binary" }),
+    string({
+      unit: constantFrom(
+        "/",
+        "\\\\",
+        ".",
+        "%",
+        "2e",
+        "@",
+        ":",
+        "?",
+        "#",
+        "&",
+        "=",
+        ";",
+        "\r\n",
+        "\u0000",
+        "．",
+        "{",
+        "}",
+        "[",
+        "]",
+        "a",
+      ),
+    }),
+    constantFrom("..", "//evil.example", "@evil.example", "__proto__", "constructor"),
+  );
+const value = () => oneof(text(), array(text()), dictionary(text(), text(), { noNullPrototype: true }));
+
+test("whatever a program passes, a request goes to its host and its path, and each parameter keeps what it got", async () => {
+  const styles = await loadStyles();
+  const places = [
+    { name: "a", in: "path", style: "simple", schema: {} },
+    { name: "b", in: "path", style: "matrix", explode: true, schema: {} },
+    { name: "q", in: "query", schema: {} },
+    { name: "d", in: "query", style: "deepObject", schema: {} },
+    { name: "r", in: "query", allowReserved: true, schema: {} },
+  ];
+  const path = "/one/{a}/two/{b}/three";
+  const document = { root: operationOf({ parameters: places }, path) as Record<string, unknown>, hasOldSchemas: false };
+  const [operation = expect.fail()] = findOperations(document);
+  const { parameters } = readOperation(document, operation);
+  const input = toolInput(document, new Schemas(document), parameters, undefined, "flat");
+  await assert(
+    asyncProperty(record({ a: text(), b: value(), q: text(), d: value(), r: text() }), async (given) => {
+      let parts;
+      try {
+        parts = requestParts(styles, pathParts(path), input, given);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "tool_failed", message: expect.stringMatching(/^[ab] must not /) });
+        expect(PortcullisError.is(error)).toBe(true);
+        return;
+      }
+      const url = new URL(`https://api.example.com/base${parts.path}?${parts.query}`);
+      expect([url.origin, url.hash, url.username]).toEqual(["https://api.example.com", "", ""]);
+      const segments = url.pathname.split("/");
+      expect([segments.length, segments[1], segments[2], segments[4], segments[6]]).toEqual([
+        7,
+        "base",
+        "one",
+        "two",
+        "three",
+      ]);
+      expect(decodeURIComponent(segments[3] ?? "")).toBe(given.a.toWellFormed());
+      expect(url.searchParams.getAll("q")).toEqual([given.q.toWellFormed()]);
+      expect(url.searchParams.getAll("r")).toEqual([given.r.toWellFormed()]);
+      for (const name of url.searchParams.keys())
+        expect(name === "q" || name === "r" || /^d(?:\[|$)/.test(name)).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});

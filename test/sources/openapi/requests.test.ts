@@ -1,0 +1,302 @@
+import { describe, expect, test } from "vitest";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
+import { listed } from "../../journal/journal-suite.ts";
+import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
+import { callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
+
+const parameter = (name: string, place: string, more: object = {}) => ({ name, in: place, schema: {}, ...more });
+
+describe("a request", () => {
+  test("carries parameters and body where the document puts them", async () => {
+    await using server = await startServer();
+    const spec = operationOf(
+      {
+        parameters: [
+          parameter("owner", "path"),
+          parameter("page", "query"),
+          parameter("labels", "query", { explode: false }),
+          parameter("X-Trace", "header"),
+          parameter("session", "cookie"),
+        ],
+        requestBody: {
+          required: true,
+          content: {
+            "application/json": { schema: { type: "object", properties: { title: { type: "string" } } } },
+          },
+        },
+      },
+      "/repos/{owner}/issues",
+      "post",
+    );
+    const { tools } = await sourceOf(spec, { baseUrl: `${server.baseUrl}/v1/` });
+    const input = {
+      owner: "octo cat",
+      page: 2,
+      labels: ["a b", "c,d"],
+      "X-Trace": "t",
+      session: "s;1",
+      title: "hello",
+    };
+    expect(await callTool(tools, "api.call", input)).toEqual({ ok: true, value: { ok: true } });
+    const [{ method, url, headers, body } = expect.fail()] = server.arrived;
+    expect([method, url]).toEqual(["POST", "/v1/repos/octo%20cat/issues?page=2&labels=a%20b,c%2Cd"]);
+    expect(headers).toMatchObject({ "x-trace": "t", cookie: "session=s%3B1", "content-type": "application/json" });
+    expect(JSON.parse(body.toString())).toEqual({ title: "hello" });
+  });
+
+  test("stands behind baseUrl, whatever servers the document names", async () => {
+    await using server = await startServer();
+    await using other = await startServer();
+    const servers = [{ url: `${other.baseUrl}/evil` }];
+    const spec = operationOf({ servers }, "/x", "get", { servers });
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    await callTool(tools, "api.call", {});
+    expect(server.arrived.map(({ url }) => url)).toEqual(["/x"]);
+    expect(other.arrived).toEqual([]);
+  });
+
+  test.each([
+    ["a slash and dots", "a/../b"],
+    ["two dots", ".."],
+    ["one dot", "."],
+    ["dots behind a backslash", "a\\..\\b"],
+    ["nothing", ""],
+  ])("is not sent with %s in its path", async (_, id) => {
+    await using server = await startServer();
+    const spec = operationOf({ parameters: [parameter("id", "path")] }, "/users/{id}/keys");
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    expect(await callTool(tools, "api.call", { id })).toMatchObject({
+      ok: false,
+      code: "handler_failed",
+      message: expect.stringMatching(/^id must not/),
+    });
+    expect(server.arrived).toEqual([]);
+  });
+
+  test.each([
+    "a/b",
+    "//evil.example/",
+    "@evil.example",
+    "a@b:80",
+    "\\evil",
+    "?admin=1",
+    "#x",
+    "%2e%2e",
+    "%2e%2e%2f%2e%2e",
+    "．．",
+    "‥",
+    "a\r\nhost: evil",
+    "\u0000",
+    "\ud800",
+    ";a=b",
+    "%",
+    "...",
+    "main...feature",
+    "\u202e",
+  ])("keeps %j within one segment of its path", async (id) => {
+    await using server = await startServer();
+    const spec = operationOf({ parameters: [parameter("id", "path")] }, "/users/{id}/keys");
+    const { tools } = await sourceOf(spec, { baseUrl: `${server.baseUrl}/base` });
+    expect(await callTool(tools, "api.call", { id })).toMatchObject({ ok: true });
+    const [{ url, headers } = expect.fail()] = server.arrived;
+    const [, segment = ""] = /^\/base\/users\/([^/?#]+)\/keys$/.exec(url) ?? expect.fail(url);
+    expect(decodeURIComponent(segment)).toBe(id.toWellFormed());
+    expect(headers.host).toBe(`127.0.0.1:${server.port}`);
+  });
+
+  test("keeps names of fields that a program chooses within their parameter", async () => {
+    await using server = await startServer();
+    const spec = operationOf(
+      {
+        parameters: [
+          parameter("where", "path", { style: "matrix", explode: true }),
+          parameter("filter", "query", { style: "deepObject", explode: true }),
+          parameter("free", "query"),
+          parameter("raw", "query", { allowReserved: true }),
+        ],
+      },
+      "/x/{where}",
+    );
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    await callTool(tools, "api.call", {
+      where: { "a/b?c": "1/2" },
+      filter: { "x]&admin[": "1&2" },
+      free: { "a&admin": "1#" },
+      raw: "a/b&admin=1#x+y[z]",
+    });
+    const [{ url } = expect.fail()] = server.arrived;
+    expect(url).toBe(
+      "/x/;a%2Fb%3Fc=1%2F2?filter[x%5D%26admin%5B]=1%262&a%26admin=1%23&raw=a/b%26admin=1%23x%2By%5Bz%5D",
+    );
+  });
+
+  test("carries no header that a program may not set, and none with a line break", async () => {
+    await using server = await startServer();
+    const spec = operationOf({
+      parameters: [
+        parameter("Host", "header"),
+        parameter("X-Forwarded-Host", "header"),
+        parameter("Authorization", "header"),
+        parameter("X-HTTP-Method-Override", "header"),
+        parameter("X-Own", "header"),
+      ],
+    });
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    const { properties } = jsonSchemaOf("api.call", "input", tools[0]!.input);
+    expect(Object.keys(properties as object)).toEqual(["X-Own"]);
+    expect(await callTool(tools, "api.call", { "X-Own": "a\r\nX-Evil: b" })).toMatchObject({ code: "handler_failed" });
+    expect(await callTool(tools, "api.call", { "X-Own": "日本" })).toMatchObject({ code: "handler_failed" });
+    expect(server.arrived).toEqual([]);
+  });
+
+  test("writes forms, files, text and bytes", async () => {
+    await using server = await startServer();
+    const body = (mediaType: string, schema: object, encoding?: object) => ({
+      requestBody: { required: true, content: { [mediaType]: { schema, ...(encoding ? { encoding } : {}) } } },
+    });
+    const fields = { type: "object", properties: { name: { type: "string" }, ids: { type: "array" }, where: {} } };
+    const spec = specOf({
+      "/form": {
+        post: {
+          operationId: "form",
+          ...body("application/x-www-form-urlencoded", fields, { where: { style: "deepObject" } }),
+        },
+      },
+      "/upload": {
+        post: {
+          operationId: "upload",
+          ...body("multipart/form-data", {
+            type: "object",
+            properties: { name: { type: "string" }, file: { type: "string", format: "binary" } },
+          }),
+        },
+      },
+      "/text": { post: { operationId: "text", ...body("text/plain", { type: "string" }) } },
+      "/bytes": { post: { operationId: "bytes", ...body("application/octet-stream", { type: "string" }) } },
+    });
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    await callTool(tools, "api.form", { body: { name: "a&b=c", ids: [1, "x y"], where: { a: 1 } } });
+    await callTool(tools, "api.upload", { body: { name: "n", file: Buffer.from([0, 255]).toString("base64") } });
+    await callTool(tools, "api.text", { body: "é" });
+    await callTool(tools, "api.bytes", { body: Buffer.from([1, 0, 255]).toString("base64") });
+    const [form, upload, text, bytes] = server.arrived;
+    expect(form?.body.toString()).toBe("name=a%26b%3Dc&ids=1&ids=x%20y&where[a]=1");
+    const parsed = await new Response(new Uint8Array(upload!.body), {
+      headers: { "content-type": upload!.headers["content-type"]! },
+    }).formData();
+    expect(parsed.get("name")).toBe("n");
+    expect([...new Uint8Array(await (parsed.get("file") as Blob).arrayBuffer())]).toEqual([0, 255]);
+    expect([text?.headers["content-type"], text?.body.toString()]).toEqual(["text/plain", "é"]);
+    expect([...bytes!.body]).toEqual([1, 0, 255]);
+    expect(await callTool(tools, "api.bytes", { body: "not base64!" })).toMatchObject({
+      message: "body must be text in base64.",
+    });
+  });
+});
+
+describe("credentials", () => {
+  test.each([
+    ["bearer", { bearer: "secret-token" }, { authorization: "Bearer secret-token" }, "/x"],
+    ["bearer by a function", { bearer: async () => "fresh-token" }, { authorization: "Bearer fresh-token" }, "/x"],
+    ["basic", { basic: { username: "u", password: () => "pass" } }, { authorization: `Basic ${btoa("u:pass")}` }, "/x"],
+    ["a header", { apiKey: { in: "header", name: "X-Key", value: "key-value" } }, { "x-key": "key-value" }, "/x"],
+    ["a query", { apiKey: { in: "query", name: "api_key", value: "k&v" } }, {}, "/x?api_key=k%26v"],
+    ["a cookie", { apiKey: { in: "cookie", name: "sid", value: "key;value" } }, { cookie: "sid=key%3Bvalue" }, "/x"],
+  ] as const)("leave as %s", async (_, auth, headers, url) => {
+    await using server = await startServer();
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth });
+    expect(await callTool(tools, "api.call", {})).toMatchObject({ ok: true });
+    expect(server.arrived).toMatchObject([{ headers, url }]);
+  });
+
+  test("are asked for anew with each request", async () => {
+    await using server = await startServer();
+    let number = 0;
+    const auth = { bearer: () => `token-${(number += 1)}` };
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth });
+    await callTool(tools, "api.call", {});
+    await callTool(tools, "api.call", {});
+    expect(server.arrived.map(({ headers }) => headers.authorization)).toEqual(["Bearer token-1", "Bearer token-2"]);
+  });
+
+  test("are no field of the input, and no input replaces them", async () => {
+    await using server = await startServer();
+    const spec = operationOf({
+      parameters: [
+        parameter("api_key", "query"),
+        parameter("free", "query", { explode: true }),
+        parameter("q", "query"),
+      ],
+    });
+    const auth = { apiKey: { in: "query", name: "api_key", value: "the-secret" } } as const;
+    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl, auth, headers: { "X-Version": "2" } });
+    expect(JSON.stringify(jsonSchemaOf("api.call", "input", tools[0]!.input))).not.toContain("api_key");
+    expect(await callTool(tools, "api.call", { api_key: "mine" })).toMatchObject({ code: "input_invalid" });
+    await callTool(tools, "api.call", { free: { api_key: "mine", other: 1 }, q: "x" });
+    const [{ url, headers } = expect.fail()] = server.arrived;
+    expect([...new URL(url, server.baseUrl).searchParams]).toEqual([
+      ["other", "1"],
+      ["q", "x"],
+      ["api_key", "the-secret"],
+    ]);
+    expect(headers["x-version"]).toBe("2");
+  });
+
+  test("are in no journal, result, failure or entry of the log, also where a server repeats them", async () => {
+    const secrets = ['s3cr3t-t"ken', "other-secret-value"] as const;
+    await using server = await startServer((request, response) => {
+      const said = { got: request.headers.authorization, key: request.headers["x-key"], url: request.url };
+      sendJson(response, said, request.url.startsWith("/fail") ? 422 : 200, { "x-echo": "1" });
+    });
+    const spec = specOf({ "/ok": { get: { operationId: "ok" } }, "/fail": { get: { operationId: "fail" } } });
+    const { tools } = await sourceOf(spec, {
+      baseUrl: server.baseUrl,
+      auth: { bearer: secrets[0] },
+      headers: { "X-Key": secrets[1] },
+    });
+    const journal = createMemoryJournal();
+    const errors: unknown[] = [];
+    const answers = [
+      await callTool(tools, "api.ok", {}, { journal, errors }),
+      await callTool(tools, "api.fail", {}, { journal, errors }),
+    ];
+    expect(answers).toMatchObject([
+      { ok: true, value: { got: "Bearer [secret]", key: "[secret]" } },
+      {
+        ok: false,
+        code: "handler_failed",
+        message: expect.stringContaining('status 422 (Unprocessable Entity). It says: {"got":"Bearer [secret]"'),
+      },
+    ]);
+    const records = (await listed(journal)).map(({ execution }) => Array.fromAsync(journal.read(execution)));
+    const everything = JSON.stringify([
+      answers,
+      await Promise.all(records),
+      errors,
+      tools,
+      errors.map((one) => String((one as { err: Error }).err.stack)),
+    ]);
+    for (const secret of ["s3cr3t", secrets[1]]) expect(everything).not.toContain(secret);
+  });
+
+  test.each([
+    [
+      "that throw",
+      () => {
+        throw new Error("the vault at /etc/vault is sealed");
+      },
+    ],
+    ["that give nothing", () => ""],
+    ["that give line breaks", () => "a\r\nb"],
+  ])("of functions %s fail the call, and the cause stays with the operator", async (_, bearer) => {
+    await using server = await startServer();
+    const errors: unknown[] = [];
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer } });
+    expect(await callTool(tools, "api.call", {}, { errors })).toMatchObject({
+      code: "source_unavailable",
+      message: "The credentials of this tool are missing.",
+    });
+    expect(errors).toMatchObject([{ err: { cause: expect.any(Error) } }]);
+    expect(server.arrived).toEqual([]);
+  });
+});

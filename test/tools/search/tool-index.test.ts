@@ -1,0 +1,146 @@
+import MiniSearch from "minisearch";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { readQuery } from "../../../src/tools/search/read-query.ts";
+import { ToolIndex } from "../../../src/tools/search/tool-index.ts";
+import { stem, wordsOf } from "../../../src/tools/search/words.ts";
+import type { Tool } from "../../../src/tools/tool.ts";
+import { tool } from "../../support/tools.ts";
+import { catalogueTools } from "./catalogue-tools.ts";
+import { QUERIES, UNSEEN_QUERIES } from "./queries.ts";
+import { recallOf } from "./recall.ts";
+
+function indexOf(tools: readonly Tool[]): ToolIndex {
+  const building = ToolIndex.of(tools);
+  for (;;) {
+    const { done, value } = building.next();
+    if (done) return value;
+  }
+}
+
+const namesIn = (index: ToolIndex) => (words: string) => index.search(readQuery(words), 10).map(({ name }) => name);
+
+test("among 4,000 tools, more of the queries that were not tuned on find their tool than by plain BM25", () => {
+  const tools = catalogueTools();
+  const search = namesIn(indexOf(tools));
+  const plain = new MiniSearch<Tool>({ fields: ["name", "description"], idField: "name" });
+  plain.addAll(tools);
+  const byPlain = recallOf(UNSEEN_QUERIES, (words) => plain.search(words).map(({ id }) => String(id)));
+  const unseen = recallOf(UNSEEN_QUERIES, search);
+  expect(unseen.at5).toBeGreaterThan(byPlain.at5);
+  expect(unseen.at5).toBeGreaterThanOrEqual(32);
+  expect(recallOf(QUERIES, search).at5).toBeGreaterThanOrEqual(48);
+});
+
+test.each([
+  ["a part of a name", "list", "crm.listCustomers"],
+  ["another form of a word", "listing customer", "crm.listCustomers"],
+  ["a synonym", "clients", "crm.listCustomers"],
+  ["the name of the service", "crm", "crm.listCustomers"],
+  ["a word of the description", "overdue", "billing.open"],
+  ["the name of an argument", "currency", "billing.open"],
+  ["the description of an argument", "dunning", "billing.open"],
+  ["a tag", "finance", "billing.open"],
+  ["the beginning of a word", "overd", "billing.open"],
+])("a tool is found by %s", (_, words, name) => {
+  const described = (one: Tool, description: string, input = one.input): Tool => ({ ...one, description, input });
+  const fields = { currency: { type: "string" }, level: { type: "integer", description: "the dunning level" } };
+  const withFields = { ...tool("x", () => null).input };
+  const standard = withFields["~standard"];
+  const input = {
+    "~standard": {
+      ...standard,
+      jsonSchema: { input: () => ({ type: "object", properties: fields }), output: () => ({}) },
+    },
+  };
+  const index = indexOf([
+    described(
+      tool("crm.listCustomers", () => null),
+      "All of them.",
+    ),
+    {
+      ...described(
+        tool("billing.open", () => null),
+        "Invoices that are overdue.",
+        input,
+      ),
+      tags: ["Finance"],
+    },
+    tool("weather.today", () => null),
+  ]);
+  expect(namesIn(index)(words)[0]).toBe(name);
+});
+
+test("a question prefers tools that read, and an order those that change something", () => {
+  const tools = [
+    { ...tool("crm.label", () => null), description: "A label of a customer.", effect: "write" as const },
+    { ...tool("crm.labels", () => null), description: "A label of a customer." },
+  ];
+  const search = namesIn(indexOf(tools));
+  expect(search("which labels has a customer")[0]).toBe("crm.labels");
+  expect(search("put a label on a customer")[0]).toBe("crm.label");
+});
+
+test("tools whose schemas refer to themselves, or have parts of any type, are indexed", () => {
+  const odd = [
+    { type: "object", properties: { next: { $ref: "#" }, a: true, b: null, c: [] } },
+    { type: "object", properties: 3 },
+    { $ref: "#" },
+    { type: "object", properties: { x: { description: 7, properties: "none" } } },
+  ];
+  const tools = odd.map((schema, place) => {
+    const one = tool(`odd.tool${place}`, () => null);
+    const input = {
+      "~standard": { ...one.input["~standard"], jsonSchema: { input: () => schema, output: () => ({}) } },
+    };
+    return { ...one, input };
+  });
+  expect(namesIn(indexOf(tools))("odd tool")).toHaveLength(odd.length);
+});
+
+test("any query on any texts finds only tools of the index, each once, and at most as many as asked for", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: "binary" }), { maxLength: 8 }),
+      fc.oneof(fc.string({ unit: "binary" }), fc.constant("__proto__ constructor toString")),
+      fc.integer({ min: 1, max: 5 }),
+      (descriptions, query, limit) => {
+        const tools = descriptions.map((description, place) => ({
+          ...tool(`t${place}`, () => null),
+          description: `${description} constructor`,
+        }));
+        const found = indexOf(tools).search(readQuery(query), limit);
+        expect(found.length).toBeLessThanOrEqual(limit);
+        expect(new Set(found).size).toBe(found.length);
+        expect(found.every((one) => tools.includes(one as (typeof tools)[number]))).toBe(true);
+      },
+    ),
+  );
+});
+
+test.each([
+  ["listForRepo_v2", ["list", "repo", "v2"]],
+  ["HTMLParser URLs", ["html", "parser", "url"]],
+  ["getUsersSavedTracks", ["get", "user", "sav", "track"]],
+  ["who is the owner of it", ["owner"]],
+  ["Überweisungen 42 客户", ["überweisungen", "42", "客户"]],
+  ["", []],
+])("the words of %s", (text, words) => {
+  expect(wordsOf(text)).toEqual(words);
+});
+
+test.each([
+  ["issues", "issue"],
+  ["repositories", "repository"],
+  ["branches", "branch"],
+  ["listing", "listed"],
+  ["deleted", "delete"],
+  ["running", "run"],
+])("%s and %s have one stem", (one, other) => {
+  expect(stem(one)).toBe(stem(other));
+});
+
+test("a text of a megabyte takes no longer than its beginning", () => {
+  expect(wordsOf("aA".repeat(500_000)).length).toBeLessThan(4001);
+  expect(wordsOf("A".repeat(1_000_000))).toHaveLength(1);
+});

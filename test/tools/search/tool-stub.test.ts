@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import { transformSync } from "esbuild";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { jsonSchema } from "../../../src/tools/schema.ts";
+import { toolStub } from "../../../src/tools/search/tool-stub.ts";
+import type { Tool } from "../../../src/tools/tool.ts";
+import { PYTHON } from "../../support/python-process-sandbox.ts";
+import { tool } from "../../support/tools.ts";
+import { catalogueTools } from "./catalogue-tools.ts";
+
+const ODD_TEXTS = ["*/ x", "a\nb", '"', "\\", "…", "`${x}`", "\u2028", "'''", "#", "from", "class", "名"];
+const text = fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({ unit: "binary" }));
+
+/** Schemas as servers write them, with odd names and texts. */
+const schemas = fc.letrec<{ readonly schema: object }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 4 },
+    fc.record({ type: fc.constantFrom("string", "integer", "number", "boolean", "null"), description: text }),
+    fc.record({
+      enum: fc.array(fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null)), { minLength: 1, maxLength: 30 }),
+    }),
+    fc.record({ const: fc.oneof(text, fc.jsonValue()) }),
+    fc.record({ type: fc.constant("string"), pattern: text, default: text, format: text }),
+    fc.record({ type: fc.constant("array"), items: tie("schema") }),
+    fc.record({ anyOf: fc.array(tie("schema"), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ allOf: fc.array(tie("schema"), { minLength: 1, maxLength: 3 }) }),
+    fc.record({
+      type: fc.constant("object"),
+      properties: fc.dictionary(text, tie("schema"), { maxKeys: 4 }),
+      additionalProperties: fc.oneof(fc.boolean(), tie("schema")),
+    }),
+  ),
+}));
+
+const tools = fc
+  .record({
+    name: fc.constantFrom("crm.find", "mail.from", "a.delete", "class", "x.await.in"),
+    properties: fc.dictionary(text, schemas.schema, { maxKeys: 4 }),
+    output: fc.option(schemas.schema),
+  })
+  .map(({ name, properties, output }): Tool => {
+    const given = (schema: object) => ({ ...OPEN, "~standard": { ...OPEN["~standard"], jsonSchema: both(schema) } });
+    return {
+      ...tool("t", () => null),
+      name,
+      input: given({ type: "object", properties }) as Tool["input"],
+      output: output === null ? undefined : (given(output) as Tool["input"]),
+      unknownFields: "allow",
+    };
+  });
+const OPEN = jsonSchema({ type: "object" });
+const both = (schema: object) => ({ input: () => schema, output: () => schema });
+
+test("the stub of any tool is one line of TypeScript that parses", () => {
+  fc.assert(
+    fc.property(tools, (one) => {
+      const stub = toolStub(one, "javascript");
+      expect(stub).not.toMatch(/[\n\r\u2028\u2029]/);
+      expect(stub.length).toBeLessThanOrEqual(1200);
+      transformSync(stub, { loader: "ts" });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.skipIf(PYTHON.missing)("the stub of any tool is one line of Python that parses", () => {
+  const stubs = fc.sample(tools, 1000).map((one) => toolStub(one, "python"));
+  expect(refusedByPython(stubs)).toEqual([]);
+  expect(stubs.filter((stub) => /[\n\r]/.test(stub))).toEqual([]);
+});
+
+test("the stubs of 4,000 tools parse", () => {
+  const stubs = catalogueTools().map((one) => toolStub(one, "javascript"));
+  expect(() => transformSync(stubs.join(";\n"), { loader: "ts" })).not.toThrow();
+  if (!PYTHON.missing) expect(refusedByPython(catalogueTools().map((one) => toolStub(one, "python")))).toEqual([]);
+});
+
+test("a stub says the types of fields and results, and what the fields are about", () => {
+  const one: Tool = {
+    ...tool("crm.find", () => null),
+    input: jsonSchema({
+      type: "object",
+      properties: {
+        id: { type: "integer", minimum: 1, description: "the customer's number" },
+        sort: { enum: Array.from({ length: 20 }, (_, place) => `by${place}`) },
+      },
+      required: ["id"],
+    }),
+    output: jsonSchema({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }),
+  };
+  const literals = Array.from({ length: 16 }, (_, place) => `"by${place}"`);
+  expect(toolStub(one, "javascript")).toBe(
+    `tools.crm.find as (input: { id: number /* integer, >= 1; the customer's number */, sort?: ${literals.join(" | ")} /* and 4 more */ }) => Promise<{ name: string }>`,
+  );
+  expect(toolStub(one, "python")).toBe(
+    `result: {"name": str} = await tools.crm.find(id=Annotated[int, ">= 1; the customer's number"], sort=NotRequired[Literal[${literals.join(", ")}, ...]])`,
+  );
+});
+
+/** The stubs that Python does not parse. */
+function refusedByPython(stubs: readonly string[]): readonly string[] {
+  const check = `
+import ast, json, sys
+refused = []
+for stub in json.load(sys.stdin):
+    try:
+        ast.parse(stub)
+    except SyntaxError as error:
+        refused.append(f"{error}: {stub}")
+print(json.dumps(refused))`;
+  const told = execFileSync(PYTHON.path, ["-c", check], {
+    input: JSON.stringify(stubs),
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  return JSON.parse(told) as readonly string[];
+}
