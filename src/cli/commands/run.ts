@@ -72,7 +72,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     progress?.end();
     if (options.json) printJson({ ...report, operator: operator.entries });
     else {
-      printReport(report);
+      printReport(report, options);
       operator.print();
     }
     return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);
