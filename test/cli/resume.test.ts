@@ -191,6 +191,7 @@ test(
 );
 
 test.each([
+  [["run", "-", ...TOOLS, "--execution", "one"], "--execution needs a journal"],
   [["run", "-", ...TOOLS, "--approve", "later"], "--approve later needs a program that"],
   [["decide", "none", "1", "--allow", "--journal", join(folder, "one.db")], 'holds no execution "none"'],
   [
