@@ -360,7 +360,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   recover(
     options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
   ): AsyncGenerator<Report | AgentReport | Unrecovered>;
-  recover(...given: ContextArguments<RecoverOptions<Context>, Context>): AsyncGenerator<Report | Unrecovered>;
+  recover(
+    ...given: ContextArguments<RecoverOptions<Context> & { readonly model?: never }, Context>
+  ): AsyncGenerator<Report | Unrecovered>;
+  recover(options: RecoverOptions<Context>): AsyncGenerator<Report | AgentReport | Unrecovered>;
   async *recover(
     ...given: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {
