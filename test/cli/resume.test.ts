@@ -43,7 +43,7 @@ test("a program waits, is decided and is taken up by three commands, each a proc
   const goOn = `portcullis resume order-1 --journal ${join(folder, "one.db")}`;
   expect(decided.stderr).toContain(goOn);
   const left = (await portcullis(["show", "order-1", ...journal])).stdout;
-  expect(left).toContain('call 1: pay is decided, and goes on when the execution is taken up, with {"n":3}');
+  expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
   expect(left).toContain(`It has no driver. Take it up, with the tools it began with: ${goOn}`);
   const asks = await portcullis(["resume", "order-1", ...TOOLS, ...journal]);
   expect(asks.code).toBe(6);
@@ -65,7 +65,7 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   expect(asked.code).toBe(6);
   const [, id = ""] = /portcullis decide (\S+) call-1\/1 --allow/.exec(asked.stderr) ?? [];
   const shown = (await portcullis(["show", id, ...journal])).stdout;
-  expect(shown).toContain('call call-1/1: pay waits for approval, with {"n":3}');
+  expect(shown).toContain('call call-1/1: pay with {"n":3} waits for approval');
   const [, program = ""] = /^call-1 +(\S+)$/m.exec(shown) ?? [];
   expect((await portcullis(["show", program, ...journal])).stdout).toContain(`goes on with ${id}`);
   const decided = await portcullis(["decide", program, "1", "--allow", "--by", "ann", ...journal]);

@@ -134,7 +134,7 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   expect(output.text).toContain(
     "waits for a decision about pay (call 1), which may have taken effect before the host died.",
   );
-  expect(await shownText(cut, "one")).toContain("pay waits for a decision: its host died while it ran");
+  expect(await shownText(cut, "one")).toContain("waits for a decision: its host died while it ran");
   const refused = { code: "option_invalid", message: expect.stringContaining('decisions["1"].remember') };
   const remember = "execution";
   await expect(runtime.decide("one", { "1": { allow: true, remember } })).rejects.toMatchObject(refused);

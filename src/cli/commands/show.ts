@@ -159,7 +159,7 @@ function endText(past: Past, lines: Past["lines"]): string {
 function openText(open: readonly UnansweredCall[], header: Header): string {
   if (open.length === 0) return "";
   return open
-    .map((call) => oneLine(`call ${call.id}: ${call.tool} ${stateOf(call, header)}, with ${call.inputText}`))
+    .map((call) => oneLine(`call ${call.id}: ${call.tool} with ${call.inputText} ${stateOf(call, header)}`))
     .join("\n");
 }
 
