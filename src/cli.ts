@@ -44,7 +44,7 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
 const limitOption = () =>
   new Option(
     "--limit <name=value>",
-    `change a limit (repeatable); values may end in KiB, MiB, s, ms (${Object.keys(LIMIT_RULES).join(", ")})`,
+    `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d (${Object.keys(LIMIT_RULES).join(", ")})`,
   )
     .argParser(collectLimit)
     .default({});

@@ -163,6 +163,11 @@ export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULE
   readonly tools: readonly Tool<Context>[];
 };
 
+const DECISIONS = option<Readonly<Record<string, Decision>>>(
+  'decisions by call id, like { "1": { allow: true } }',
+  (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
+);
+
 const CALL_RULES = {
   /** Name of the tool. */
   tool: required(words("the name of a tool")),
@@ -343,6 +348,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: { readonly tenant?: string } = {},
   ): Promise<void> {
     const { tenant } = readOptions("decide", options, { tenant: TENANT });
+    checkValue("decide(id, decisions)", decisions, DECISIONS);
     await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
   }
 
@@ -355,7 +361,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   recover(
     options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
   ): AsyncGenerator<Report | AgentReport | Unrecovered>;
-  recover(...given: ContextArguments<RecoverOptions<Context>, Context>): AsyncGenerator<Report | Unrecovered>;
+  recover(
+    ...given: ContextArguments<RecoverOptions<Context> & { readonly model?: never }, Context>
+  ): AsyncGenerator<Report | Unrecovered>;
+  recover(options: RecoverOptions<Context>): AsyncGenerator<Report | AgentReport | Unrecovered>;
   async *recover(
     ...given: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {

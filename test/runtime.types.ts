@@ -7,9 +7,13 @@ import {
   type CallContext,
   createRuntime,
   defineTool,
+  type AgentReport,
   type Logger,
+  type RecoverOptions,
+  type Report,
   type Runtime,
   type Tool,
+  type Unrecovered,
 } from "../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../src/testing.ts";
 
@@ -91,3 +95,13 @@ await createRuntime({ tools: [], sandbox, logger: { error: () => {} } });
 
 // A limit that is undefined counts as left out.
 await createRuntime({ tools: [plain], limits: { calls: undefined, wallMs: 1000 } });
+
+// `recover` gives conversations only where it may be given models, also where that is not known before.
+const recovering = await createRuntime({ tools: [], sandbox });
+expectTypeOf(recovering.recover()).toEqualTypeOf<AsyncGenerator<Report | Unrecovered>>();
+expectTypeOf(recovering.recover({ concurrency: 2 })).toEqualTypeOf<AsyncGenerator<Report | Unrecovered>>();
+expectTypeOf(recovering.recover({ model: () => model })).toEqualTypeOf<
+  AsyncGenerator<Report | AgentReport | Unrecovered>
+>();
+declare const recoverOptions: RecoverOptions;
+expectTypeOf(recovering.recover(recoverOptions)).toEqualTypeOf<AsyncGenerator<Report | AgentReport | Unrecovered>>();

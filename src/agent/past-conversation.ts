@@ -4,7 +4,6 @@ import { type RememberedDecision, rememberedIn } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import { executionUnknown } from "../journal/journal-error.ts";
 import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { ConversationHeader, Header, OutcomeRecord } from "../journal/record.ts";
@@ -12,7 +11,7 @@ import { cancelLeft } from "../programs/cancel-left.ts";
 import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
 import { headerOf } from "../programs/execute-once.ts";
 import { PastCalls } from "../programs/past-calls.ts";
-import { type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
+import { findOwn, type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
@@ -52,8 +51,7 @@ export async function readOwnConversation(
   { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
   execution: ExecutionId,
 ): Promise<PastConversation> {
-  const { kind, tenant: owner } = await journal.find(execution);
-  if (owner !== tenant) throw executionUnknown(execution);
+  const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
     throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
   const past = await readPastConversation(journal, execution);

@@ -19,15 +19,19 @@ export class Failure extends Error {
   }
 }
 
-/** Codes of errors about this machine, not about the command's options. */
+/** Codes of errors about this machine, the tools or the journal, not about the command's options. */
 const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
   "sandbox_unavailable",
   "model_unavailable",
   "source_unavailable",
+  "journal_version",
   "journal_locked",
   "journal_full",
   "journal_corrupt",
   "journal_read_only",
+  "execution_driven",
+  "tools_changed",
+  "head_moved",
 ]);
 
 export function failureOf(error: unknown): Failure {

@@ -1,10 +1,52 @@
+import { childExecution } from "../agent/child-execution.ts";
 import { decideConversation, type DecideScope } from "../agent/decide-conversation.ts";
+import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { decide as decideProgram, type Said } from "../programs/decide.ts";
+import type { Journal } from "../journal/journal.ts";
+import { RUN_PROGRAM } from "../programs/execution-state.ts";
+import { findOwn } from "../programs/past-execution.ts";
+import { decide as decideProgram, decisionExists, type Said } from "../programs/decide.ts";
 
 /** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
 export async function decide(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
-  const { kind } = await scope.journal.find(execution);
+  const { journal } = scope;
+  const { kind } = await findOwn(scope, execution);
   const note = kind === "conversation" ? decideConversation : decideProgram;
-  return note(scope, execution, said);
+  try {
+    await note(scope, execution, said);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "call_unknown") throw error;
+    throw (await decidedBefore(journal, execution, Object.keys(said.decisions ?? {}))) ?? error;
+  }
+}
+
+/** The error about the first of these calls that was decided before and has gone on since; undefined if none was. */
+async function decidedBefore(
+  journal: Journal,
+  execution: ExecutionId,
+  ids: readonly string[],
+): Promise<PortcullisError | undefined> {
+  for (const id of ids) {
+    const slash = id.indexOf("/");
+    const owner = slash < 0 ? execution : childExecution(execution, id.slice(0, slash));
+    if (slash >= 0 && !(await isHeld(journal, owner))) continue;
+    let tool = RUN_PROGRAM;
+    for await (const record of journal.read(owner)) {
+      const call = "call" in record ? record.call : undefined;
+      if (call !== id.slice(slash + 1)) continue;
+      if (record.type === "call") ({ tool } = record);
+      if (record.type === "decision") return decisionExists(id, tool, record);
+    }
+  }
+  return undefined;
+}
+
+async function isHeld(journal: Journal, execution: ExecutionId): Promise<boolean> {
+  try {
+    await journal.find(execution);
+    return true;
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
+    throw error;
+  }
 }

@@ -21,7 +21,7 @@ export interface ListedExecution {
   readonly startedAt: number;
   /** Number of its records. */
   readonly records: number;
-  /** Whether a driver holds its lease. One that runs and is not driven was left by a driver that died. */
+  /** Whether a driver holds its lease. One that runs and is not driven was left by a driver that died, or its calls were decided since: `recover` takes it up. */
   readonly driven: boolean;
   /** Names of the tools whose calls it waits for. */
   readonly waitsFor: readonly string[];

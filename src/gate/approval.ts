@@ -48,8 +48,8 @@ export type Approval =
 export type DecidedApproval = Exclude<Approval, { type: "held" }>;
 
 /** Maximum lengths of `by` and `note`, in UTF-16 units; the rest is cut off. */
-const BY_LENGTH = 256;
-const NOTE_LENGTH = 2048;
+export const BY_LENGTH = 256;
+export const NOTE_LENGTH = 2048;
 
 /** What came of asking. `error`, for the operator, says why there was no decision; the call is denied then. */
 export interface Asked {

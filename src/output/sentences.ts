@@ -75,8 +75,13 @@ export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint
 
 /** What a program or a conversation waits for, in a sentence. */
 export function waitingText(what: "program" | "conversation", { approvals, calls }: Waiting): string {
+  const held = approvals.filter(({ why }) => why === "approval");
+  const unknown = approvals.filter(({ why }) => why === "outcome_unknown");
   const parts = [
-    ...(approvals.length === 0 ? [] : [`the approval of ${namesOf(approvals)}`]),
+    ...(held.length === 0 ? [] : [`the approval of ${namesOf(held)}`]),
+    ...(unknown.length === 0
+      ? []
+      : [`a decision about ${namesOf(unknown)}, which may have taken effect before the host died`]),
     ...(calls.length === 0 ? [] : [`the result of ${namesOf(calls)}`]),
   ];
   return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;

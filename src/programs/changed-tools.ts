@@ -27,6 +27,6 @@ export function refuseChangedTools({ gone, changed }: ChangedTools): void {
   ];
   throw new PortcullisError(
     "tools_changed",
-    `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with, or resume it with allowChangedTools.`,
+    `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with, or resume it with allowChangedTools (--allow-changed-tools).`,
   );
 }

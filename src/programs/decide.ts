@@ -2,8 +2,9 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
-import { detailsOf } from "../gate/approval.ts";
+import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approval.ts";
 import type { OutsideRecord } from "../gate/call-waits.ts";
+import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../options/options.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
 import { type ExecutionState, PROGRAM_CALL, type UnansweredCall } from "./execution-state.ts";
@@ -79,7 +80,7 @@ export function recordsOf(
     if (!call)
       throw new PortcullisError(
         "call_unknown",
-        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}. Look at what it waits for: portcullis show`,
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: portcullis show`,
       );
     if (!isExpired(header, call)) return call;
     throw new PortcullisError(
@@ -93,14 +94,26 @@ export function recordsOf(
   ];
 }
 
+/** What a decision may have. A field that is dropped silently would be lost: the first decision holds. */
+const DECISION_FIELDS = {
+  allow: flag(),
+  done: object<NonNullable<Decision["done"]>>("{ value }"),
+  by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
+  note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
+  remember: oneOf(["execution"]),
+};
+
+const RESULT_FIELDS = {
+  value: option<unknown>("a value that JSON can hold", () => true),
+  error: text({ expected: "a sentence for the program" }),
+};
+
 function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
-  const { allow, done, remember } = given;
   const { id, tool, decided, decision } = call;
-  if (decision)
-    throw new PortcullisError(
-      "decision_exists",
-      `Call ${id} of ${tool} was decided already${decision.by === undefined ? "" : `, by ${decision.by}`}: ${decision.allow ? "allowed" : "denied"}. The first decision holds.`,
-    );
+  const place = `decisions[${JSON.stringify(String(id))}]`;
+  if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
+  const { allow, done, remember } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
+  if (decision) throw decisionExists(String(id), tool, decision);
   if (decided?.decision !== "held")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
   if (done !== undefined && decided.code !== "outcome_unknown")
@@ -108,10 +121,10 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
     );
-  const place = `decisions[${JSON.stringify(String(id))}]`;
-  if (remember !== undefined && (remember !== "execution" || decided.code === "outcome_unknown"))
+  if (remember !== undefined && decided.code === "outcome_unknown")
     throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
-  if (done === undefined && typeof allow !== "boolean") throw optionError(`${place}.allow`, "true or false", allow);
+  if (done === undefined && allow === undefined) throw optionError(`${place}.allow`, "true or false", allow);
+  if (done !== undefined && allow === false) throw optionError(`${place}.allow`, "true, or none, beside done", allow);
   return {
     type: "decision",
     call: String(id),
@@ -122,16 +135,32 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
   };
 }
 
+/** The error about a call that was decided before. */
+export function decisionExists(
+  id: string,
+  tool: string,
+  { allow, by, done }: Pick<DecisionRecord, "allow" | "by" | "done">,
+): PortcullisError {
+  const how = done === undefined ? (allow ? "allowed" : "denied") : "said to be done";
+  return new PortcullisError(
+    "decision_exists",
+    `Call ${id} of ${tool} was decided already${by === undefined ? "" : `, by ${by}`}: ${how}. The first decision holds.`,
+  );
+}
+
 function resultRecord(call: UnansweredCall, given: ClientResult, at: number): ResultRecord {
   const { id, tool, decided, result } = call;
+  const place = `results[${JSON.stringify(String(id))}]`;
+  const expected = "{ value } or { error }";
+  if (typeof given !== "object" || given === null) throw optionError(place, expected, given);
+  const { value, error } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), given, RESULT_FIELDS);
+  if (value !== undefined && error !== undefined) throw optionError(place, expected, given);
   if (decided?.decision !== "client")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
   if (result)
     throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
   const base = { type: "result", call: String(id), at } as const;
-  return "error" in given
-    ? { ...base, error: given.error }
-    : { ...base, value: requiredText(given.value, `results[${JSON.stringify(String(id))}].value`) };
+  return error === undefined ? { ...base, value: requiredText(value, `${place}.value`) } : { ...base, error };
 }
 
 function requiredText(value: unknown, option: string): string {

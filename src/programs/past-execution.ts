@@ -1,9 +1,10 @@
 import type { GuestFrame } from "../../bridge/frames.ts";
-import { optionError } from "../errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { executionUnknown } from "../journal/journal-error.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
+import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
 import { readingRecord, readTurn } from "./history.ts";
@@ -85,14 +86,32 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   };
 }
 
+/** Finds an execution of this tenant. Rejects with `execution_unknown`, in the same words for another tenant's execution. */
+export async function findOwn(
+  { journal, tenant }: Pick<Scope, "journal" | "tenant">,
+  execution: ExecutionId,
+): Promise<ExecutionSummary> {
+  const found = await findIfKnown(journal, execution);
+  if (found?.tenant !== tenant) throw executionUnknown(execution, tenant);
+  return found;
+}
+
+function executionUnknown(execution: ExecutionId, tenant: string): PortcullisError {
+  return new PortcullisError(
+    "execution_unknown",
+    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: portcullis executions`,
+  );
+}
+
 /** Reads a program's execution of this tenant. Rejects with `execution_unknown`, and as `readPast` does. */
 export async function readOwn(
   { journal, tenant }: Pick<Scope, "journal" | "tenant">,
   execution: ExecutionId,
 ): Promise<Past & { readonly header: ProgramHeader }> {
+  await findOwn({ journal, tenant }, execution);
   const past = await readPast(journal.read(execution));
   const { header } = past.state;
-  if (!header || header.tenant !== tenant) throw executionUnknown(execution);
+  if (!header || header.tenant !== tenant) throw executionUnknown(execution, tenant);
   if (header.kind !== "program")
     throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
   return { ...past, header };

@@ -87,8 +87,8 @@ export function waitingFor(open: readonly UnansweredCall[], execution = ""): Wai
   };
 }
 
-/** The calls of the program, or that by which the program itself is approved before it starts. */
-function openCalls({ turns, calls, program }: ExecutionState): readonly UnansweredCall[] {
+/** The calls of the program that have no answer, or that by which the program itself is approved before it starts. */
+export function openCalls({ turns, calls, program }: ExecutionState): readonly UnansweredCall[] {
   if (turns > 0) return [...calls.values()];
   return program ? [{ ...program, id: PROGRAM_CALL }] : [];
 }

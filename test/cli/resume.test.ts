@@ -27,7 +27,7 @@ test("a program waits, is decided and is taken up by three commands, each a proc
   const waits = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
   expect(waits.code).toBe(6);
   expect(waits.stdout).toContain("The program waits for the approval of pay (call 1).");
-  expect(waits.stderr).toContain("portcullis decide order-1 1 --allow");
+  expect(waits.stderr).toContain(`portcullis decide order-1 1 --allow --journal ${join(folder, "one.db")}`);
   const decided = await portcullis([
     "decide",
     "order-1",
@@ -40,13 +40,61 @@ test("a program waits, is decided and is taken up by three commands, each a proc
     ...journal,
   ]);
   expect(decided).toMatchObject({ code: 0, stdout: "" });
+  const goOn = `portcullis resume order-1 --journal ${join(folder, "one.db")}`;
+  expect(decided.stderr).toContain(goOn);
+  const left = (await portcullis(["show", "order-1", ...journal])).stdout;
+  expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
+  expect(left).toContain(`It has no driver. Take it up, with the tools it began with: ${goOn}`);
   const asks = await portcullis(["resume", "order-1", ...TOOLS, ...journal]);
   expect(asks.code).toBe(6);
-  expect(asks.stderr).toContain("portcullis resume order-1 --result 2=JSON");
+  expect(asks.stderr).toContain(`${goOn} --result 2=JSON`);
   const ended = await portcullis(["resume", "order-1", ...TOOLS, ...journal, "--result", '2={"units":4}']);
   expect(ended).toMatchObject({ code: 0, stdout: "7\n" });
   const shown = await portcullis(["show", "order-1", ...journal]);
   expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
+});
+
+const CONVERSATION = `import { scriptedModel } from "${fixtures}../../../src/testing.ts";
+export default scriptedModel([{ programs: ["return tools.pay({ n: 3 });"] }, () => ({ text: "done" })]);`;
+
+test("what a conversation waits for, and in which program, is shown; a decision about the program names the conversation to take up", async () => {
+  const journal = ["--journal", join(folder, "conversation.db")];
+  const model = join(folder, "model.ts");
+  writeFileSync(model, CONVERSATION);
+  const asked = await portcullis(["ask", "Pay.", ...TOOLS, "--model", model, ...journal]);
+  expect(asked.code).toBe(6);
+  const [, id = ""] = /portcullis decide (\S+) call-1\/1 --allow/.exec(asked.stderr) ?? [];
+  const shown = (await portcullis(["show", id, ...journal])).stdout;
+  expect(shown).toContain('call call-1/1: pay with {"n":3} waits for approval');
+  const [, program = ""] = /^call-1 +(\S+)$/m.exec(shown) ?? [];
+  expect((await portcullis(["show", program, ...journal])).stdout).toContain(`goes on with ${id}`);
+  const decided = await portcullis(["decide", program, "1", "--allow", "--by", "ann", ...journal]);
+  expect(decided.stderr).toContain(`portcullis resume ${id} --journal`);
+  const twice = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
+  expect(twice.stderr).toContain("was decided already, by ann: allowed");
+  const unnamed = await portcullis(["resume", id, ...TOOLS, ...journal]);
+  expect(unnamed).toMatchObject({ code: 2, stdout: "" });
+  expect(unnamed.stderr).toContain("which is none of a provider. Give the module that exports it with --model.");
+  const ended = await portcullis(["resume", id, ...TOOLS, "--model", model, ...journal]);
+  expect(ended).toMatchObject({ code: 0, stdout: "done\n" });
+  const late = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
+  expect(late.stderr).toContain("Call call-1/1 of pay was decided already, by ann: allowed");
+});
+
+test("recover says which executions another process holds, and until when; their calls that have no result are shown", async () => {
+  const path = join(folder, "driven.db");
+  {
+    using journal = createSqliteJournal({ path });
+    const driver = "00000000-0000-4000-8000-000000000000";
+    await journal.create(header("held", { tools: [] }), { driver, until: Date.now() + 3_600_000 });
+  }
+  const told = await portcullis(["recover", ...TOOLS, "--journal", path]);
+  expect(told).toMatchObject({ code: 0, stdout: "" });
+  expect(told.stderr).toMatch(
+    /^Left alone: held is held by another process until \d{4}-.*run this command again then\.$/m,
+  );
+  expect((await portcullis(["show", "held", "--journal", path])).stdout).toMatch(/^It is driven until \d{4}-/m);
+  expect((await portcullis(["resume", "held", ...TOOLS, "--journal", path])).code).toBe(5);
 });
 
 test("a program itself waits for its approval with --approve-program, and a remembered decision holds for its equal calls", async () => {
@@ -63,7 +111,7 @@ test("a program itself waits for its approval with --approve-program, and a reme
   const ended = await portcullis(["resume", "two", ...TOOLS, ...journal]);
   expect(ended).toMatchObject({ code: 0, stdout: "[3,3]\n" });
   const shown = await portcullis(["show", "two", ...journal]);
-  expect(shown.stdout).toMatch(/^1 +allowed, remembered +ann/m);
+  expect(shown.stdout).toMatch(/^1 +allowed, also later calls +ann/m);
   expect(shown.stdout).toMatch(/^2 +allowed, as call 1 +ann/m);
 });
 test(
@@ -80,11 +128,17 @@ test(
         ["decide", "order-2", "1", "--allow"],
         "Call 1 of pay was decided already, by ann: denied. The first decision holds.",
       ],
-      [["decide", "order-2", "1", "--allow", "--tenant", "other"], 'The journal holds no execution "order-2".'],
+      [
+        ["decide", "order-2", "1", "--allow", "--tenant", "other"],
+        'The journal holds no execution "order-2" of tenant "other".',
+      ],
       [["decide", "order-2", "1", "--done", "3"], "was decided already, by ann"],
       [["resume", "order-2", ...TOOLS, "--result", "1=3"], "Call 1 of pay does not wait for a client's result."],
       [["resume", "none", ...TOOLS], 'The journal holds no execution "none".'],
-      [["resume", "order-2", ...TOOLS, "--tenant", "other"], 'The journal holds no execution "order-2".'],
+      [
+        ["resume", "order-2", ...TOOLS, "--tenant", "other"],
+        'The journal holds no execution "order-2" of tenant "other".',
+      ],
     ];
     for (const [args, message] of refused) {
       const told = await portcullis([...args, ...journal]);
@@ -130,10 +184,14 @@ test(
     const json = await portcullis([...recover, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ execution: "changed", error: { code: "tools_changed" } });
     expect((await portcullis([...recover, "--concurrency", "0"])).code).toBe(2);
+    const changed = await portcullis(["resume", "changed", ...TOOLS, "--journal", path]);
+    expect(changed).toMatchObject({ code: 5, stdout: "" });
+    expect(changed.stderr).toContain("--allow-changed-tools");
   },
 );
 
 test.each([
+  [["run", "-", ...TOOLS, "--execution", "one"], "--execution needs a journal"],
   [["run", "-", ...TOOLS, "--approve", "later"], "--approve later needs a program that"],
   [["decide", "none", "1", "--allow", "--journal", join(folder, "one.db")], 'holds no execution "none"'],
   [

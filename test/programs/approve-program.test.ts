@@ -108,7 +108,10 @@ describe("a program that is held for a decision", () => {
     });
     const [report] = await Array.fromAsync(runtime.recover());
     expect(report).toHaveProperty("outcome", { type: "completed", value: 1 });
-    await expect(runtime.decide("one", { program: { allow: true } })).rejects.toMatchObject({ code: "call_unknown" });
+    await expect(runtime.decide("one", { program: { allow: true } })).rejects.toMatchObject({
+      code: "decision_exists",
+      message: "Call program of run_program was decided already, by ann: allowed. The first decision holds.",
+    });
   });
 
   test("is ended by a later denial, and by cancelling", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { shownText } from "../../src/cli/commands/show.ts";
 import { type Approve, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
@@ -128,7 +129,12 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   await cut.create(header);
   await cut.append("one", 1, others);
   await using runtime = await open(cut, [pay]);
-  expect((await runtime.resume("one")).outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });
+  const { outcome, output } = await runtime.resume("one");
+  expect(outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });
+  expect(output.text).toContain(
+    "waits for a decision about pay (call 1), which may have taken effect before the host died.",
+  );
+  expect(await shownText(cut, "one")).toContain("waits for a decision: its host died while it ran");
   const refused = { code: "option_invalid", message: expect.stringContaining('decisions["1"].remember') };
   const remember = "execution";
   await expect(runtime.decide("one", { "1": { allow: true, remember } })).rejects.toMatchObject(refused);

@@ -215,6 +215,72 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     expect(await Array.fromAsync(journal.read("one"))).toHaveLength(before.length + 1);
   });
 
+  test("a second decision is told who made the first one, also after the execution has gone on or ended", async () => {
+    const { tools } = bank();
+    await using runtime = await open(makeJournal(), tools);
+    await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { execution: "one" });
+    const second = () => runtime.decide("one", { "1": { allow: true } });
+    const told = {
+      code: "decision_exists",
+      message: expect.stringContaining("Call 1 of pay was decided already, by ann: denied."),
+    };
+    await runtime.resume("one", { decisions: { "1": { allow: false, by: "ann" } } });
+    await expect(second()).rejects.toMatchObject(told);
+    await expect(runtime.decide("one", { "2": { allow: true } })).rejects.toMatchObject({ code: "call_unknown" });
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ allow: true, nte: "late" }, 'decisions["1"]: there is no option "nte", did you mean note?'],
+    [{ allow: true, by: 7 }, 'decisions["1"].by: expected a string of at most 256 characters, got 7'],
+    [{ allow: true, note: "x".repeat(2049) }, 'decisions["1"].note: expected a string of at most 2048 characters'],
+    [{ allow: true, remember: true }, 'decisions["1"].remember: expected "execution", got true'],
+    [true as never, 'decisions["1"]: expected an object like { allow: true }, got true'],
+    [null as never, 'decisions["1"]: expected an object like { allow: true }, got null'],
+  ])("a decision %j is refused with what is wrong, and the call still waits", async (decision, message) => {
+    const { tools } = bank();
+    const journal = makeJournal();
+    await using runtime = await open(journal, tools);
+    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    const before = await Array.fromAsync(journal.read("one"));
+    const refused = { code: "option_invalid", message: expect.stringContaining(message) };
+    await expect(runtime.decide("one", { "1": decision })).rejects.toMatchObject(refused);
+    await expect(runtime.resume("one", { decisions: { "1": decision } })).rejects.toMatchObject(refused);
+    expect(await Array.fromAsync(journal.read("one"))).toEqual(before);
+  });
+
+  test.each<[unknown, string]>([
+    ["four", 'results["1"]: expected { value } or { error }, got "four"'],
+    [{ value: 1, error: "no" }, 'results["1"]: expected { value } or { error }'],
+    [{ error: 7 }, 'results["1"].error: expected a sentence for the program, got 7'],
+    [{ units: 4 }, 'results["1"]: there is no option "units"'],
+  ])("a client's result %j is refused with what is wrong, and the call still waits", async (result, message) => {
+    const { tools } = bank();
+    await using runtime = await open(makeJournal(), tools);
+    await runtime.execute("return tools.stock({ n: 1 });", { execution: "one" });
+    await expect(runtime.resume("one", { results: { "1": result as never } })).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringContaining(message),
+    });
+    expect((await runtime.resume("one")).outcome.type).toBe("waiting");
+  });
+
+  test("no decision at all is refused: a caller that lost its map would wait for an execution that nobody decided", async () => {
+    await using runtime = await open(makeJournal(), bank().tools);
+    for (const none of [{}, undefined, []])
+      await expect(runtime.decide("one", none as never)).rejects.toMatchObject({
+        code: "option_invalid",
+        message: expect.stringContaining("decide(id, decisions): expected decisions by call id"),
+      });
+  });
+
+  test("another tenant's execution is unknown in the words of one that there is not", async () => {
+    await using runtime = await open(makeJournal(), bank().tools);
+    await runtime.execute("return tools.pay({ n: 1 });", { execution: "one" });
+    const messageOf = (id: string) =>
+      runtime.decide(id, { "1": { allow: true } }, { tenant: "other" }).catch((error: Error) => error.message);
+    expect(await messageOf("one")).toBe((await messageOf("two"))?.replace('"two"', '"one"'));
+  });
+
   test("tools that are gone or changed are named, and the execution stays as it is", async () => {
     const journal = makeJournal();
     const { tools } = bank();

@@ -72,7 +72,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   });
   if (json) printAgentJson(report, operator);
   else {
-    printAgentReport(report);
+    printAgentReport(report, options);
     operator.print();
   }
   return report.ending.type === "cancelled" ? cancelling.exitCode : agentExitCodeOf(report.ending);

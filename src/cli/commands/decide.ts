@@ -1,9 +1,11 @@
 import { optionError } from "../../errors.ts";
 import { decide as noteDecision } from "../../executions/decide.ts";
+import type { Journal } from "../../journal/journal.ts";
 import type { Decision } from "../../programs/decide.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { parseJson } from "../input/parse-json.ts";
+import { resumeCommand } from "../terminal/waiting-hints.ts";
 
 export interface DecideOptions {
   readonly allow?: boolean;
@@ -30,6 +32,14 @@ export async function decide(execution: string, call: string, options: DecideOpt
   };
   using journal = existingJournal(options.journal);
   await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
-  process.stderr.write(`Noted. Take it up with: portcullis resume ${execution} --tools FILE\n`);
+  const whole = await wholeOf(journal, execution);
+  process.stderr.write(`Noted. Take it up, with the tools it began with: ${resumeCommand(whole, options)}\n`);
   return EXIT.completed;
+}
+
+/** The execution to take up: a program in a conversation goes on with the conversation. */
+async function wholeOf(journal: Journal, execution: string): Promise<string> {
+  for await (const record of journal.read(execution))
+    return record.type === "header" && record.parent ? record.parent.execution : execution;
+  return execution;
 }

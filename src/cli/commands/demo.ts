@@ -35,6 +35,7 @@ import { EXIT } from "../exit-code.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { oneLine } from "../terminal/one-line.ts";
+import { quoted } from "../terminal/quoted.ts";
 import { table } from "../terminal/table.ts";
 import { loadTask } from "../input/task-file.ts";
 
@@ -103,10 +104,6 @@ async function runCommand(args: readonly string[], signal: AbortSignal): Promise
     });
   const [code] = (await once(child, "close")) as [number | null];
   return { code: code ?? EXIT.cancelled, ...shown };
-}
-
-function quoted(arg: string): string {
-  return /^[\w./:@=-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */

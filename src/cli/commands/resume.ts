@@ -1,6 +1,7 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { AgentReport } from "../../agent/agent-report.ts";
 import type { Journal } from "../../journal/journal.ts";
+import type { Model } from "../../models/model.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { writeStdout } from "../terminal/standard-streams.ts";
 import type { Report } from "../../output/report.ts";
@@ -10,7 +11,7 @@ import { RECOVER_RULES, type RecoveredConversation } from "../../executions/reco
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../exit-code.ts";
 import { loadModel } from "../input/load-model.ts";
-import { reasonOf } from "../failure.ts";
+import { Failure, reasonOf } from "../failure.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { openTools, type ToolsOptions } from "../input/open-tools.ts";
 import { parseApprove } from "../input/parse-approve.ts";
@@ -53,10 +54,9 @@ export async function resume(execution: string, options: ResumeOptions): Promise
       print(report);
       return exitCodeOf(report);
     }
-    // A journal may come from elsewhere: it names a provider's model, and no file that is loaded.
     const model =
       options.model === undefined
-        ? parseModel(named, modelOptions(options))
+        ? recordedModel(named, modelOptions(options))
         : await loadModel(options.model, modelOptions(options));
     const report = await runtime.resumeAgent(execution, { ...about, model });
     printAgent(report);
@@ -69,6 +69,20 @@ async function modelNameOf(journal: Journal, execution: string): Promise<string 
   for await (const record of journal.read(execution))
     return record.type === "header" && record.kind === "conversation" ? record.model : undefined;
   return undefined;
+}
+
+/** The model that a journal names. Models of modules have names that say nothing about where they are. */
+function recordedModel(name: string, options: { readonly baseUrl?: string }): Model {
+  try {
+    // A journal may come from elsewhere: it names a provider's model, and no file that is loaded.
+    return parseModel(name, options);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    throw new Failure(
+      EXIT.usage,
+      `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
+    );
+  }
 }
 
 function modelOptions({ baseUrl }: { readonly baseUrl?: string }): { readonly baseUrl?: string } {
@@ -92,7 +106,7 @@ export async function recover(
     process.stderr.write(`Left open: conversation ${oneLine(execution)} needs --model ${oneLine(name)}.\n`);
     return undefined;
   };
-  return withRuntime(options, async ({ runtime, print, printAgent }) => {
+  return withRuntime(options, async ({ runtime, journal, print, printAgent }) => {
     let code: number = EXIT.completed;
     for await (const recovered of runtime.recover({ ...concurrency, model })) {
       if ("transcript" in recovered) {
@@ -106,8 +120,18 @@ export async function recover(
       code = EXIT.failed;
       printUnrecovered(recovered, options.json === true);
     }
+    await tellDriven(journal);
     return code;
   });
+}
+
+/** A host that has just died holds its executions for as long as its lease lasts. */
+async function tellDriven(journal: Journal): Promise<void> {
+  for await (const { execution, lease } of journal.list({ open: true }))
+    if (lease && lease.until > Date.now())
+      process.stderr.write(
+        `Left alone: ${oneLine(execution)} is held by another process until ${new Date(lease.until).toISOString()}. If that process has died, run this command again then.\n`,
+      );
 }
 
 function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
@@ -147,12 +171,12 @@ async function withRuntime(
     signal: cancelling.signal,
     print: (report) => {
       if (options.json) printJson({ ...report, operator: operator.entries });
-      else printReport(report);
+      else printReport(report, options);
     },
     printAgent: (report) => {
       if (options.json) return printAgentJson(report, operator);
       if (report.answer !== undefined) writeStdout(`${cleanText(report.answer)}\n`);
-      printAgentReport(report);
+      printAgentReport(report, options);
     },
   });
   if (!options.json) operator.print();

@@ -36,6 +36,11 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
   const journalPath = journalPathOf(options.journal);
   const canWait = journalPath !== undefined;
+  if (options.execution !== undefined && !canWait)
+    throw new Failure(
+      EXIT.usage,
+      "--execution needs a journal, which knows the execution again under its id: add --journal FILE.",
+    );
   const mode = parseApprove(options.approve, canWait);
   const language = (options.language ?? languageOf(file)) as Language;
   if (language === "python" && sandbox !== "docker")
@@ -72,7 +77,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     progress?.end();
     if (options.json) printJson({ ...report, operator: operator.entries });
     else {
-      printReport(report);
+      printReport(report, options);
       operator.print();
     }
     return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);

@@ -1,19 +1,20 @@
-import { childExecution } from "../../agent/child-execution.ts";
-import { type PastConversation, readPastConversation, waitingOfConversation } from "../../agent/past-conversation.ts";
-import { type CallLine, outcomeText } from "../../gate/call-line.ts";
+import { outcomeText } from "../../gate/call-line.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { ConversationHeader, DecisionRecord, Header, JournalRecord, ProgramHeader } from "../../journal/record.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { byteText } from "../../output/sentences.ts";
+import { childExecution } from "../../agent/child-execution.ts";
+import { type PastConversation, readPastConversation } from "../../agent/past-conversation.ts";
+import type { UnansweredCall } from "../../programs/execution-state.ts";
 import { type Past, readPast } from "../../programs/past-execution.ts";
-import { RUN_PROGRAM } from "../../programs/execution-state.ts";
-import { type Waiting, waitingOf } from "../../programs/waiting.ts";
+import { isExpired, isWaiting, openCalls } from "../../programs/waiting.ts";
 import { EXIT } from "../exit-code.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout } from "../terminal/standard-streams.ts";
+import { resumeCommand, type SameOptions } from "../terminal/waiting-hints.ts";
 import { table } from "../terminal/table.ts";
 
 /** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */
@@ -26,46 +27,59 @@ export async function show(
     for await (const record of journal.read(id)) printJson(record);
     return EXIT.completed;
   }
-  writeStdout(`${await shownText(journal, id)}\n`);
+  writeStdout(`${await shownText(journal, id, options)}\n`);
   return EXIT.completed;
 }
 
 /** What `show` prints of an execution. Rejects with `journal_invalid` and as the journal does. */
-export async function shownText(journal: Journal, id: string): Promise<string> {
+export async function shownText(journal: Journal, id: string, options: SameOptions = {}): Promise<string> {
   const decisions: DecisionRecord[] = [];
   const past = await readPast(noting(journal.read(id), decisions));
   const { header } = past.state;
-  if (header?.kind === "conversation")
-    return conversationText(header, decisions, await readPastConversation(journal, id));
-  return joined(header ? [headText(header), callsText(past.lines), decisionsText(decisions), endText(past)] : []);
+  if (!header) return "";
+  const conversation = header.kind === "conversation" ? await readPastConversation(journal, id) : undefined;
+  const lines = conversation ? conversation.use.lines : past.lines;
+  const open = conversation ? openCallsOfConversation(conversation) : openCalls(past.state);
+  const parts = [
+    headText(header),
+    conversation ? turnsText(conversation) : "",
+    callsText(lines),
+    decisionsText(decisions),
+    past.outcome ? "" : openText(open, header),
+    past.outcome
+      ? ""
+      : await driverText(
+          journal,
+          header,
+          options,
+          open.some((call) => isWaiting(call)),
+        ),
+    endText(past, lines),
+  ];
+  return cleanText(parts.filter((part) => part !== "").join("\n\n"));
 }
 
-/** A conversation with its turns. Its programs are executions of their own, which are shown by their ids. */
-function conversationText(header: Header, decisions: readonly DecisionRecord[], past: PastConversation): string {
-  const { turns, use, outcome } = past;
-  const turnTexts = turns.map(({ turn, results }, index) => {
+/** The calls of a conversation without an answer: in place of a program's call, the calls of the program. */
+function openCallsOfConversation({ open }: PastConversation): readonly UnansweredCall[] {
+  return [...open.values()].flatMap((call) =>
+    call.program ? openCalls(call.program.state).map((below) => ({ ...below, id: `${call.id}/${below.id}` })) : [call],
+  );
+}
+
+/** The turns of the model. Its programs are executions of their own, which are shown by their ids. */
+function turnsText({ header, turns }: PastConversation): string {
+  const texts = turns.map(({ turn, results }, index) => {
     const calls = turn.calls.map((call) => {
       const what =
         call.type === "tool_call"
           ? `${call.tool} ${call.inputText}`
-          : `${RUN_PROGRAM}, execution ${childExecution(header.execution, call.id)}`;
+          : `its program, execution ${childExecution(header.execution, call.id)}`;
       const result = results.get(call.id);
       return `  call ${call.id}: ${shortLine(what)} → ${result ? shortLine(result.text) : "no result yet"}`;
     });
     return [`turn ${index + 1}: ${shortLine(turn.text)}`, ...calls].join("\n");
   });
-  const waiting = waitingOfConversation(past);
-  const end = outcome
-    ? `outcome: ${oneLine(outcome.outcome)}`
-    : waiting
-      ? waitingLines(waiting)
-      : "It has no outcome yet.";
-  const made = `${use.calls} ${use.calls === 1 ? "call" : "calls"} answered, those of its programs included`;
-  return joined([headText(header), ...turnTexts, callsText(use.lines), decisionsText(decisions), `${end}\n${made}`]);
-}
-
-function joined(parts: readonly string[]): string {
-  return cleanText(parts.filter((part) => part !== "").join("\n\n"));
+  return texts.join("\n\n");
 }
 
 /** Length of a text of a turn in its line, in UTF-16 code units. */
@@ -87,11 +101,10 @@ async function* noting(
 }
 
 function headText(header: Header): string {
-  const { execution, kind, tenant, startedAt, parent } = header;
+  const { execution, kind, tenant, startedAt } = header;
   const lines = [
     `${kind} ${oneLine(execution)}`,
     `tenant ${oneLine(tenant)}, started ${new Date(startedAt).toISOString()}`,
-    ...(parent ? [`call ${oneLine(parent.call)} of ${oneLine(parent.execution)}`] : []),
   ];
   return [...lines, workText(header)].join("\n");
 }
@@ -115,7 +128,7 @@ function taskText({ model, task }: ConversationHeader): string {
   return `${oneLine(model)}:\n\n${insetText(task.trimEnd())}`;
 }
 
-function callsText(lines: readonly CallLine[]): string {
+function callsText(lines: Past["lines"]): string {
   if (lines.length === 0) return "";
   const rows = lines.map(({ callId, tool, ms, bytes, outcome }) => [
     callId,
@@ -132,7 +145,7 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
   const rows = decisions.map(({ call, allow, done, by, note, remember, remembered, at }) => [
     call,
     (done === undefined ? (allow ? "allowed" : "denied") : "said to be done") +
-      (remember ? ", remembered" : "") +
+      (remember ? ", also later calls" : "") +
       (remembered === undefined ? "" : `, as call ${remembered}`),
     by ?? "",
     note ?? "",
@@ -141,29 +154,53 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
   return table(["call", "decision", "by", "note", "at"], rows);
 }
 
-function endText(past: Past): string {
-  const { state, resultBytes, seenBytes, outcome } = past;
+function endText(past: Past, lines: Past["lines"]): string {
+  const { state, seenBytes, outcome } = past;
+  const isProgram = state.header?.kind === "program";
   // Only a program's calls are counted where it made them; those of others are known once they have ended.
-  const calls = state.header?.kind === "program" ? past.calls : past.lines.length;
-  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools${state.header?.kind === "program" ? `, ${byteText(seenBytes)} given to the program` : ""}`;
+  const calls = isProgram ? past.calls : lines.length;
+  const resultBytes = isProgram ? past.resultBytes : lines.reduce((bytes, line) => bytes + line.bytes, 0);
+  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools${isProgram ? `, ${byteText(seenBytes)} given to the program` : ""}`;
   if (outcome) {
     const returned = state.settled?.body;
     const value =
       returned === undefined || !state.settled?.ok ? "" : `, ${byteText(Buffer.byteLength(returned))} returned by it`;
     return `outcome: ${oneLine(outcome.outcome)}\n${fetched}${value}`;
   }
-  const waiting = waitingOf(state);
-  return `${waiting ? waitingLines(waiting) : "It has no outcome yet."}\n${fetched}`;
+  return fetched;
 }
 
-function waitingLines(waiting: Waiting): string {
-  const lines = [
-    ...waiting.approvals.map(
-      ({ callId, tool, input }) => `call ${callId}: ${tool} waits for approval of ${JSON.stringify(input)}`,
-    ),
-    ...waiting.calls.map(
-      ({ callId, tool, input }) => `call ${callId}: ${tool} waits for its result, asked with ${JSON.stringify(input)}`,
-    ),
-  ];
-  return `It waits:\n${lines.map((line) => `  ${oneLine(line)}`).join("\n")}`;
+function openText(open: readonly UnansweredCall[], header: Header): string {
+  if (open.length === 0) return "";
+  return open
+    .map((call) => oneLine(`call ${call.id}: ${call.tool} with ${call.inputText} ${stateOf(call, header)}`))
+    .join("\n");
+}
+
+function stateOf(call: UnansweredCall, header: Header): string {
+  const { decided, decision, result, answered } = call;
+  if (isExpired(header, call)) return "has waited for too long (limit waitMs)";
+  if (isWaiting(call) && decided?.decision === "client") return "waits for its result";
+  if (isWaiting(call) && decided?.code === "outcome_unknown")
+    return "waits for a decision: its host died while it ran, so it may have taken effect. --allow runs it again, --done says that it was done";
+  if (isWaiting(call)) return "waits for approval";
+  if (answered) return "has ended, and the program was not told yet";
+  if (decision) return "is decided, and goes on when the execution is taken up";
+  if (result) return "has its result, and goes on when the execution is taken up";
+  return decided?.decision === "allowed" ? "was begun, and has no result" : "was made";
+}
+
+/** Whether a driver is at work, and how to go on if none is. */
+async function driverText(
+  journal: Journal,
+  { execution, kind, tenant, parent }: Header,
+  { journal: path }: SameOptions,
+  isHeld: boolean,
+): Promise<string> {
+  const { lease } = await journal.find(execution);
+  if (lease && lease.until > Date.now()) return `It is driven until ${new Date(lease.until).toISOString()} at least.`;
+  if (kind === "call") return "It has no driver, and cannot be taken up.";
+  const same = { ...(path === undefined ? {} : { journal: path }), ...(tenant === "default" ? {} : { tenant }) };
+  const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
+  return `It has no driver${within}. ${isHeld ? "Decide or answer what waits, then take it up" : "Take it up"}, with the tools it began with: ${resumeCommand(parent?.execution ?? execution, same)}`;
 }

@@ -5,12 +5,13 @@ import { oneLine } from "./one-line.ts";
 import type { OperatorLog } from "./operator-log.ts";
 import { writeStdout } from "./standard-streams.ts";
 import { table } from "./table.ts";
-import { waitingHints } from "./waiting-hints.ts";
+import { type SameOptions, waitingHints } from "./waiting-hints.ts";
 
 /** Prints on standard error how a conversation ended, and what its turns took. Its text was printed while it came. */
-export function printAgentReport({ execution, ending, transcript, usage }: AgentReport): void {
+export function printAgentReport({ execution, ending, transcript, usage }: AgentReport, same: SameOptions): void {
   if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
-  if (ending.type === "waiting") for (const hint of waitingHints(execution, ending)) process.stderr.write(`${hint}\n`);
+  if (ending.type === "waiting")
+    for (const hint of waitingHints(execution, ending, same)) process.stderr.write(`${hint}\n`);
   const row = (
     name: string,
     tokens: { readonly inputTokens: number; readonly outputTokens: number },

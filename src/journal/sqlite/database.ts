@@ -112,7 +112,7 @@ function createFile(file: string): void {
       );
     throw new PortcullisError(
       "journal_read_only",
-      `The journal ${file} cannot be created: ${(error as Error).message}`,
+      `The journal ${file} cannot be created: ${(error as Error).message}. Create its folder if there is none, or give another path.`,
       {
         cause: error,
       },
