@@ -322,7 +322,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { onEvent } = read;
     const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
     return this.#run("resume", read, listener, async (scope) =>
-      reportOf(await resume(scope, id, read), scope.limits, scope.gate.tools),
+      reportOf(await resume(scope, id, { ...read, asks: read.approve !== undefined }), scope.limits, scope.gate.tools),
     );
   }
 
@@ -335,7 +335,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = readOptions("resumeAgent", options, RESUME_AGENT_RULES);
     const { onEvent } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
-    return this.#run("resumeAgent", read, listener, (scope) => resumeAgent(scope, id, read));
+    return this.#run("resumeAgent", read, listener, (scope) =>
+      resumeAgent(scope, id, { ...read, asks: read.approve !== undefined }),
+    );
   }
 
   /**

@@ -18,7 +18,7 @@ export default async function refunds({ portcullis, file, heading }: Scene): Pro
     heading("what waits is in the journal");
     const listed = await portcullis(["executions", "--open", ...journal]);
     const shown = await portcullis(["show", execution, ...journal]);
-    if (!shown.stdout.includes("waits for approval of")) return false;
+    if (!shown.stdout.includes("waits for approval")) return false;
 
     heading("a person decides, whenever that is");
     const [first = "", second = ""] = calls;

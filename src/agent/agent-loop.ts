@@ -41,6 +41,8 @@ export interface ConversationWork {
   readonly past?: PastConversation;
   /** Take its programs up although tools have changed. */
   readonly allowChangedTools?: boolean | undefined;
+  /** Ask about calls of its programs that wait. */
+  readonly asks?: boolean | undefined;
 }
 
 /** Drives a conversation to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
@@ -307,11 +309,11 @@ class AgentLoop {
   /** Runs a program, or goes on with it, as the execution that belongs to its call. */
   async #runProgram(call: ProgramCall, source: string): Promise<Report | typeof WAITS> {
     const execution = this.#execution;
-    const { allowChangedTools } = this.#work;
+    const { allowChangedTools, asks } = this.#work;
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
     const scope = this.#scope.with({ above });
-    const ended = await executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools });
+    const ended = await executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools, asks });
     if (ended.ending.type === "waiting") return WAITS;
     const report = reportOf(ended, scope.limits, scope.gate.tools);
     const { outcome, output } = report;

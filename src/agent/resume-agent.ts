@@ -37,6 +37,8 @@ export interface ResumeAgentWork extends Said {
   readonly model: Model;
   /** Take the conversation up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
+  /** Drive a conversation that only waits, and ask the scope's approver about its calls. */
+  readonly asks?: boolean | undefined;
 }
 
 /**
@@ -60,7 +62,7 @@ export async function resumeAgent(
   const records = recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const waiting = waitingOfConversation(past);
-  if (waiting && !isSaid) return undrivenReport(execution, past, waiting);
+  if (waiting && !isSaid && !work.asks) return undrivenReport(execution, past, waiting);
   await refuseWrongResultsOf(past, work, scope.gate.tools);
   const here = drivenHere<AgentReport>(scope.journal, execution);
   if (here) {
@@ -97,7 +99,14 @@ export async function resumeAgent(
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };
-  return driveConversation(own, log, { request, opening, conversation, past: { ...past, use }, allowChangedTools });
+  return driveConversation(own, log, {
+    request,
+    opening,
+    conversation,
+    past: { ...past, use },
+    allowChangedTools,
+    asks: work.asks,
+  });
 }
 
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */

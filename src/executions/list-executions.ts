@@ -1,7 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
-import type { Header } from "../journal/record.ts";
+import type { Header, ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import { applyRecord, initialState } from "../programs/execution-state.ts";
 import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
@@ -25,47 +25,65 @@ export interface ListedExecution {
   readonly driven: boolean;
   /** Names of the tools whose calls it waits for. */
   readonly waitsFor: readonly string[];
+  /**
+   * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Told of
+   * open ones.
+   */
+  readonly parent?: ExecutionId;
 }
 
 /** Lists executions, the latest first. Reads the records of open ones. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
   for await (const summary of journal.list(options)) {
     const driven = isDriven(journal, summary);
-    const waitsFor = summary.ended ? [] : await toolsWaitedFor(journal, summary, driven);
-    const openState = waitsFor === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
+    const open = summary.ended ? ENDED : await readOpen(journal, summary, driven);
+    const { waitsFor = [], parent } = open ?? {};
+    const openState = open === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
     const { execution: id, kind, tenant, startedAt, records, ended } = summary;
     const state = ended ? "ended" : openState;
-    yield { id, kind, state, tenant, startedAt, records, driven, waitsFor: waitsFor ?? [] };
+    const below = parent === undefined ? {} : { parent: parent.execution };
+    yield { id, kind, state, tenant, startedAt, records, driven, waitsFor, ...below };
   }
 }
 
+interface OpenFacts {
+  readonly waitsFor: readonly string[];
+  readonly parent?: ParentRef | undefined;
+}
+
+const ENDED: OpenFacts = { waitsFor: [] };
+
 /** Undefined for records that cannot be read: one execution must not hide the others. */
-async function toolsWaitedFor(
+async function readOpen(
   journal: Journal,
   { execution, kind }: ExecutionSummary,
   driven: boolean,
-): Promise<readonly string[] | undefined> {
+): Promise<OpenFacts | undefined> {
   try {
-    const waiting =
-      kind === "conversation"
-        ? waitingOfConversation(await readPastConversation(journal, execution))
-        : await waitingOfProgram(journal, execution, driven);
-    return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
+    return kind === "conversation"
+      ? await readOpenConversation(journal, execution)
+      : await readOpenProgram(journal, execution, driven);
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
     throw error;
   }
 }
 
-async function waitingOfProgram(
-  journal: Journal,
-  execution: ExecutionId,
-  driven: boolean,
-): Promise<Waiting | undefined> {
+async function readOpenConversation(journal: Journal, execution: ExecutionId): Promise<OpenFacts> {
+  const past = await readPastConversation(journal, execution);
+  return { waitsFor: toolsIn(waitingOfConversation(past)), parent: past.header.parent };
+}
+
+async function readOpenProgram(journal: Journal, execution: ExecutionId, driven: boolean): Promise<OpenFacts> {
   const state = initialState();
   for await (const record of journal.read(execution)) applyRecord(state, record);
   // One that cannot be replayed waits where it is driven. Without its driver it does not go on.
-  return state.unreplayable === undefined || driven ? waitingOf(state) : undefined;
+  const waiting = state.unreplayable === undefined || driven ? waitingOf(state) : undefined;
+  return { waitsFor: toolsIn(waiting), parent: state.header?.parent };
+}
+
+function toolsIn(waiting: Waiting | undefined): readonly string[] {
+  return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

@@ -16,7 +16,7 @@ export async function executeOnce(
   scope: Scope,
   source: string,
   execution: ExecutionId,
-  work: Pick<ResumeWork, "allowChangedTools"> = {},
+  work: Pick<ResumeWork, "allowChangedTools" | "asks"> = {},
 ): Promise<Execution> {
   try {
     return await execute(scope, source, execution);

@@ -15,7 +15,9 @@ export const RESUME_RULES = {
   tenant,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
   context,
-  /** Decides about calls that need approval, in place of the runtime's `approve`. */
+  /**
+   * Decides about calls that need approval, in place of the runtime's `approve`. It is also asked about calls that wait.
+   */
   approve,
   /** The tools that the program may use, by name; all of the runtime's by default. */
   tools,

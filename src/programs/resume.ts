@@ -23,6 +23,8 @@ import { waitingOf } from "./waiting.ts";
 export interface ResumeWork extends Said {
   /** Take the execution up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
+  /** Drive an execution that only waits, and ask the scope's approver about its calls. */
+  readonly asks?: boolean | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const waiting = waitingOf(past.state);
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
   const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
-  if (waiting && records.length === 0 && canGoOn) return undriven(execution, past, waiting);
+  if (waiting && records.length === 0 && canGoOn && !work.asks) return undriven(execution, past, waiting);
   const tools = own.gate.tools.visibleTo(["programmatic"]);
   await refuseWrongResults(records, findCall, tools);
   const here = drivenHere<Execution>(scope.journal, execution);

@@ -145,6 +145,11 @@ describe("a conversation that waits", () => {
     expect(child).toHaveLength(2);
 
     await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: later });
+    const parents = await Array.fromAsync(runtime.executions({ open: true }), ({ kind, parent }) => [kind, parent]);
+    expect(parents.toSorted()).toEqual([
+      ["conversation", undefined],
+      ["program", execution],
+    ]);
     const model = scriptedModel(script);
     await expect(runtime.resume(child.find((id) => id !== execution) ?? "")).rejects.toThrow("resume that one");
     const unknown = runtime.resumeAgent(execution, { model, decisions: { [`${program1}/7`]: { allow: true } } });
@@ -272,6 +277,30 @@ describe("bad input", () => {
     );
     expect(await Array.fromAsync(journal.read(execution))).toEqual(before);
   });
+});
+
+test("an approver that is given to the resume is asked about what waits, also in programs", async () => {
+  const { tool, paid } = payTool();
+  const journal = createMemoryJournal();
+  const script: readonly ScriptedStep[] = [
+    { calls: [pay(1)], programs: ["return tools.pay({ euros: 2 })"] },
+    ({ results }) => ({ text: results.map(({ text }) => text).join(" ") }),
+  ];
+  const { execution } = await begin(journal, [tool], script);
+  await using runtime = await createRuntime({ tools: [tool], journal, sandbox, approve: later });
+  const model = scriptedModel(script);
+  const asked: unknown[] = [];
+  const still = await runtime.resumeAgent(execution, { model, approve: ({ input }) => (asked.push(input), "later") });
+  expect(still.ending).toMatchObject({ type: "waiting", approvals: [{}, {}] });
+  expect(asked).toEqual([{ euros: 1 }, { euros: 2 }]);
+  const ended = await runtime.resumeAgent(execution, { model, approve: () => true });
+  expect(ended.answer).toBe('{"paid":1} {"paid":2}');
+  expect([...paid.values()]).toEqual([1, 1]);
+
+  await runtime.execute("return tools.pay({ euros: 3 })", { execution: "program" });
+  expect((await runtime.resume("program")).outcome.type).toBe("waiting");
+  const report = await runtime.resume("program", { approve: () => ({ allow: false, note: "no" }) });
+  expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "approval_denied" } });
 });
 
 test("the same id again joins a conversation, gives its report, and begins no second one", async () => {

@@ -66,7 +66,7 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   const [, id = ""] = /portcullis decide (\S+) call-1\/1 --allow/.exec(asked.stderr) ?? [];
   const shown = (await portcullis(["show", id, ...journal])).stdout;
   expect(shown).toContain('call call-1/1: pay with {"n":3} waits for approval');
-  const [, program = ""] = /^call-1 +(\S+)$/m.exec(shown) ?? [];
+  const [, program = ""] = /its program, execution (\S+)/.exec(shown) ?? [];
   expect((await portcullis(["show", program, ...journal])).stdout).toContain(`goes on with ${id}`);
   const decided = await portcullis(["decide", program, "1", "--allow", "--by", "ann", ...journal]);
   expect(decided.stderr).toContain(`portcullis resume ${id} --journal`);
@@ -225,7 +225,7 @@ test("an imported conversation loads no file that its journal names, and show te
     ]);
   }
   const shown = await portcullis(["show", "talk", "--journal", path]);
-  expect(shown.stdout).toContain('call c: pay waits for approval of {"n":3}');
+  expect(shown.stdout).toContain('call c: pay with {"n":3} waits for approval');
   const resumed = await portcullis(["resume", "talk", ...TOOLS, "--journal", path]);
   expect(resumed.code).not.toBe(0);
   expect(resumed.stderr).toContain("--model");

@@ -20,7 +20,7 @@ export async function executions(options: ExecutionsOptions): Promise<number> {
     return EXIT.completed;
   }
   const rows: string[][] = [];
-  for await (const { id, kind, state, tenant: owner, startedAt, records, driven, waitsFor } of listed)
+  for await (const { id, kind, state, tenant: owner, startedAt, records, driven, waitsFor, parent } of listed)
     rows.push([
       id,
       kind,
@@ -28,7 +28,7 @@ export async function executions(options: ExecutionsOptions): Promise<number> {
       owner,
       new Date(startedAt).toISOString(),
       String(records),
-      waitsFor.join(", "),
+      parent === undefined ? waitsFor.join(", ") : `goes on with ${parent}`,
     ]);
   printTable(["execution", "kind", "state", "tenant", "started", "records", "waits for"], rows, ["records"]);
   return EXIT.completed;

@@ -1,5 +1,6 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { AgentReport } from "../../agent/agent-report.ts";
+import type { Approve } from "../../gate/approval.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
 import { cleanText } from "../../output/clean-text.ts";
@@ -14,7 +15,7 @@ import { loadModel } from "../input/load-model.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { openTools, type ToolsOptions } from "../input/open-tools.ts";
-import { parseApprove } from "../input/parse-approve.ts";
+import { type ApproveMode, parseApprove } from "../input/parse-approve.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseJson } from "../input/parse-json.ts";
 import { parseWhole } from "../input/parse-whole.ts";
@@ -46,8 +47,14 @@ export interface ResumeOptions extends ToolsOptions {
 export async function resume(execution: string, options: ResumeOptions): Promise<number> {
   const { allowChangedTools = false, tenant } = options;
   const results = Object.fromEntries(options.result.map(parseResult));
-  return withRuntime(options, async ({ runtime, signal, journal, print, printAgent }) => {
-    const about = { results, allowChangedTools, signal, ...(tenant === undefined ? {} : { tenant }) };
+  return withRuntime(options, async ({ runtime, signal, journal, approve, print, printAgent }) => {
+    const about = {
+      results,
+      allowChangedTools,
+      signal,
+      ...(approve ? { approve } : {}),
+      ...(tenant === undefined ? {} : { tenant }),
+    };
     const named = await modelNameOf(journal, execution);
     if (named === undefined) {
       const report = await runtime.resume(execution, about);
@@ -144,6 +151,8 @@ interface ResumeParts {
   readonly runtime: Runtime;
   readonly journal: Journal;
   readonly signal: AbortSignal;
+  /** The approver, where it can decide now. */
+  readonly approve: Approve | undefined;
   readonly print: (report: Report) => void;
   readonly printAgent: (report: AgentReport) => void;
 }
@@ -169,6 +178,7 @@ async function withRuntime(
     runtime,
     journal,
     signal: cancelling.signal,
+    approve: canDecide(mode) ? approver.approve : undefined,
     print: (report) => {
       if (options.json) printJson({ ...report, operator: operator.entries });
       else printReport(report, options);
@@ -181,6 +191,11 @@ async function withRuntime(
   });
   if (!options.json) operator.print();
   return code;
+}
+
+/** Without a terminal, questions are answered `later`. */
+function canDecide(mode: ApproveMode): boolean {
+  return mode === "ask" ? process.stdin.isTTY && process.stderr.isTTY : mode !== "later";
 }
 
 function parseResult(text: string): readonly [call: string, result: ClientResult] {
