@@ -48,8 +48,9 @@ describe.skipIf(!ALL_TESTS)("a program with a journal in a file", () => {
       expect(moved.outcome).toEqual({ type: "completed", value: RESULTS * 1_000_000 });
       expect(moved.replayed).toBe("identical");
       expect(moved.results).toBe(RESULTS + 1);
-      // The engine's garbage is collected before it counts as the program's memory.
-      expect(moved.guestBytes / MIB).toBeLessThan(128);
+      // The engine's garbage is collected before it counts as the program's memory: it would have been stopped. Of what the
+      // engine's process has freed, the system gets some back late.
+      expect(moved.guestBytes / MIB).toBeLessThan(256);
       expect(moved.grownBytes / MIB).toBeLessThanOrEqual(150);
       // A replay reads the results from the file as fast as it can, and leaves more garbage.
       expect(moved.grownInReplayBytes / MIB).toBeLessThanOrEqual(200);
