@@ -1,5 +1,6 @@
 /* This package, as anybody would use it. */
-import { createIsolateSandbox, createRuntime, defineTool } from "../../../../dist/src/index.js";
+import { createRuntime, defineTool } from "../../../../dist/src/index.js";
+import { createIsolateSandbox } from "../../../../dist/src/sandboxes/index.js";
 import { z } from "zod";
 
 export async function open({ tools, timeoutMs, memoryMb }, options = {}) {
