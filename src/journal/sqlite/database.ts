@@ -171,7 +171,7 @@ function schemaOf(database: DatabaseSync): string {
 }
 
 function prepareTables(database: DatabaseSync, file: string): void {
-  const found = versionOf(database);
+  const found = versionAtOnce(database);
   if (found.schema === SCHEMA_VERSION && found.application === APPLICATION_ID) return;
   if (found.tables > 0 && found.application !== APPLICATION_ID)
     throw new PortcullisError(
@@ -191,6 +191,16 @@ function prepareTables(database: DatabaseSync, file: string): void {
   } catch (error) {
     database.exec("ROLLBACK");
     throw error;
+  }
+}
+
+/** Reads it in one transaction: another process may create the tables meanwhile. */
+function versionAtOnce(database: DatabaseSync): ReturnType<typeof versionOf> {
+  database.exec("BEGIN");
+  try {
+    return versionOf(database);
+  } finally {
+    database.exec("COMMIT");
   }
 }
 
