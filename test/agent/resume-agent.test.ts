@@ -146,7 +146,7 @@ describe("a conversation that waits", () => {
 
     await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: later });
     const parents = await Array.fromAsync(runtime.executions({ open: true }), ({ kind, parent }) => [kind, parent]);
-    expect(parents.toSorted()).toEqual([
+    expect(parents.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
       ["conversation", undefined],
       ["program", execution],
     ]);
