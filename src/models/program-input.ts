@@ -1,4 +1,4 @@
-import { textOf } from "./fields.ts";
+import { textOf } from "../values/fields.ts";
 
 /** Longest JSON text that is parsed for a source, in UTF-16 code units. `prepare/` checks the source itself. */
 export const MAX_INPUT_LENGTH = 4 * 1024 * 1024;

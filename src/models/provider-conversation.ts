@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { PortcullisError } from "../errors.ts";
 import { CallIds } from "./call-ids.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../values/fields.ts";
 import type {
   CallResult,
   Conversation,

@@ -1,4 +1,4 @@
-import { fieldOf, textOf } from "./fields.ts";
+import { fieldOf, textOf } from "../values/fields.ts";
 import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "./model.ts";
 
 /** Maximum length of a provider's message in a failure, in UTF-16 code units. */

@@ -1,4 +1,4 @@
-import { fieldOf, isFields, listOf, textOf } from "../../models/fields.ts";
+import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
 import { anthropic } from "../../models/providers.ts";
 import {
   argumentsObject,

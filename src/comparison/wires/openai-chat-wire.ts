@@ -1,4 +1,4 @@
-import { fieldOf, listOf, textOf } from "../../models/fields.ts";
+import { fieldOf, listOf, textOf } from "../../values/fields.ts";
 import { openaiChat } from "../../models/providers.ts";
 import {
   argumentsText,

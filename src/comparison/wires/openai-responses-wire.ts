@@ -1,4 +1,4 @@
-import { fieldOf, listOf, textOf } from "../../models/fields.ts";
+import { fieldOf, listOf, textOf } from "../../values/fields.ts";
 import type { ModelCall, Opening } from "../../models/model.ts";
 import { openai } from "../../models/providers.ts";
 import { definitionsOf, givenName, notSent, offline, type RequestPart, textPart, type Wire } from "./wire.ts";

@@ -1,5 +1,5 @@
 import { describe, PortcullisError } from "../../errors.ts";
-import { type Fields, isFields } from "../../models/fields.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
 import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../../models/model.ts";
 import type { ProviderOptions } from "../../models/provider-options.ts";
 import type { ProviderName } from "../../models/providers.ts";

@@ -1,5 +1,5 @@
 import { UniqueIds } from "../call-ids.ts";
-import { fieldOf, type Fields, textOf } from "../fields.ts";
+import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import type { Conversation, HostedProgramNews, ModelCall, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";

@@ -1,6 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { typeText } from "../../tools/type-text.ts";
-import type { Fields } from "../fields.ts";
+import type { Fields } from "../../values/fields.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../program-input.ts";
 import type { ConversationParts } from "../provider-conversation.ts";

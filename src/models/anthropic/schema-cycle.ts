@@ -1,5 +1,5 @@
 import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
-import { isFields } from "../fields.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** Whether a schema refers to itself, directly or through others. Iterative, because references can make a schema as deep as it is large. */
 export function hasCycle(schema: JsonSchema): boolean {

@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, textOf } from "../fields.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 import type { Conversation, ModelCall, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";

@@ -1,5 +1,5 @@
 import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
-import { type Fields, isFields } from "../fields.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
 
 /** Keywords that are copied to Gemini's schemas. */
 const WORDS = [

@@ -1,4 +1,4 @@
-import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../fields.ts";
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
 import type { ReplyStream } from "../provider-conversation.ts";
 import { decisiveReason } from "../stop-reason.ts";

@@ -1,4 +1,4 @@
-import { type Fields, textOf } from "../fields.ts";
+import { type Fields, textOf } from "../../values/fields.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../program-input.ts";
 import type { ConversationParts } from "../provider-conversation.ts";

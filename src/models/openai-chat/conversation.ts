@@ -1,4 +1,4 @@
-import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../fields.ts";
+import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../values/fields.ts";
 import type { CallResult, Conversation, ModelCall, TurnReply } from "../model.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { sourceOf } from "../program-input.ts";

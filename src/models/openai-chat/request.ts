@@ -1,4 +1,4 @@
-import type { Fields } from "../fields.ts";
+import type { Fields } from "../../values/fields.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../program-input.ts";
 import { labelledText } from "../result-text.ts";

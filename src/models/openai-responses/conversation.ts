@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOf, without } from "../fields.ts";
+import { type Fields, isFields, textOf, without } from "../../values/fields.ts";
 import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";

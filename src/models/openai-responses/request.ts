@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOf, without } from "../fields.ts";
+import { type Fields, isFields, textOf, without } from "../../values/fields.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { labelledText } from "../result-text.ts";

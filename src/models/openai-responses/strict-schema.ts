@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../tools/schema.ts";
-import { type Fields, isFields } from "../fields.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
 
 /** Keywords of a schema that can be made strict; `default` is removed. */
 const WORDS = new Set(

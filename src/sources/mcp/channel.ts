@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Question } from "./elicitation.ts";
-import { ConnectionLost, isRecord, MalformedMessage, type Message, type MessageId, type Wire } from "./wire.ts";
+import { ConnectionLost, MalformedMessage, type Message, type MessageId, type Wire } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** Bytes of a message that answers none of our own requests. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -166,9 +167,9 @@ export class Channel implements Transport {
   }
 
   #take(message: unknown): void {
-    if (!isRecord(message)) return;
+    if (!isFields(message)) return;
     const { id, method, params, result, error } = message;
-    if (method === "notifications/progress" && isRecord(params) && typeof params.progressToken === "string") {
+    if (method === "notifications/progress" && isFields(params) && typeof params.progressToken === "string") {
       const { progressToken, ...progress } = params;
       this.#open.get(progressToken)?.onProgress?.(progress);
       return;
@@ -180,8 +181,8 @@ export class Channel implements Transport {
       if (this.#packageRequests.delete(id as MessageId)) this.onmessage?.(message as never);
       return;
     }
-    if (isRecord(result)) open.resolve(result);
-    else if (isRecord(error) && typeof error.code === "number" && typeof error.message === "string")
+    if (isFields(result)) open.resolve(result);
+    else if (isFields(error) && typeof error.code === "number" && typeof error.message === "string")
       open.reject(new ProtocolFailure(error.code, error.message));
     else open.reject(new MalformedMessage("The answer has neither a result nor an error."));
   }

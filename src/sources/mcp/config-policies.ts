@@ -15,7 +15,7 @@ import { ALLOWED_CALLERS, TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { type Caller, EFFECTS } from "../../tools/tool.ts";
 import type { ToolPolicy } from "../tool-policy.ts";
 import { PROTOCOLS } from "./mcp-options.ts";
-import { isRecord } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 const CALLERS_RULE = option<readonly Caller[]>(ALLOWED_CALLERS.expected, ALLOWED_CALLERS.accepts);
 
@@ -59,7 +59,7 @@ export function readFilePolicies(place: OptionPlace, given: unknown): FilePolici
     Object.entries(tools).map(([name, policy]) => {
       const at = `${place.at("tools")}[${JSON.stringify(name.slice(0, 128))}]`;
       if (policy === false) return [name, false];
-      if (!isRecord(policy)) throw optionError(at, "a policy, or false", policy);
+      if (!isFields(policy)) throw optionError(at, "a policy, or false", policy);
       const merged = { ...common, ...checkOptions(fieldsOf(at), policy, FILE_POLICY_RULES) };
       requireBoth(at, merged);
       return [name, merged];

@@ -1,4 +1,5 @@
-import { isRecord, MalformedMessage, type Message } from "./wire.ts";
+import { MalformedMessage, type Message } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** What a server asks in the midst of a call; an approver sees it as the input of the call. */
 export interface Question {
@@ -21,11 +22,11 @@ export async function readAnswers(
   { inputRequests = {}, requestState }: Message,
   ask: (question: Question) => Promise<boolean>,
 ): Promise<Message> {
-  const entries = isRecord(inputRequests) ? Object.entries(inputRequests) : [];
+  const entries = isFields(inputRequests) ? Object.entries(inputRequests) : [];
   if (entries.length > QUESTIONS) throw new MalformedMessage(`The server asked ${entries.length} questions at once.`);
   const answers: [string, unknown][] = [];
   for (const [key, request] of entries) {
-    if (!isRecord(request) || request.method !== "elicitation/create" || !isRecord(request.params))
+    if (!isFields(request) || request.method !== "elicitation/create" || !isFields(request.params))
       throw new MalformedMessage("The server asked for something that it was told that it cannot have.");
     answers.push([key, await answerOf(request.params, ask)]);
   }
@@ -40,8 +41,8 @@ export async function readAnswers(
 async function answerOf(params: Message, ask: (question: Question) => Promise<boolean>): Promise<Message> {
   const { mode = "form", message, requestedSchema } = params;
   if (mode !== "form" || typeof message !== "string") return { action: "cancel" };
-  const schema = isRecord(requestedSchema) ? requestedSchema : {};
-  const fields = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
+  const schema = isFields(requestedSchema) ? requestedSchema : {};
+  const fields = isFields(schema.properties) ? Object.keys(schema.properties) : [];
   const question = {
     elicitation: {
       message: message.slice(0, MESSAGE_LENGTH),

@@ -10,7 +10,8 @@ import { headersOf } from "./param-headers.ts";
 import { resultValue } from "./result-value.ts";
 import { Session } from "./session.ts";
 import { type McpPolicies, readToolList, type ServerTool, type ToolList, type UnassignedTool } from "./tool-list.ts";
-import { ConnectionLost, isRecord, MalformedMessage, type Message, MessageTooLarge } from "./wire.ts";
+import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** How often a server may be connected to again, and in which time, in milliseconds. */
 const RECONNECTS = { most: 3, withinMs: 60_000 } as const;
@@ -355,7 +356,7 @@ function whatFailed(error: unknown, text: ServerText): string {
   if (error instanceof MessageTooLarge) return "sent a message that is too large";
   if (error instanceof MalformedMessage) return "sent an answer that breaks the protocol";
   if (error instanceof ConnectionLost) return "cannot be reached, or broke off";
-  const { message } = isRecord(error) || error instanceof Error ? (error as { readonly message?: unknown }) : {};
+  const { message } = isFields(error) || error instanceof Error ? (error as { readonly message?: unknown }) : {};
   return `does not speak the protocol: ${JSON.stringify(text.quote(typeof message === "string" ? message : String(error)))}`;
 }
 

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { describe } from "../../errors.ts";
-import { isRecord, type Message } from "./wire.ts";
+import type { Message } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** What a server says of a tool. It binds the server to nothing, and grants nothing. */
 export interface McpAnnotations {
@@ -29,7 +30,7 @@ const DESCRIPTION_LENGTH = 16 * 1024;
 
 /** The tool, or why an entry of a list is none. */
 export function readListed(entry: unknown): ListedTool | string {
-  if (!isRecord(entry)) return `it is ${describe(entry)}, not a tool`;
+  if (!isFields(entry)) return `it is ${describe(entry)}, not a tool`;
   const { name, description, inputSchema, outputSchema, execution } = entry;
   if (typeof name !== "string" || name === "") return `its name is ${describe(name)}`;
   if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are taken`;
@@ -37,10 +38,10 @@ export function readListed(entry: unknown): ListedTool | string {
   const text = typeof description === "string" && description.trim() !== "" ? description : (annotations.title ?? name);
   if (text.length > DESCRIPTION_LENGTH)
     return `its description has ${text.length} characters, at most ${DESCRIPTION_LENGTH} are taken`;
-  if (isRecord(execution) && execution.taskSupport === "required")
+  if (isFields(execution) && execution.taskSupport === "required")
     return "it can be called only as a task, which is not supported";
-  if (!isRecord(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
-  if (outputSchema !== undefined && !isRecord(outputSchema))
+  if (!isFields(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
+  if (outputSchema !== undefined && !isFields(outputSchema))
     return `its outputSchema is ${describe(outputSchema)}, not a JSON Schema`;
   const told = { original: name, description: text, inputSchema, outputSchema, annotations };
   return { ...told, digest: hash("sha256", JSON.stringify(told)) };
@@ -49,7 +50,7 @@ export function readListed(entry: unknown): ListedTool | string {
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 
 function annotationsOf({ title, annotations }: Message): McpAnnotations {
-  const given = isRecord(annotations) ? annotations : {};
+  const given = isFields(annotations) ? annotations : {};
   const shown = typeof title === "string" ? title : given.title;
   return {
     ...(typeof shown === "string" && shown.trim() !== "" ? { title: shown.slice(0, NAME_LENGTH) } : {}),
@@ -59,7 +60,7 @@ function annotationsOf({ title, annotations }: Message): McpAnnotations {
 
 /** The name of an entry that is no tool, for a problem. */
 export function entryName(entry: unknown): string {
-  return isRecord(entry) && typeof entry.name === "string"
+  return isFields(entry) && typeof entry.name === "string"
     ? JSON.stringify(entry.name.slice(0, 64))
     : "a tool without a name";
 }

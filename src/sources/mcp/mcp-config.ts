@@ -12,7 +12,8 @@ import type { McpAnnotations } from "./listed-tool.ts";
 import type { McpServer } from "./mcp-options.ts";
 import type { UnassignedTool } from "./tool-list.ts";
 import { cleanPath, toolPath } from "./tool-path.ts";
-import { isRecord, type Message } from "./wire.ts";
+import type { Message } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** Bytes of a configuration file. */
 const FILE_BYTES = 1024 * 1024;
@@ -90,15 +91,15 @@ async function openServer(
 
 async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
   const { root, value: config } = await parseFile(path, await readText(path));
-  const key = isRecord(config) ? ["mcpServers", "servers"].find((one) => Object.hasOwn(config, one)) : undefined;
-  if (!isRecord(config) || key === undefined || !isRecord(config[key]))
+  const key = isFields(config) ? ["mcpServers", "servers"].find((one) => Object.hasOwn(config, one)) : undefined;
+  if (!isFields(config) || key === undefined || !isFields(config[key]))
     throw invalid(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
   refuseTwice(path, root, key);
   const servers = Object.entries(config[key]).filter(
-    ([, entry]) => !(isRecord(entry) && (isOwn(entry) || entry.disabled === true)),
+    ([, entry]) => !(isFields(entry) && (isOwn(entry) || entry.disabled === true)),
   );
   const beside = config.portcullis ?? {};
-  if (!isRecord(beside))
+  if (!isFields(beside))
     throw invalid(path, `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`);
   const stray = Object.keys(beside).find((name) => !Object.hasOwn(config[key] as Message, name));
   if (stray !== undefined)
@@ -172,7 +173,7 @@ function readEntry(
   beside: Message,
   variables: Variables,
 ): ConfiguredServer {
-  if (!isRecord(entry)) throw invalid(place, `it is ${describe(entry)}, not an object`);
+  if (!isFields(entry)) throw invalid(place, `it is ${describe(entry)}, not an object`);
   const { type, command, args, env, cwd, headers, portcullis } = entry;
   const url = entry.url ?? entry.serverUrl;
   if (type === "sse") throw invalid(place, `the transport "sse" is not supported: use "http", which has replaced it`);
@@ -193,7 +194,7 @@ function readEntry(
     }
   };
   const texts = (field: string, value: unknown): Readonly<Record<string, string>> => {
-    if (!isRecord(value)) throw invalid(place, `${field} is ${describe(value)}, not an object`);
+    if (!isFields(value)) throw invalid(place, `${field} is ${describe(value)}, not an object`);
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, text(`${field}.${key}`, one)]));
   };
   const list = (value: unknown): readonly string[] => {

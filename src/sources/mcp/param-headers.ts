@@ -1,4 +1,4 @@
-import { isRecord } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** A field of a tool's input whose value is sent as a header too. */
 export interface ParamHeader {
@@ -19,10 +19,10 @@ export function paramHeaders(schema: unknown): readonly ParamHeader[] {
     const next = open.pop();
     if (!next) break;
     const { part, path } = next;
-    if (!isRecord(part)) continue;
+    if (!isFields(part)) continue;
     const name = part["x-mcp-header"];
     if (typeof name === "string" && TOKEN.test(name) && path.length > 0) found.push({ path, name });
-    if (isRecord(part.properties))
+    if (isFields(part.properties))
       for (const [key, child] of Object.entries(part.properties)) open.push({ part: child, path: [...path, key] });
   }
   return found;
@@ -33,7 +33,7 @@ export function headersOf(fields: readonly ParamHeader[], input: unknown): Recor
   const headers: Record<string, string> = {};
   for (const { path, name } of fields) {
     const value = path.reduce<unknown>(
-      (place, key) => (isRecord(place) && Object.hasOwn(place, key) ? place[key] : undefined),
+      (place, key) => (isFields(place) && Object.hasOwn(place, key) ? place[key] : undefined),
       input,
     );
     if (!["string", "number", "boolean"].includes(typeof value)) continue;

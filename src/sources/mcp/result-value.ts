@@ -1,6 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ServerText } from "./clean-credentials.ts";
-import { isRecord, MalformedMessage, type Message } from "./wire.ts";
+import { MalformedMessage, type Message } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /**
  * The value of a call's result: the structured content as it is; one block of text as its text; anything else as
@@ -31,7 +32,7 @@ interface Block {
 }
 
 function isBlock(value: unknown): value is Block {
-  if (!isRecord(value) || typeof value.type !== "string") return false;
+  if (!isFields(value) || typeof value.type !== "string") return false;
   return value.type !== "text" || typeof value.text === "string";
 }
 

@@ -6,7 +6,8 @@ import { HttpWire } from "./http-wire.ts";
 import type { McpPackage } from "./load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import { StdioWire } from "./stdio-wire.ts";
-import { ConnectionLost, isRecord, MalformedMessage, type Message, type Wire } from "./wire.ts";
+import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire.ts";
+import { isFields } from "../../values/fields.ts";
 
 /** Bounds of a list of tools. */
 const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024 } as const;
@@ -202,7 +203,7 @@ export class Session {
     params: unknown,
   ): Promise<{ action: "accept"; content: Record<string, never> } | { action: "decline" | "cancel" }> {
     const ask = this.#channel.currentAsk;
-    if (!ask || !isRecord(params)) return { action: "cancel" };
+    if (!ask || !isFields(params)) return { action: "cancel" };
     const { inputResponses } = await readAnswers(
       { inputRequests: { asked: { method: "elicitation/create", params } } },
       ask,

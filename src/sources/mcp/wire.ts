@@ -1,10 +1,6 @@
 /** A JSON-RPC message that was parsed and not checked. */
 export type Message = Readonly<Record<string, unknown>>;
 
-export function isRecord(value: unknown): value is Message {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export type MessageId = string | number;
 
 export interface SendOptions {

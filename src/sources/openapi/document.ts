@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { resolveReference } from "../../tools/schema.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 
 /** Maximum length of a document's text, in UTF-16 code units. The largest public ones have some 40 million. */
 const MAX_LENGTH = 64 * 1024 * 1024;
@@ -10,34 +11,12 @@ const MAX_DEPTH = 200;
 /** Maximum length of a chain of references. */
 const MAX_CHAIN = 32;
 
-/** An object of a document. Its fields are read by `fieldOf`, because a document may hold names like `constructor`. */
-export type Part = Readonly<Record<string, unknown>>;
-
-export function isPart(value: unknown): value is Part {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A part's own field; undefined where it has none, and for a value that is no object. */
-export function fieldOf(value: unknown, name: string): unknown {
-  return isPart(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-export function textOf(value: unknown, name: string): string | undefined {
-  const field = fieldOf(value, name);
-  return typeof field === "string" ? field : undefined;
-}
-
-export function listOf(value: unknown, name: string): readonly unknown[] {
-  const field = fieldOf(value, name);
-  return Array.isArray(field) ? field : [];
-}
-
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
 
 /** A document of OpenAPI 3.0 or 3.1; one of Swagger 2.0 after it was made one of 3.1. */
 export interface OpenApiDocument {
-  readonly root: Part;
+  readonly root: Fields;
   /** Schemas of 3.0 have words of their own: `nullable`, and `exclusiveMinimum: true`. */
   readonly hasOldSchemas: boolean;
 }
@@ -50,7 +29,7 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
   const invalid = (why: string, cause?: unknown) =>
     new PortcullisError("source_invalid", `fromOpenApi({ name: ${JSON.stringify(source)}, spec }): ${why}`, { cause });
   const parsed = typeof spec === "string" ? await parse(spec, invalid) : spec;
-  if (!isPart(parsed))
+  if (!isFields(parsed))
     throw invalid(
       "expected an OpenAPI document, as an object or as its text (JSON or YAML), got " +
         `${Array.isArray(parsed) ? "a list" : parsed === null ? "null" : typeof parsed}.`,
@@ -85,7 +64,7 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
 }
 
 /** Walks without recursion, and before anything else does. */
-function sizeFault(root: Part): string | undefined {
+function sizeFault(root: Fields): string | undefined {
   const open: unknown[] = [root];
   const depths: number[] = [1];
   let values = 0;
@@ -107,27 +86,27 @@ function sizeFault(root: Part): string | undefined {
 }
 
 /** YAML reads a version without quotation marks as a number. */
-function versionOf(root: Part): string | undefined {
+function versionOf(root: Fields): string | undefined {
   const version = fieldOf(root, "openapi") ?? fieldOf(root, "swagger");
   if (typeof version === "string") return version;
   return typeof version === "number" ? version.toFixed(1) : undefined;
 }
 
 /** A document of Swagger 2.0 as one of OpenAPI 3.1. The library changes what it is given, and copies field by field. */
-async function upgraded(root: Part, invalid: Invalid): Promise<Part> {
+async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
   const { upgrade } = await parser();
   if (hasField(root, "__proto__")) throw invalid("the document has a field named __proto__: rename it.");
   let cause: unknown;
   try {
     const { specification } = upgrade(structuredClone({ ...root, swagger: "2.0" }));
-    if (isPart(specification)) return specification;
+    if (isFields(specification)) return specification;
   } catch (error) {
     cause = error;
   }
   throw invalid("the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1.", cause);
 }
 
-function hasField(root: Part, name: string): boolean {
+function hasField(root: Fields, name: string): boolean {
   const open: unknown[] = [root];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (typeof part !== "object" || part === null) continue;
@@ -161,7 +140,7 @@ export function follow({ root }: OpenApiDocument, value: unknown): unknown {
 }
 
 /** The part that a reference points to. */
-export function target(root: Part, reference: string): unknown {
+export function target(root: Fields, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))
     throw new PartFault(`it refers to ${shown}, outside of the document; put that part into the document`);

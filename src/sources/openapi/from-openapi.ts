@@ -14,7 +14,8 @@ import { oneLine } from "../../tools/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
-import { type OpenApiDocument, PartFault, readDocument, textOf } from "./document.ts";
+import { type OpenApiDocument, PartFault, readDocument } from "./document.ts";
+import { textOf } from "../../values/fields.ts";
 import {
   findOperations,
   type FoundOperation,

@@ -1,4 +1,5 @@
-import { fieldOf, follow, isPart, listOf, type OpenApiDocument, type Part, PartFault, textOf } from "./document.ts";
+import { follow, type OpenApiDocument, PartFault } from "./document.ts";
+import { fieldOf, isFields, listOf, type Fields, textOf } from "../../values/fields.ts";
 import { operationName } from "./operation-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
@@ -63,25 +64,25 @@ export interface Operation {
 export interface FoundOperation extends Operation {
   /** Name below the source's. */
   readonly name: string;
-  readonly part: Part;
-  readonly pathItem: Part;
+  readonly part: Fields;
+  readonly pathItem: Fields;
 }
 
 export interface OperationParts {
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
-  readonly responses: Part;
+  readonly responses: Fields;
 }
 
 /** All operations of a document, up to one more than `MAX_OPERATIONS`. A path that cannot be read has none. */
 export function findOperations(document: OpenApiDocument): readonly FoundOperation[] {
   const found: FoundOperation[] = [];
   const paths = fieldOf(document.root, "paths");
-  for (const [path, item] of Object.entries(isPart(paths) ? paths : {})) {
+  for (const [path, item] of Object.entries(isFields(paths) ? paths : {})) {
     const pathItem = pathItemOf(document, item);
     for (const method of pathItem ? METHODS : []) {
       const part = fieldOf(pathItem, method);
-      if (!pathItem || !isPart(part)) continue;
+      if (!pathItem || !isFields(part)) continue;
       const operationId = textOf(part, "operationId");
       found.push({
         name: operationName(operationId, method, path),
@@ -98,10 +99,10 @@ export function findOperations(document: OpenApiDocument): readonly FoundOperati
   return found;
 }
 
-function pathItemOf(document: OpenApiDocument, item: unknown): Part | undefined {
+function pathItemOf(document: OpenApiDocument, item: unknown): Fields | undefined {
   try {
     const followed = follow(document, item);
-    return isPart(followed) ? followed : undefined;
+    return isFields(followed) ? followed : undefined;
   } catch {
     return undefined;
   }
@@ -123,7 +124,7 @@ export function readOperation(
       ...[...inPath].filter((name) => !described.has(name)).map(undescribed),
     ],
     body: bodyOf(document, fieldOf(part, "requestBody"), method),
-    responses: isPart(responses) ? responses : {},
+    responses: isFields(responses) ? responses : {},
   };
 }
 
@@ -154,7 +155,7 @@ function readParameters(document: OpenApiDocument, parts: readonly unknown[]): r
     const part = follow(document, reference);
     const name = textOf(part, "name");
     const place = fieldOf(part, "in");
-    if (!isPart(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
+    if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
     if (!PLACES.has(place))
       throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
     parameters.set(`${String(place)} ${name}`, parameterOf(part, name, place as Place));
@@ -162,9 +163,9 @@ function readParameters(document: OpenApiDocument, parts: readonly unknown[]): r
   return [...parameters.values()];
 }
 
-function parameterOf(part: Part, name: string, place: Place): Parameter {
+function parameterOf(part: Fields, name: string, place: Place): Parameter {
   const content = fieldOf(part, "content");
-  const [media] = isPart(content) ? Object.values(content) : [];
+  const [media] = isFields(content) ? Object.values(content) : [];
   return {
     name,
     place,
@@ -192,7 +193,7 @@ export function serialisationOf(part: unknown, place: Place, name: string): Seri
 function bodyOf(document: OpenApiDocument, reference: unknown, method: string): Body | undefined {
   const part = follow(document, reference);
   const content = fieldOf(part, "content");
-  if (!isPart(part) || !isPart(content)) return undefined;
+  if (!isFields(part) || !isFields(content)) return undefined;
   const required = fieldOf(part, "required") === true;
   if (method === "GET" || method === "HEAD") {
     if (required) throw new PartFault(`it needs a body, which no ${method} request can have`);

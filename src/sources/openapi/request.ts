@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
-import { fieldOf, PartFault } from "./document.ts";
+import { PartFault } from "./document.ts";
+import { fieldOf } from "../../values/fields.ts";
 import { type Parameter, serialisationOf, type Serialisation, type Style } from "./operations.ts";
 import type { BodyFields, ToolInput } from "./tool-input.ts";
 

@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { LinearPattern } from "../../tools/json-schema/linear-pattern.ts";
 import { PatternRefused } from "../../tools/json-schema/parse-pattern.ts";
 import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
-import { fieldOf, follow, isPart, type OpenApiDocument, type Part, PartFault, target } from "./document.ts";
+import { follow, type OpenApiDocument, PartFault, target } from "./document.ts";
+import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 
 /** Whether a schema is of what is sent or of what comes back. */
 export type Side = "input" | "output";
@@ -75,7 +76,7 @@ export class Schemas {
     if (known) return known;
     const conversion = new Conversion(this.#document, side, this);
     const converted = conversion.convert(schema);
-    if (isPart(schema)) this.#converted[side].set(schema, converted);
+    if (isFields(schema)) this.#converted[side].set(schema, converted);
     return converted;
   }
 
@@ -239,7 +240,7 @@ class Conversion {
   #schema(schema: unknown, inPlace: boolean): JsonSchema | boolean {
     this.#count(1);
     if (typeof schema === "boolean") return schema;
-    if (!isPart(schema)) throw new PartFault("its schema holds something else where a schema belongs");
+    if (!isFields(schema)) throw new PartFault("its schema holds something else where a schema belongs");
     const words = new Map<string, unknown>();
     const reference = fieldOf(schema, "$ref");
     if (typeof reference === "string") words.set("$ref", this.#reference(reference, inPlace));
@@ -256,7 +257,7 @@ class Conversion {
     return `#/$defs/${this.#schemas.nameOf(reference)}`;
   }
 
-  #copyWords(schema: Part, words: Map<string, unknown>, inPlace: boolean): void {
+  #copyWords(schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
     const kept = this.#side === "input" ? BOUNDS : SHAPE;
     for (const [word, value] of Object.entries(schema)) {
       if (kept.has(word)) this.#copyValue(word, value, words);
@@ -301,11 +302,11 @@ class Conversion {
       this.#states += this.#schemas.statesOf(value);
       words.set(word, value);
     } else if (word === "patternProperties") {
-      for (const source of Object.keys(isPart(value) ? value : {})) this.#states += this.#schemas.statesOf(source);
+      for (const source of Object.keys(isFields(value) ? value : {})) this.#states += this.#schemas.statesOf(source);
       words.set(word, this.#map(word, value, false));
     } else if (word === "dependentSchemas") words.set(word, this.#map(word, value, inPlace));
     else if (word === "dependentRequired") {
-      const lists = isPart(value) ? Object.entries(value) : [];
+      const lists = isFields(value) ? Object.entries(value) : [];
       words.set(word, Object.fromEntries(lists.map(([name, names]) => [name, this.#names(names)])));
     }
   }
@@ -316,7 +317,7 @@ class Conversion {
   }
 
   #map(word: string, value: unknown, inPlace: boolean): Readonly<Record<string, JsonSchema | boolean>> {
-    if (!isPart(value)) throw new PartFault(`its schema has ${JSON.stringify(word)} that is no object`);
+    if (!isFields(value)) throw new PartFault(`its schema has ${JSON.stringify(word)} that is no object`);
     // Unlike an assignment, this makes a field of any name, `__proto__` too.
     return Object.freeze(
       Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#schema(one, inPlace)])),
@@ -325,7 +326,7 @@ class Conversion {
 
   /** The properties that this side has: what is only read is not sent, and what is only written does not come back. */
   #visible(properties: unknown): unknown {
-    if (!isPart(properties)) return properties;
+    if (!isFields(properties)) return properties;
     return Object.fromEntries(Object.entries(properties).filter(([, property]) => !this.#isHidden(property)));
   }
 

@@ -1,5 +1,6 @@
 import type { JsonSchema, Schema } from "../../tools/schema.ts";
-import { fieldOf, follow, isPart, type OpenApiDocument, type Part, PartFault } from "./document.ts";
+import { follow, type OpenApiDocument, PartFault } from "./document.ts";
+import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "./secrets.ts";
@@ -66,11 +67,11 @@ export function layoutOf(document: OpenApiDocument, operations: readonly Operati
 }
 
 /** The properties of a body that is an object with named fields and nothing else; undefined for any other. */
-function plainProperties(document: OpenApiDocument, { form, schema }: Body): Part | undefined {
+function plainProperties(document: OpenApiDocument, { form, schema }: Body): Fields | undefined {
   if (form === "text" || form === "bytes") return undefined;
   const followed = followQuietly(document, schema);
   const properties = fieldOf(followed, "properties");
-  if (!isPart(followed) || !isPart(properties)) return undefined;
+  if (!isFields(followed) || !isFields(properties)) return undefined;
   const { additionalProperties = false } = followed;
   const isObject = followed.type === undefined || followed.type === "object";
   const has = (word: string) => Object.hasOwn(followed, word) && followed[word] !== false;
@@ -168,7 +169,7 @@ function bodyInput(document: OpenApiDocument, schemas: Schemas, body: Body, layo
 }
 
 /** Names of a form's fields whose content is bytes. */
-function filesOf(document: OpenApiDocument, properties: Part): ReadonlySet<string> {
+function filesOf(document: OpenApiDocument, properties: Fields): ReadonlySet<string> {
   const isFile = (property: unknown): boolean => {
     const followed = followQuietly(document, property);
     return (

@@ -1,5 +1,6 @@
 import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
-import { fieldOf, follow, isPart, type OpenApiDocument, type Part } from "./document.ts";
+import { follow, type OpenApiDocument } from "./document.ts";
+import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 
@@ -32,7 +33,7 @@ export interface ToolOutput {
 export function toolOutput(
   document: OpenApiDocument,
   schemas: Schemas,
-  { responses, method }: { readonly responses: Part; readonly method: string },
+  { responses, method }: { readonly responses: Fields; readonly method: string },
   checks: boolean,
 ): ToolOutput {
   const successes = successesOf(responses).map(({ status, response }) => ({
@@ -40,7 +41,7 @@ export function toolOutput(
     content: fieldOf(follow(document, response), "content"),
   }));
   const mediaTypes = [
-    ...new Set(successes.flatMap(({ content }) => (isPart(content) ? bestOf(Object.keys(content)) : []))),
+    ...new Set(successes.flatMap(({ content }) => (isFields(content) ? bestOf(Object.keys(content)) : []))),
   ];
   const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter((type) => MEDIA_TYPE.test(type));
   const accept = essences.join(", ") || "*/*";
@@ -48,7 +49,7 @@ export function toolOutput(
   const parts: Converted[] = [];
   const alternatives = successes.map(({ status, content }): JsonSchema | boolean | undefined => {
     const isEmpty = status === "204" || status === "205";
-    const [mediaType] = isPart(content) && !isEmpty ? bestOf(Object.keys(content)) : [];
+    const [mediaType] = isFields(content) && !isEmpty ? bestOf(Object.keys(content)) : [];
     if (mediaType === undefined) return isEmpty ? NULL : undefined;
     const form = formOf(mediaType);
     if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
@@ -66,7 +67,7 @@ export function toolOutput(
 }
 
 /** The answers that mean success: of status 2xx, or `default` where there is none. */
-function successesOf(responses: Part): readonly { readonly status: string; readonly response: unknown }[] {
+function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
   const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
   const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
   return statuses.map((status) => ({ status, response: responses[status] }));

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { openaiChat } from "../../../src/index.ts";
-import { without } from "../../../src/models/fields.ts";
+import { without } from "../../../src/values/fields.ts";
 import type { Asked, ServerEvent } from "../loopback.ts";
 import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../wire.ts";
 

@@ -1,5 +1,5 @@
 /*
- * Reads untrusted JSON values of a provider: own properties only, and undefined or empty where a value has another type.
+ * Reads untrusted JSON values, of a provider or a document: own properties only, and undefined or empty where a value has another type.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;
