@@ -18,8 +18,9 @@ export interface Model {
 
 /** What stays the same in a whole conversation. */
 export interface Opening {
-  /** Written by this package; never contains data from tools or users. */
+  /** Written by this package and by the developer; never contains data from tools or users. */
   readonly instructions: string;
+  readonly settings?: ModelSettings;
   readonly tools: readonly ToolDeclaration[];
   /**
    * Tools that the model may call once a search has found them (`CallResult.found`). The search is one of `tools`. An
@@ -33,6 +34,49 @@ export interface Opening {
   /** Whether hosted programs may call the tools that allow programs. */
   readonly hosted: boolean;
 }
+
+/**
+ * What a developer asks of a model. An adapter refuses, before any request, what its provider or a hosted program does not
+ * take, with `option_invalid` that names the option.
+ */
+export interface ModelSettings {
+  readonly toolChoice?: ToolChoice;
+  /** Whether a turn may make several calls at once; true by default. */
+  readonly parallelCalls?: boolean;
+  readonly reasoning?: Reasoning;
+  readonly temperature?: number;
+  /** Maximum of output tokens per turn, in place of the model's own. */
+  readonly maxOutputTokens?: number;
+  /** Texts at which the model stops. */
+  readonly stop?: readonly string[];
+  /** JSON Schema of the answer. An adapter passes it on where its provider takes one beside tools, and else ignores it. */
+  readonly answer?: JsonSchema;
+}
+
+/** `none`: no call. `required`: at least one. `tool`: a call of this tool. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
+
+export interface Reasoning {
+  readonly effort?: "low" | "medium" | "high";
+  /** Whether summaries of the model's reasoning are shown to those who watch. */
+  readonly summary?: boolean;
+}
+
+/** A message of the user: text, or text with images, files and links. */
+export type UserMessage = string | readonly MessagePart[];
+export type MessagePart = { readonly type: "text"; readonly text: string } | ContentPart;
+
+/** Content that is not JSON. */
+export type ContentPart =
+  | {
+      readonly type: "image" | "file";
+      /** Like `image/png`. */
+      readonly mediaType: string;
+      /** Base64. */
+      readonly data: string;
+      readonly name?: string;
+    }
+  | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
 
 export interface ToolDeclaration {
   /** As defined. An adapter maps names that its provider does not accept, in both directions. */
@@ -50,8 +94,11 @@ export interface ProgramDeclaration {
 
 /** A conversation: first `say`, then `turn` and `answer` alternately. A recorded turn takes the place of `turn` by `restore`. */
 export interface Conversation {
-  /** Adds a message of the user. It is sent after the hosted program that waits for results has ended, if there is one. */
-  say(text: string): void;
+  /**
+   * Adds a message of the user. It is sent after the hosted program that waits for results has ended, if there is one.
+   * Throws `option_invalid` for a part that the provider does not take.
+   */
+  say(message: UserMessage): void;
   /** Requests the next turn. Failures of the provider are replies of type `failed`; they do not reject. */
   turn(request: TurnRequest): Promise<TurnReply>;
   /** Takes one result for each call of the last turn, in any order. All are sent together with the next turn. */
@@ -67,6 +114,8 @@ export interface Conversation {
    * without it cannot be taken up by another process.
    */
   restore?(turn: ModelTurn, opaque: string | undefined): void;
+  /** Declares other tools from the next turn on. A conversation without it keeps those that it was opened with. */
+  declare?(tools: Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">): void;
 }
 
 export interface TurnRequest {
@@ -75,6 +124,31 @@ export interface TurnRequest {
   readonly maxTokens: number;
   /** Called with each piece of the model's text; once for the whole text where replies are not streamed. */
   readonly onText: (text: string) => void;
+  /** In place of that of the opening, for this turn alone. `none` keeps the tools declared where the provider can forbid calls. */
+  readonly toolChoice?: ToolChoice;
+  /** Called with each piece of a summary of the model's reasoning, where one was asked for. For display only. */
+  readonly onReasoning?: (text: string) => void;
+  /** Called with each piece of the input that the model writes for a call. For display only: it may never become whole. */
+  readonly onArgument?: (piece: ArgumentPiece) => void;
+  /** Called before a failed request is repeated. It may wait, and its rejection ends the turn. */
+  readonly onRetry?: (retry: RequestRetry) => void | Promise<void>;
+}
+
+/** A piece of the input of a call, or of the source of a hosted program, while the model writes it. */
+export interface ArgumentPiece {
+  /** Position of the call among those of the turn, from 0. */
+  readonly index: number;
+  /** Name as defined; `run_program` for programs. */
+  readonly tool: string;
+  readonly text: string;
+}
+
+export interface RequestRetry {
+  /** Number of the attempt that failed, from 1. */
+  readonly attempt: number;
+  /** A sentence without a key or a body. */
+  readonly reason: string;
+  readonly delayMs: number;
 }
 
 export type TurnReply =
@@ -163,6 +237,8 @@ export interface CallResult {
   readonly isError: boolean;
   /** Of a search: names of deferred tools that it found. */
   readonly found?: readonly string[];
+  /** Images, files and links beside the text, in the order of the handler. */
+  readonly parts?: readonly ContentPart[];
   readonly provenance: Provenance;
 }
 
@@ -173,6 +249,16 @@ export interface Provenance {
   readonly bytes: number;
   /** What was left out, as a phrase. */
   readonly cut?: string;
+  /** Where the tool comes from: the name of its source; missing for the host's own tools. */
+  readonly source?: string;
+  /** Milliseconds since 1970 at which the answer was there. */
+  readonly at?: number;
+  /** What a redaction took out, as a phrase. */
+  readonly filtered?: string;
+  /** Who approved the call. */
+  readonly approvedBy?: string;
+  /** Of a program: how it ended, in one line: outcome, seconds, calls, bytes. */
+  readonly summary?: string;
 }
 
 /** Tokens of one turn. */

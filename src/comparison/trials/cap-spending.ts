@@ -31,9 +31,9 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
         // A text has at most as many tokens as bytes, in every encoding.
         let readTokens = PREAMBLE_TOKENS + Buffer.byteLength(JSON.stringify(opening));
         return {
-          say(text) {
-            readTokens += Buffer.byteLength(text);
-            conversation.say(text);
+          say(message) {
+            readTokens += Buffer.byteLength(typeof message === "string" ? message : JSON.stringify(message));
+            conversation.say(message);
           },
           async turn(request) {
             const left = maxUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);

@@ -126,7 +126,7 @@ describe("a trial", () => {
         async converse(opening) {
           let context = Buffer.byteLength(JSON.stringify(opening));
           return {
-            say: (text) => void (context += Buffer.byteLength(text)),
+            say: (message) => void (context += Buffer.byteLength(JSON.stringify(message))),
             answer: (results) => results.forEach(({ text }) => (context += Buffer.byteLength(text))),
             async turn({ maxTokens }) {
               const usage = { inputTokens: context, outputTokens: maxTokens, cachedInputTokens: 0 };
