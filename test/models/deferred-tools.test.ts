@@ -44,12 +44,28 @@ const SEARCH_ITEM: WireStep = {
   },
 };
 const CALL: WireStep = { calls: [{ id: "call_r", tool: "billing_refund", input: { invoice: "R-1" } }] };
+/** A call of what was declared in a namespace. */
+const NAMESPACE_CALL: WireStep = {
+  raw: {
+    output: [
+      {
+        type: "function_call",
+        id: "fc_1",
+        call_id: "call_r",
+        namespace: "billing",
+        name: "refund",
+        arguments: '{"invoice":"R-1"}',
+        status: "completed",
+      },
+    ],
+  },
+};
 
-const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep])[] = [
-  ["Anthropic Messages", anthropicWire, SEARCH],
-  ["OpenAI Responses", responsesWire, SEARCH_ITEM],
-  ["OpenAI Chat Completions", chatWire, SEARCH],
-  ["Gemini", geminiWire, SEARCH],
+const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep, call: WireStep])[] = [
+  ["Anthropic Messages", anthropicWire, SEARCH, CALL],
+  ["OpenAI Responses", responsesWire, SEARCH_ITEM, NAMESPACE_CALL],
+  ["OpenAI Chat Completions", chatWire, SEARCH, CALL],
+  ["Gemini", geminiWire, SEARCH, CALL],
 ];
 
 /** Names of the tools that a request declares and does not hide from the model. */
@@ -61,9 +77,9 @@ function shownIn(body: Readonly<Record<string, unknown>> | undefined): readonly 
     .map((one) => (one.function as { name: string } | undefined)?.name ?? one.name ?? one.type);
 }
 
-describe.each(WIRES)("with %s", (name, wire, searching) => {
+describe.each(WIRES)("with %s", (name, wire, searching, calling) => {
   test("a deferred tool is found by a search, declared, and called", async () => {
-    await using served = await serve(wire, [searching, CALL, { text: "done" }]);
+    await using served = await serve(wire, [searching, calling, { text: "done" }]);
     await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
     const report = await runtime.agent({ model: served.model({}), task: "Give R-1 back." });
     expect(report.ending).toEqual({ type: "answered", answer: "done" });
@@ -83,7 +99,7 @@ describe.each(WIRES)("with %s", (name, wire, searching) => {
   });
 
   test("a conversation that is taken up after a search sends the same requests", async () => {
-    await using served = await serve(wire, [searching, CALL, { text: "done" }]);
+    await using served = await serve(wire, [searching, calling, { text: "done" }]);
     // `ask` compares the requests of a conversation that is taken up with those that were sent.
     const { ending } = await ask(served, { tools: TOOLS });
     expect(ending).toEqual({ type: "answered", answer: "done" });
@@ -138,12 +154,12 @@ test("OpenAI gets the definitions of what was found as the output of its search"
     type: "tool_search_output",
     call_id: "call_s",
     execution: "client",
-    tools: [{ type: "function", name: "billing_refund", defer_loading: true }],
+    tools: [{ type: "namespace", name: "billing", tools: [{ type: "function", name: "refund", defer_loading: true }] }],
   });
 });
 
 test("where OpenAI's search would lose the stubs of programs, the found tools are added", async () => {
-  await using served = await serve(responsesWire, [SEARCH, CALL, { text: "done" }]);
+  await using served = await serve(responsesWire, [SEARCH, NAMESPACE_CALL, { text: "done" }]);
   const fillers = Array.from({ length: 80 }, (_, place) => makeTool({ name: `crm.thing${place}` }));
   await using runtime = await createRuntime({ tools: [...TOOLS, ...fillers], sandbox: createMemorySandbox() });
   const { ending, calls } = await runtime.agent({ model: served.model({}), task: "x" });
@@ -154,7 +170,7 @@ test("where OpenAI's search would lose the stubs of programs, the found tools ar
   expect(input.at(-1)).toMatchObject({
     type: "additional_tools",
     role: "developer",
-    tools: [{ type: "function", name: "billing_refund" }],
+    tools: [{ type: "namespace", name: "billing", tools: [{ type: "function", name: "refund" }] }],
   });
 });
 

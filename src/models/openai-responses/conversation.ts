@@ -132,7 +132,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   #toolOf(item: Fields): string {
     const name = textOf(item, "name") ?? "";
     const namespace = textOf(item, "namespace");
-    return namespace === undefined ? this.names.own(name) : `${namespace}.${name}`.slice(0, 256);
+    return namespace === undefined ? this.names.own(name) : this.#tools.namespaces.own(namespace, name);
   }
 
   #newsOf(item: Fields): HostedProgramNews[] {

@@ -3,6 +3,7 @@ import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { Namespaces } from "./namespaces.ts";
 import { strictSchema } from "./strict-schema.ts";
 
 /** The declarations of a conversation, the same in every request. */
@@ -12,6 +13,8 @@ export interface ResponsesTools {
   readonly strictInputs: ReadonlyMap<string, ToolDeclaration["input"]>;
   /** Declarations of deferred tools, by name of the tool. The model gets them when a search has found them. */
   readonly deferred: ReadonlyMap<string, Fields>;
+  /** How the deferred ones are named, to the model and in its calls. */
+  readonly namespaces: Namespaces;
 }
 
 export function declareTools(
@@ -52,24 +55,35 @@ export function declareTools(
     declarations,
     strictInputs,
     deferred: new Map(deferred.map((tool) => [tool.name, { ...declare(tool), defer_loading: true }])),
+    namespaces: new Namespaces(deferred.map(({ name }) => name)),
   };
 }
 
 /** The item that answers a search: the definitions of what was found. */
-export function searchOutput(call: Fields, { found = [] }: CallResult, { deferred }: ResponsesTools): Fields {
+export function searchOutput(call: Fields, { found = [] }: CallResult, tools: ResponsesTools): Fields {
   return {
     type: "tool_search_output",
     call_id: textOf(call, "call_id") ?? "",
     execution: "client",
     status: "completed",
-    tools: found.flatMap((name) => deferred.get(name) ?? []),
+    tools: tools.namespaces.grouped(declarationsOf(found, tools)),
   };
 }
 
 /** The item by which deferred tools are declared that were found by another tool than OpenAI's own search. */
-export function additionalTools(found: readonly ToolDeclaration[], { deferred }: ResponsesTools): Fields {
-  const tools = found.map(({ name }) => deferred.get(name)).filter((tool) => tool !== undefined);
-  return { type: "additional_tools", role: "developer", tools: tools.map((tool) => without(tool, "defer_loading")) };
+export function additionalTools(found: readonly ToolDeclaration[], tools: ResponsesTools): Fields {
+  const functions = declarationsOf(
+    found.map(({ name }) => name),
+    tools,
+  ).map(({ tool, declaration }) => ({ tool, declaration: without(declaration, "defer_loading") }));
+  return { type: "additional_tools", role: "developer", tools: tools.namespaces.grouped(functions) };
+}
+
+function declarationsOf(found: readonly string[], { deferred }: ResponsesTools) {
+  return found.flatMap((tool) => {
+    const declaration = deferred.get(tool);
+    return declaration ? [{ tool, declaration }] : [];
+  });
 }
 
 /** The item that carries the result of a call. Programs get the bare text, because they parse it. */

@@ -228,8 +228,24 @@ function inputFault(
   for (const { type, output, tools } of outputs) {
     if (type !== "tool_search_output") {
       if (typeof output !== "string") return "input: output must be a string";
-    } else if (!Array.isArray(tools) || tools.some((tool: Item) => tool.type !== "function" || !tool.defer_loading))
-      return "input: tools must be deferred functions";
+    } else if (!Array.isArray(tools) || !tools.flatMap(functionsOf).every(isDeferred))
+      return "input: tools must be deferred functions, or namespaces of them";
   }
   return undefined;
+}
+
+/** The functions of a tool, which may be a namespace. */
+function functionsOf(tool: Item): readonly Item[] {
+  const { type, name, description, tools } = tool;
+  if (type !== "namespace") return [tool];
+  const isWhole = isName(name) && typeof description === "string" && Array.isArray(tools) && tools.length > 0;
+  return isWhole ? (tools as readonly Item[]) : [{ ...tool, type: "malformed" }];
+}
+
+function isDeferred({ type, name, defer_loading }: Item): boolean {
+  return type === "function" && isName(name) && defer_loading === true;
+}
+
+function isName(name: unknown): boolean {
+  return typeof name === "string" && /^[a-zA-Z0-9_-]{1,64}$/.test(name);
 }
