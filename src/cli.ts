@@ -111,6 +111,7 @@ program
   .option(...APPROVE_PROGRAM)
   .option("--tenant <name>", "tenant that the program runs for")
   .option("--execution <id>", "id of the execution: the same id again gives the same execution")
+  .option("--result <schema.json>", "file with the JSON Schema of what the program has to return")
   .option(...JOURNAL)
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
@@ -258,6 +259,7 @@ program
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .addOption(approveOption())
   .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
+  .option("--result-schema <schema.json>", "the JSON Schema of what the program has to return, if it began with one")
   .option("--allow-changed-tools", "go on although tools are gone or changed")
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)

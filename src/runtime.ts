@@ -56,6 +56,7 @@ import { decide } from "./executions/decide.ts";
 import { recover, type Unrecovered } from "./executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
 import { resume } from "./programs/resume.ts";
+import { resultSchemaOf } from "./programs/result-schema.ts";
 import { RESUME_RULES, type ResumeOptions } from "./programs/resume-options.ts";
 import type { Replayed } from "./programs/replay-turns.ts";
 import { createDockerSandbox } from "./sandboxes/docker/docker-sandbox.ts";
@@ -298,16 +299,21 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written; with
    * the id of an `execution` that exists, also with `execution_exists` and as `resume` does.
    */
-  async execute(program: string, ...given: ContextArguments<ExecuteOptions<Context>, Context>): Promise<Report> {
+  async execute<Value = unknown>(
+    program: string,
+    ...given: ContextArguments<ExecuteOptions<Context, Value>, Context>
+  ): Promise<Report<Value>> {
     const [options = {}] = given;
     const read = readOptions("execute", options, EXECUTE_RULES);
     const { onEvent } = read;
+    const result = resultSchemaOf(read.result, "execute({ result })");
     const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
     return this.#run("execute", read, listener, async (scope) => {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
       const { execution: id } = read;
-      const running = id === undefined ? execute(scope, program) : executeOnce(scope, program, id);
-      return reportOf(await running, scope.limits, scope.gate.tools);
+      const running =
+        id === undefined ? execute(scope, program, id, result) : executeOnce(scope, program, id, { result });
+      return reportOf<Value>(await running, scope.limits, scope.gate.tools);
     });
   }
 
@@ -316,14 +322,19 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * One that has ended gives its report, and nothing runs. Rejects with `execution_unknown`, `call_unknown`,
    * `decision_exists`, `tools_changed`, `execution_driven`, `head_moved`, and as `execute` does.
    */
-  async resume(id: ExecutionId, ...given: ContextArguments<ResumeOptions<Context>, Context>): Promise<Report> {
+  async resume<Value = unknown>(
+    id: ExecutionId,
+    ...given: ContextArguments<ResumeOptions<Context, Value>, Context>
+  ): Promise<Report<Value>> {
     const [options = {}] = given;
     const read = readOptions("resume", options, RESUME_RULES);
     const { onEvent } = read;
+    const result = resultSchemaOf(read.result, "resume({ result })");
     const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
-    return this.#run("resume", read, listener, async (scope) =>
-      reportOf(await resume(scope, id, { ...read, asks: read.approve !== undefined }), scope.limits, scope.gate.tools),
-    );
+    return this.#run("resume", read, listener, async (scope) => {
+      const resumed = await resume(scope, id, { ...read, result, asks: read.approve !== undefined });
+      return reportOf<Value>(resumed, scope.limits, scope.gate.tools);
+    });
   }
 
   /**
@@ -371,13 +382,14 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ...given: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {
     const [options = {}] = given;
-    const { concurrency, context, model } = readOptions("recover", options, RECOVER_RULES);
+    const { concurrency, context, model, result } = readOptions("recover", options, RECOVER_RULES);
     const { limits, gate } = this.#scopeFor("recover", {});
     const recovering = recover({
       journal: this.journal,
       signal: this.closing,
       concurrency,
       model: (conversation) => model?.(conversation),
+      result: (one) => resultSchemaOf(result?.(one), "recover({ result })"),
       run: (one, work) =>
         this.#run("recover", { tenant: one.tenant, context: context?.(one) }, undefined, (scope) => work(scope)),
     });

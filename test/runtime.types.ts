@@ -105,3 +105,12 @@ expectTypeOf(recovering.recover({ model: () => model })).toEqualTypeOf<
 >();
 declare const recoverOptions: RecoverOptions;
 expectTypeOf(recovering.recover(recoverOptions)).toEqualTypeOf<AsyncGenerator<Report | AgentReport | Unrecovered>>();
+
+// The type of what the result's schema gives out is that of the report's value.
+const typed = await runtime.execute("return 1", { context: { user: "ann" }, result: z.object({ n: z.number() }) });
+expectTypeOf(typed.value).toEqualTypeOf<{ n: number } | undefined>();
+const resumed = await runtime.resume("id", { context: { user: "ann" }, result: z.string().transform(Number) });
+expectTypeOf(resumed.value).toEqualTypeOf<number | undefined>();
+expectTypeOf<Report["value"]>().toBeUnknown();
+// @ts-expect-error a plain JSON Schema is no schema
+await runtime.execute("return 1", { context: { user: "ann" }, result: { type: "object" } });

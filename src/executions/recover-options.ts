@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model } from "../models/model.ts";
+import type { Schema } from "../tools/schema.ts";
 import { callback, type OptionsOf, wholeNumber } from "../options/options.ts";
 
 /** An execution that is about to be taken up. */
@@ -16,6 +17,8 @@ export interface RecoveredConversation extends RecoveredExecution {
 }
 
 export const RECOVER_RULES = {
+  /** Gives the schema of what a program returns that began with one. Without it, such a program is not taken up. */
+  result: callback<(recovered: RecoveredExecution) => Schema | undefined>(),
   /** Gives the model of a conversation, the one that it began with. Without it, or for undefined, conversations stay open. */
   model: callback<(conversation: RecoveredConversation) => Model | undefined>(),
   /**

@@ -12,6 +12,7 @@ import type { Execution } from "../programs/execute.ts";
 import { readPast } from "../programs/past-execution.ts";
 import { isSuspect } from "../programs/poison.ts";
 import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
+import type { ResultSchema } from "../programs/result-schema.ts";
 import { takeUp } from "../programs/resume.ts";
 import { waitingOf } from "../programs/waiting.ts";
 
@@ -29,6 +30,8 @@ export interface RecoverWork {
   readonly concurrency: number;
   /** The model of a conversation; undefined leaves it open. */
   readonly model: (conversation: RecoveredConversation) => Model | undefined;
+  /** The schema of what a program returns that began with one. */
+  readonly result: (execution: RecoveredExecution) => ResultSchema | undefined;
   /** Runs work in the scope of an execution. */
   readonly run: (execution: RecoveredExecution, work: (scope: AgentScope) => Promise<Recovered>) => Promise<Recovered>;
 }
@@ -94,7 +97,7 @@ async function recoverOne(
 }
 
 async function recoverProgram(
-  { journal, run }: RecoverWork,
+  { journal, result: resultFor, run }: RecoverWork,
   one: RecoveredExecution,
   takesSuspects: boolean,
 ): Promise<Recovered | typeof SUSPECT | undefined> {
@@ -108,7 +111,9 @@ async function recoverProgram(
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
   if (waitingOf(past.state) && past.state.unreplayable === undefined) return undefined;
   if (!takesSuspects && isSuspect(past.state)) return SUSPECT;
-  return run(one, (scope) => takeUp(scope, execution, past, {}));
+  const hasResult = header?.kind === "program" && header.result !== undefined;
+  const result = hasResult ? resultFor(one) : undefined;
+  return run(one, (scope) => takeUp(scope, execution, past, { result }));
 }
 
 async function recoverConversation(

@@ -34,6 +34,7 @@ export const RECORD_SCHEMAS = {
     program: text,
     source: text,
     needsApproval: z.literal(true).exactOptional(),
+    result: text.exactOptional(),
   }),
   "header (conversation)": z.strictObject({
     ...headerBase,

@@ -54,6 +54,8 @@ export interface ProgramHeader extends HeaderBase {
   readonly source: string;
   /** The program itself needs a decision before it starts. */
   readonly needsApproval?: true;
+  /** SHA-256 in hex of the JSON Schema of what the program has to return. */
+  readonly result?: string;
 }
 
 /** The first record of a model's conversation. The gate decides its calls in the same way as a program's. */

@@ -49,10 +49,13 @@ export interface Usage {
   readonly connections: ConnectionTotals;
 }
 
-export interface Report {
+/** `Value` is the type of what the schema `result` gives out. */
+export interface Report<Value = unknown> {
   /** Id in the journal. A program that was refused before it started is not journalled. */
   readonly execution: ExecutionId;
   readonly outcome: Outcome;
+  /** The whole value, as the schema `result` gives it out. Missing without one, and where the program did not complete. */
+  readonly value?: Value;
   readonly output: Output;
   readonly usage: Usage;
   readonly calls: readonly CallLine[];
@@ -69,7 +72,7 @@ const ENDING_BYTES = 8 * 1024;
 const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
 
 /** Reduces an execution to its report. */
-export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): Report {
+export function reportOf<Value = unknown>(execution: Execution, limits: Limits, tools: ToolSet): Report<Value> {
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
   const remarks = execution.remarks.map(cleanText);
@@ -97,6 +100,7 @@ export function reportOf(execution: Execution, limits: Limits, tools: ToolSet): 
   return {
     execution: execution.execution,
     outcome: ending.type === "completed" ? { type: "completed", value: value?.value } : ending,
+    ...(ending.type === "completed" && ending.checked ? { value: ending.checked.value as Value } : {}),
     output: { text, isError: ending.type !== "completed", ...(Object.keys(cut).length === 0 ? {} : { cut }) },
     usage: {
       calls: calls.length,

@@ -24,6 +24,7 @@ import type { Limits } from "./limits.ts";
 import { LogCollector, type Logs } from "./log-collector.ts";
 import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
+import type { ResultSchema } from "./result-schema.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "./source-map.ts";
 import { Timers } from "./timers.ts";
@@ -45,6 +46,8 @@ export interface DriveOptions {
   readonly map: SourceMap;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past | undefined;
+  /** What the program has to return. */
+  readonly result?: ResultSchema | undefined;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
   /** Called when a program that cannot be replayed begins to wait in its sandbox for decisions or results from outside. */
@@ -352,7 +355,7 @@ class Driver {
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
     if (this.#stopping) return;
-    const { limits, map, session, tools } = this.#options;
+    const { limits, map, session, tools, result } = this.#options;
     const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [call.tool]));
     const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const { overdraft, lines, share } = session;
@@ -365,6 +368,7 @@ class Driver {
       openCalls,
       lines: [...lines],
       lane: share.lane,
+      result,
     });
     this.#closeCalls();
     const settlement = await settling;

@@ -10,16 +10,16 @@ import type { Scope } from "./scope.ts";
 /**
  * Runs a program under an id of the caller's choice. The same id again joins the execution that runs here, goes on with
  * one whose host died, or gives the report of one that has ended or waits. Rejects with `execution_exists` for another
- * program, language or tenant under the id, and as `resume` does.
+ * program, language, result or tenant under the id, and as `resume` does.
  */
 export async function executeOnce(
   scope: Scope,
   source: string,
   execution: ExecutionId,
-  work: Pick<ResumeWork, "allowChangedTools" | "asks"> = {},
+  work: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> = {},
 ): Promise<Execution> {
   try {
-    return await execute(scope, source, execution);
+    return await execute(scope, source, execution, work.result);
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
   }
@@ -27,10 +27,10 @@ export async function executeOnce(
   const { above } = scope;
   const isSame = header?.kind === "program" && header.tenant === scope.tenant && header.language === scope.language;
   const isOfCaller = header?.parent?.execution === above?.execution && header?.parent?.call === above?.callId;
-  if (!isSame || !isOfCaller || header.source !== source)
+  if (!isSame || !isOfCaller || header.source !== source || header.result !== work.result?.digest)
     throw new PortcullisError(
       "execution_exists",
-      `There is another execution ${JSON.stringify(execution)} already: its program, language or tenant differs. Choose another id.`,
+      `There is another execution ${JSON.stringify(execution)} already: its program, language, result or tenant differs. Choose another id.`,
     );
   return drivenHere<Execution>(scope.journal, execution)?.ended ?? resume(scope, execution, work);
 }

@@ -1,8 +1,10 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Approve } from "../gate/approval.ts";
 import { abortSignal, callback, flag, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import type { Schema } from "../tools/schema.ts";
 import type { ExecutionEvent } from "./execute.ts";
 import { LIMITS_OPTION } from "./limits.ts";
+import { RESULT } from "./result-schema.ts";
 
 /** The sandbox checks whether it supports the language. */
 export const LANGUAGE = option<Language>("the name of a language", (value) => typeof value === "string");
@@ -40,6 +42,11 @@ export const EXECUTE_RULES = {
   execution: EXECUTION,
   /** Language of the program, JavaScript by default. Which ones there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
+  /**
+   * Schema of what the program returns. A value that does not fit ends the program as `failed` with the code
+   * `result_invalid` and a sentence with its path; one that fits is the report's `value`. It may have `inputBytes`.
+   */
+  result: RESULT,
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
   /** The tools that the program may use, by name: `"crm.find"`, or `"crm.*"` for all below. All of the runtime's by default. */
@@ -58,7 +65,19 @@ export const EXECUTE_RULES = {
   signal: abortSignal(),
 };
 
-export type ExecuteOptions<Context = unknown> = WithContext<OptionsOf<typeof EXECUTE_RULES>, Context>;
+export type ExecuteOptions<Context = unknown, Value = unknown> = WithResult<
+  WithContext<OptionsOf<typeof EXECUTE_RULES>, Context>,
+  Value
+>;
+
+/** `Value` is the type of what the schema gives out, which the report's `value` has. */
+export type WithResult<Options, Value> = Omit<Options, "result"> & {
+  /**
+   * Schema of what the program returns. A value that does not fit ends the program as `failed` with the code
+   * `result_invalid` and a sentence with its path; one that fits is the report's `value`. It may have `inputBytes`.
+   */
+  readonly result?: Schema<unknown, Value>;
+};
 
 function isListOfText(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === "string");

@@ -19,6 +19,7 @@ import { positionalFields } from "../tools/positional-fields.ts";
 import type { Tool } from "../tools/tool.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
+import type { ResultSchema } from "./result-schema.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
 import { TrackedLog } from "./tracked-log.ts";
@@ -54,7 +55,12 @@ export interface Execution extends Driven {
  * Runs a program from its source to its ending, or until it waits. Anything the program does results in an `Ending`.
  * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`.
  */
-export async function execute(scope: Scope, source: string, execution: ExecutionId = randomUUID()): Promise<Execution> {
+export async function execute(
+  scope: Scope,
+  source: string,
+  execution: ExecutionId = randomUUID(),
+  result?: ResultSchema,
+): Promise<Execution> {
   const { sandbox, gate, journal, language, leaseMs, tenant, signal, onEvent, approvePrograms = false } = scope;
   if (approvePrograms && gate.tools.get(RUN_PROGRAM))
     throw new PortcullisError(
@@ -81,12 +87,13 @@ export async function execute(scope: Scope, source: string, execution: Execution
       program,
       source,
       ...(approvePrograms ? { needsApproval: true } : {}),
+      ...(result ? { result: result.digest } : {}),
     },
     { driver: randomUUID(), leaseMs },
   );
 
   onEvent({ type: "execution_started", execution });
-  return driveExecution(scope, log, { map, start: (now) => startFrame(now, scope, program, visible) });
+  return driveExecution(scope, log, { map, result, start: (now) => startFrame(now, scope, program, visible) });
 }
 
 /** What drives an execution from where its log is. */
@@ -94,6 +101,8 @@ export interface Work {
   readonly map: SourceMap;
   /** Text of the `start` frame. */
   readonly start: (now: number) => string;
+  /** What the program has to return. */
+  readonly result?: ResultSchema | undefined;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
   /** Sentences for the reader of the report. */
@@ -105,7 +114,11 @@ export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promi
   return whileDriven(scope.journal, log, untilEnded(scope, log, work));
 }
 
-async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, notes = [] }: Work): Promise<Execution> {
+async function untilEnded(
+  scope: Scope,
+  log: TrackedLog,
+  { map, result, start, past, notes = [] }: Work,
+): Promise<Execution> {
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
   const { execution } = log;
   const share = gate.held.share(tenant, heldAllowance(limits, log.isDurable));
@@ -139,6 +152,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, { map, start, past, not
           start,
           map,
           past,
+          result,
           signal,
           onOutput: (text) => onEvent({ type: "output", execution, text }),
           onKept: (waiting, held) => onEvent({ type: "execution_waiting", execution, waiting, held }),

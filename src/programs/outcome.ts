@@ -55,6 +55,8 @@ export interface Completed extends Extract<Outcome, { type: "completed" }> {
   readonly counts?: ReadonlyMap<object, number>;
   /** The whole value, as the JSON text that crossed the bridge. */
   readonly text: string | undefined;
+  /** What the schema of the result has made of the value, where there is one. */
+  readonly checked?: { readonly value: unknown };
 }
 
 /** An outcome as the host represents it. */

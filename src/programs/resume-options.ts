@@ -1,8 +1,8 @@
 import { flag, object, type OptionsOf } from "../options/options.ts";
-import { EXECUTE_RULES, type WithContext } from "./execute-options.ts";
+import { EXECUTE_RULES, type WithContext, type WithResult } from "./execute-options.ts";
 import type { ClientResult, Decision } from "./decide.ts";
 
-const { tenant, context, approve, onEvent, signal, tools } = EXECUTE_RULES;
+const { tenant, context, approve, onEvent, signal, tools, result } = EXECUTE_RULES;
 
 export const RESUME_RULES = {
   /** Decisions about calls that wait, by call id. */
@@ -19,6 +19,8 @@ export const RESUME_RULES = {
    * Decides about calls that need approval, in place of the runtime's `approve`. It is also asked about calls that wait.
    */
   approve,
+  /** The schema of what the program returns, which the execution began with. One that began with it goes on only with it. */
+  result,
   /** The tools that the program may use, by name; all of the runtime's by default. */
   tools,
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */
@@ -27,4 +29,7 @@ export const RESUME_RULES = {
   signal,
 };
 
-export type ResumeOptions<Context = unknown> = WithContext<OptionsOf<typeof RESUME_RULES>, Context>;
+export type ResumeOptions<Context = unknown, Value = unknown> = WithResult<
+  WithContext<OptionsOf<typeof RESUME_RULES>, Context>,
+  Value
+>;

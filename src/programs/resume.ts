@@ -14,6 +14,7 @@ import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
 import { endPoisoned, isPoison } from "./poison.ts";
 import { refuseWrongResults } from "./refuse-results.ts";
 import { prepare } from "./prepare/prepare.ts";
+import { refuseOtherResult, type ResultSchema } from "./result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
 import { endedExecution, undriven } from "./undriven.ts";
@@ -23,6 +24,8 @@ import { waitingOf } from "./waiting.ts";
 export interface ResumeWork extends Said {
   /** Take the execution up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
+  /** What the program has to return, as the execution began. */
+  readonly result?: ResultSchema | undefined;
   /** Drive an execution that only waits, and ask the scope's approver about its calls. */
   readonly asks?: boolean | undefined;
 }
@@ -45,7 +48,9 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   // The gate holds a program to the tools that it began with.
   const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
   const own: Scope = { ...scope, gate, limits, language: header.language as Language };
-  if (past.outcome) return endedExecution(execution, past, own);
+  const { result } = work;
+  refuseOtherResult(header, result, false);
+  if (past.outcome) return endedExecution(execution, past, own, result);
   refuseOfAnother(scope, execution, header);
   const findCall = openCallsOf(past.state);
   const records = recordsOf(findCall, header, work);
@@ -60,6 +65,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
+  refuseOtherResult(header, result, true);
   const differing = changedTools(known, header);
   if (!work.allowChangedTools) refuseChangedTools(differing);
   refuseLanguage(own, execution);
@@ -84,6 +90,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   return driveExecution(own, log, {
     notes,
     map,
+    result,
     start,
     past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing.changed) }),
   });

@@ -1,6 +1,7 @@
 import type { FaultBody, GuestFrame } from "../../bridge/frames.ts";
 import type { Overdraft } from "../gate/budget.ts";
 import { type CallLine, outcomeText } from "../gate/call-line.ts";
+import { checkResult, type ResultSchema } from "./result-schema.ts";
 import { readPlainData } from "../values/plain-data.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
@@ -31,6 +32,8 @@ export interface Circumstances {
   /** Calls that have ended. */
   readonly lines: readonly CallLine[];
   readonly lane: Lane;
+  /** What the program has to return. */
+  readonly result?: ResultSchema | undefined;
 }
 
 export interface Settlement {
@@ -54,11 +57,12 @@ export async function settle(
       ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read"),
     };
   }
-  const { openCalls, limits, tools, lines, lane } = circumstances;
+  const { openCalls, limits, tools, lines, lane, result } = circumstances;
   const returned = body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, lane);
   if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
   const writing = openCalls.filter((name) => changes(tools, name));
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
+  const checked = result && (await checkResult(body, result, limits.inputBytes, lane));
   return {
     notes: [
       ...notDone(
@@ -69,7 +73,10 @@ export async function settle(
         : [endedWithProgram(openCalls.map((name) => (isKnown(tools, name) ? name : "an unknown tool")))]),
     ],
     remarks,
-    ending: { type: "completed", ...returned, text: body },
+    ending:
+      checked?.ok === false
+        ? { type: "failed", fault: checked.fault }
+        : { type: "completed", ...returned, text: body, ...(checked && { checked }) },
   };
 }
 

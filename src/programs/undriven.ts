@@ -4,6 +4,8 @@ import type { Execution } from "./execute.ts";
 import { invalidAt } from "./history.ts";
 import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
+import { PortcullisError } from "../errors.ts";
+import { checkResult, type ResultSchema } from "./result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { readReturned } from "./settlement.ts";
 
@@ -28,11 +30,12 @@ export function undriven(execution: ExecutionId, past: Past, ending: Ending): Ex
   };
 }
 
-/** An execution that has ended, with its value. Rejects with `journal_invalid` for a value that cannot be read. */
+/** An execution that has ended, with its value. Rejects with `journal_invalid` for a value that cannot be read, and with `option_invalid` for one that fitted the schema of the result and does not now. */
 export async function endedExecution(
   execution: ExecutionId,
   past: Past,
   { gate, limits, tenant }: Scope,
+  result?: ResultSchema,
 ): Promise<Execution> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { parseEnding } = await import("./parse-ending.ts");
@@ -47,7 +50,13 @@ export async function endedExecution(
     const returned =
       body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, share.lane);
     if (!returned) throw invalidAt(execution, past.state.records - 1, "the value of the program is not JSON");
-    return undriven(execution, past, { type: "completed", ...returned, text: body });
+    const checked = result && (await checkResult(body, result, limits.inputBytes, share.lane));
+    if (checked?.ok === false)
+      throw new PortcullisError(
+        "option_invalid",
+        `The value of execution ${JSON.stringify(execution)} fitted its \`result\` when it ended, and does not now. ${checked.fault.message}`,
+      );
+    return undriven(execution, past, { type: "completed", ...returned, text: body, ...(checked && { checked }) });
   } finally {
     share.end();
   }

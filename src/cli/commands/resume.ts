@@ -18,6 +18,7 @@ import { openTools, type ToolsOptions } from "../input/open-tools.ts";
 import { type ApproveMode, parseApprove } from "../input/parse-approve.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseJson } from "../input/parse-json.ts";
+import { readResultSchema } from "../input/read-result-schema.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
@@ -37,6 +38,8 @@ export interface ResumeOptions extends ToolsOptions {
   readonly approve: string;
   /** `CALL=JSON`, once for each call that a client answers. */
   readonly result: readonly string[];
+  /** File with the JSON Schema of what the program has to return, as the execution began. */
+  readonly resultSchema?: string;
   readonly allowChangedTools?: boolean;
   readonly tenant?: string;
   readonly journal?: string;
@@ -47,6 +50,7 @@ export interface ResumeOptions extends ToolsOptions {
 export async function resume(execution: string, options: ResumeOptions): Promise<number> {
   const { allowChangedTools = false, tenant } = options;
   const results = Object.fromEntries(options.result.map(parseResult));
+  const result = await readResultSchema("--result-schema", options.resultSchema);
   return withRuntime(options, async ({ runtime, signal, journal, approve, print, printAgent }) => {
     const about = {
       results,
@@ -57,7 +61,7 @@ export async function resume(execution: string, options: ResumeOptions): Promise
     };
     const named = await modelNameOf(journal, execution);
     if (named === undefined) {
-      const report = await runtime.resume(execution, about);
+      const report = await runtime.resume(execution, { ...about, ...(result ? { result } : {}) });
       print(report);
       return exitCodeOf(report);
     }

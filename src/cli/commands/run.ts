@@ -14,6 +14,7 @@ import { createScreen } from "../terminal/screen.ts";
 import { parseApprove } from "../input/parse-approve.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
+import { readResultSchema } from "../input/read-result-schema.ts";
 import { readProgram } from "../input/read-program.ts";
 
 export interface RunOptions extends ToolsOptions {
@@ -28,6 +29,8 @@ export interface RunOptions extends ToolsOptions {
   readonly execution?: string;
   /** File of the journal; in memory by default. */
   readonly journal?: string;
+  /** File with the JSON Schema of what the program has to return. */
+  readonly result?: string;
   readonly json?: boolean;
 }
 
@@ -49,6 +52,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
     );
   const program = await readProgram(file);
+  const result = await readResultSchema("--result", options.result);
   await using open = await openTools(options);
   tellUnassigned(open, options);
   const screen = createScreen();
@@ -72,6 +76,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     const report = await runtime.execute(program, {
       language,
       signal: cancelling.signal,
+      ...(result ? { result } : {}),
       ...(options.execution === undefined ? {} : { execution: options.execution }),
     });
     progress?.end();
