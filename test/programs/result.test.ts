@@ -103,8 +103,7 @@ describe("an execution keeps the result that it began with", () => {
   ])("the same id with another schema is another execution: %s", async (_name, journal) => {
     await using runtime = await start({ journal: journal() });
     const execution = "order-1";
-    const again = (options: object) =>
-      runtime.execute("return { rows: [] };", { execution, ...options } as { readonly result?: typeof rows });
+    const again = (options: object) => runtime.execute("return { rows: [] };", { execution, ...options });
     expect((await again({ result: rows })).value).toEqual({ rows: [] });
     expect((await again({ result: rows })).value).toEqual({ rows: [] });
     expect(await codeOf(again({ result: z.any() }))).toBe("execution_exists");
@@ -119,9 +118,7 @@ describe("an execution keeps the result that it began with", () => {
     const waiting = await runtime.execute("return await tools.stock({});", { result });
     expect(waiting.outcome.type).toBe("waiting");
     const goOn = (options: object) =>
-      runtime.resume(waiting.execution, { results: { 1: { value: { units: 3 } } }, ...options } as {
-        readonly result?: typeof result;
-      });
+      runtime.resume(waiting.execution, { results: { 1: { value: { units: 3 } } }, ...options });
     expect(await codeOf(goOn({}))).toBe("option_invalid");
     expect(await codeOf(goOn({ result: rows }))).toBe("option_invalid");
     expect((await goOn({ result })).value).toEqual({ units: 3 });
