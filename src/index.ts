@@ -45,11 +45,9 @@ export type { ToolSet } from "./tools/tool-set.ts";
 
 export { fromAiSdk } from "./sources/from-ai-sdk.ts";
 export { fromAnthropic } from "./sources/from-anthropic.ts";
-export { fromMcp } from "./sources/mcp/from-mcp.ts";
 export type { McpSource } from "./sources/mcp/from-mcp.ts";
 export type { McpServer } from "./sources/mcp/mcp-options.ts";
-export { fromMcpConfig } from "./sources/mcp/mcp-config.ts";
-export { fromOpenApi } from "./sources/openapi/from-openapi.ts";
+export { fromMcp, fromMcpConfig, fromOpenApi } from "./sources/on-demand.ts";
 export type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./sources/openapi/from-openapi.ts";
 export { fromOpenAIAgents } from "./sources/from-openai-agents.ts";
 export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";

@@ -60,6 +60,8 @@ interface Import {
   /** Package, or file within this repository. */
   readonly target: string;
   readonly typesOnly: boolean;
+  /** Whether it is loaded only when the importing code asks for it, by an expression. */
+  readonly onDemand: boolean;
 }
 
 const STATEMENT = /^(?:import|export)\s+(?<types>type\s)?(?:[^"';]*?\sfrom\s*)?["'](?<target>[^"']+)["']/gm;
@@ -72,11 +74,11 @@ const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta
 function importsOf(file: string): Import[] {
   const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
   return [STATEMENT, EXPRESSION, FILE_URL]
-    .flatMap((pattern) => [...text.matchAll(pattern)])
-    .map(({ groups }) => {
+    .flatMap((pattern) => [...text.matchAll(pattern)].map((match) => ({ ...match, onDemand: pattern !== STATEMENT })))
+    .map(({ groups, onDemand }) => {
       const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
       const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
-      return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined };
+      return { file, target: path.replace(/^#guest\//, "bridge/guest/"), typesOnly: types !== undefined, onDemand };
     })
     .filter(({ target }) => !NO_FILE.test(target) && !target.endsWith("/package.json"));
 }
@@ -88,7 +90,7 @@ const listFiles = (folder: string) =>
 
 const files = [...listFiles("src"), ...listFiles("bridge")];
 const imports = files.flatMap(importsOf);
-const isOwn = ({ target }: Import) => /^(?:src|bridge)\//.test(target);
+const isOwn = ({ target }: Pick<Import, "target">) => /^(?:src|bridge)\//.test(target);
 const packageOf = (target: string) => target.split("/", target.startsWith("@") ? 2 : 1).join("/");
 const found = ({ file, target }: Import) => `${file} imports ${target}`;
 
@@ -143,6 +145,37 @@ test("every package that a row names is imported in that room", () => {
     return [...room.packages.keys()].filter((name) => !used.has(name));
   });
   expect(idle).toEqual([]);
+});
+
+/** All files and packages that are loaded with a file. */
+function loadedWith(file: string): ReadonlySet<string> {
+  const loaded = new Set<string>([file]);
+  for (const one of loaded)
+    for (const { file: from, target, typesOnly, onDemand } of imports)
+      if (from === one && !typesOnly && !onDemand) loaded.add(target);
+  return loaded;
+}
+
+test("the main entry loads what defines tools and starts an engine, and the rest on demand", () => {
+  const loaded = [...loadedWith("src/index.ts")];
+  expect(loaded.filter((one) => !isOwn({ target: one })).toSorted()).toEqual(["@cfworker/json-schema", "leven"]);
+  const later = [
+    "src/sandboxes/docker/",
+    "src/sources/mcp/",
+    "src/sources/openapi/",
+    "src/models/anthropic/",
+    "src/loops/",
+  ];
+  expect(loaded.filter((one) => later.some((folder) => one.startsWith(folder)))).toEqual([]);
+  for (const one of ["src/programs/drive.ts", "src/gate/gate.ts", "src/agent/agent-loop.ts"])
+    expect(loaded).not.toContain(one);
+});
+
+test("what a runtime loads to run programs leaves out the conversation, the sources and the containers", () => {
+  const loaded = loadedWith("src/host/runtime.ts");
+  for (const one of ["src/agent/agent-loop.ts", "src/programs/resume.ts", "src/executions/recover.ts"])
+    expect(loaded).not.toContain(one);
+  expect([...loaded].filter((one) => /^src\/(?:sources|sandboxes\/docker)\//.test(one))).toEqual([]);
 });
 
 test("the reader of imports finds every form of them", () => {

@@ -4,15 +4,12 @@ import { type OptionsOf, readOptions, required, wholeNumber, words } from "../op
 import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../tools/define-tool.ts";
 import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
-import { ToolSearch } from "../tools/search/tool-search.ts";
 import { TOOLS, ToolSet } from "../tools/tool-set.ts";
 import type { AgentReport } from "./agent-report.ts";
-import { runAgentOnce } from "./resume-agent.ts";
+import { checkOpening } from "./check-opening.ts";
 import { childExecution } from "./child-execution.ts";
 import { MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, programsFor } from "./agent-options.ts";
 import { AgentScope } from "./agent-scope.ts";
-import { agentEndingText } from "./ending.ts";
-import { openingFor } from "./opening.ts";
 
 const SUBJECT = "agentAsTool";
 
@@ -55,7 +52,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
   const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
   const programs = programsFor(read.programs, tools);
   // An opening that the model does not support is an error of the definition, not of a call.
-  openingFor(model, new ToolSearch(tools), programs, { language: "javascript", tenant: "" }, SUBJECT);
+  checkOpening(model, tools, programs, SUBJECT);
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = originOf(context);
     if (!origin || !(origin.scope instanceof AgentScope))
@@ -65,6 +62,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const gate = scope.gate.beside(tools);
     const inner = scope.with({ gate, above, signal: context.signal });
     const { execution, callId } = context;
+    const { runAgentOnce } = await import("./resume-agent.ts");
     return runAgentOnce(inner, { model, task, programs, maxTurns, maxTokens }, childExecution(execution, callId));
   };
   const tool = defineTool({
@@ -82,6 +80,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
       const { ending } = await ask(task, context);
       if (ending.type === "answered") return ending.answer;
       // What a provider says of a key or an account is for the operator.
+      const { agentEndingText } = await import("./ending.ts");
       const why = ending.type === "provider_failed" ? "Its model could not be reached." : agentEndingText(ending);
       throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
     },

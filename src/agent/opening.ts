@@ -1,4 +1,3 @@
-import { optionError, PortcullisError } from "../errors.ts";
 import type { Model, Opening, ToolDeclaration } from "../models/model.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import type { JsonSchema } from "../tools/schema.ts";
@@ -6,8 +5,9 @@ import type { Tool } from "../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
 import { isVisible } from "../tools/tool-set.ts";
+import { checkOpening } from "./check-opening.ts";
 import { instructionsFor } from "./instructions.ts";
-import { declarePrograms, RUN_PROGRAM, SEARCH_DIRECT } from "./run-program.ts";
+import { declarePrograms, SEARCH_DIRECT } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
 /**
@@ -22,17 +22,7 @@ export function openingFor(
   subject = "agent",
 ): Opening {
   const { tools } = search;
-  if (programs === "hosted" && !model.hostsPrograms)
-    throw optionError(
-      `${subject}({ programs })`,
-      `"local" or "none", because ${model.name} does not host programs that call tools`,
-      programs,
-    );
-  if (programs === "local" && tools.get(RUN_PROGRAM))
-    throw new PortcullisError(
-      "tools_conflict",
-      `A tool is called "${RUN_PROGRAM}", a name that is reserved for running programs: rename it, or choose programs: "none".`,
-    );
+  checkOpening(model, tools, programs, subject);
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
   const local = programs === "local" ? declarePrograms(search, language, tenant) : undefined;

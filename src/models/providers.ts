@@ -1,9 +1,5 @@
 import { flag, type OptionsOf, withDefault } from "../options/options.ts";
-import { converseByAnthropic } from "./anthropic/conversation.ts";
-import { converseByGemini } from "./gemini/conversation.ts";
 import type { Model } from "./model.ts";
-import { converseByOpenAiChat } from "./openai-chat/conversation.ts";
-import { converseByOpenAiResponses } from "./openai-responses/conversation.ts";
 import { makeModel, type Provider } from "./provider.ts";
 import type { ProviderOptions } from "./provider-options.ts";
 
@@ -15,7 +11,7 @@ const ANTHROPIC = {
   sdk: "@anthropic-ai/sdk",
   hostsPrograms: true,
   flags: {},
-  converse: converseByAnthropic,
+  converse: async (parts) => (await import("./anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
 
 const OPENAI_FLAGS = {
@@ -33,7 +29,7 @@ const OPENAI = {
   sdk: "openai",
   hostsPrograms: true,
   flags: OPENAI_FLAGS,
-  converse: converseByOpenAiResponses,
+  converse: async (parts) => (await import("./openai-responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
 
 const OPENAI_CHAT = {
@@ -44,7 +40,7 @@ const OPENAI_CHAT = {
   sdk: "openai",
   hostsPrograms: false,
   flags: {},
-  converse: converseByOpenAiChat,
+  converse: async (parts) => (await import("./openai-chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
 /** Google's own programs cannot call tools. */
@@ -56,7 +52,7 @@ const GEMINI = {
   sdk: "@google/genai",
   hostsPrograms: false,
   flags: {},
-  converse: converseByGemini,
+  converse: async (parts) => (await import("./gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;
 
 const ALL = [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI] as const;

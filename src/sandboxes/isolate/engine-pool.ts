@@ -8,6 +8,9 @@ const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
 /** How long an idle engine beyond the warm ones is kept, in milliseconds. */
 const IDLE_MS = 10_000;
 
+/** How long after a program has begun an engine is started ahead of need, in milliseconds. Until then it would take a core from it. */
+const REFILL_MS = 50;
+
 /** How long an engine may take to start, in milliseconds. */
 const START_MS = 20_000;
 /** How long a running engine may take to make the next isolate, in milliseconds. A slower one is ended. */
@@ -45,6 +48,7 @@ export class EnginePool {
   readonly #coming = new Map<EngineProcess, string | undefined>();
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;
+  #refiller: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -61,11 +65,15 @@ export class EnginePool {
     return { engines: this.#all.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 
-  /** Resolves when the warm engines are ready. Rejects with the cause if an engine cannot start. */
+  /**
+   * Resolves when the first of the warm engines is ready. The others start a little later, because they would keep the first
+   * program from a core. Rejects with the cause if it cannot start.
+   */
   async warm(): Promise<void> {
     const { warm, engines } = this.#options;
-    const missing = Math.min(warm - this.#ready, engines - this.#all.size);
-    await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#start()));
+    if (this.#ready >= warm || this.#all.size >= engines) return;
+    await this.#start();
+    this.#refillSoon();
   }
 
   /** Returns an engine whose isolate has the requested heap limit, and whose guest's first frames are unread. */
@@ -110,6 +118,7 @@ export class EnginePool {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#trimmer);
+    clearTimeout(this.#refiller);
     this.#waiting.clear(new Error(CLOSED));
     const engines = [...this.#all];
     for (const engine of engines) engine.kill(CLOSED);
@@ -202,11 +211,29 @@ export class EnginePool {
     return this.#idle.length + this.#coming.size;
   }
 
-  /** Starts an engine ahead of need. With reuse one is enough, because busy engines come back. */
+  /** Starts engines ahead of need. With reuse one that is ready is enough, because busy engines come back, often before it is needed. */
   #refill(): void {
-    if (this.#closed || this.#all.size >= this.#options.engines) return;
-    const wanted = this.#options.reuse === "never" ? this.#options.warm : Math.min(1, this.#options.warm);
-    if (this.#ready < wanted) this.#start().catch(() => {});
+    const { engines, reuse, warm } = this.#options;
+    if (reuse !== "never") return this.#refillSoon();
+    if (!this.#closed && this.#ready < warm && this.#all.size < engines) this.#start().catch(() => {});
+  }
+
+  #refillSoon(): void {
+    if (!this.#isShort) return;
+    this.#refiller ??= setTimeout(() => {
+      this.#refiller = undefined;
+      if (this.#isShort)
+        this.#start().then(
+          () => this.#refillSoon(),
+          () => {},
+        );
+    }, REFILL_MS).unref();
+  }
+
+  get #isShort(): boolean {
+    const { engines, warm } = this.#options;
+    if (this.#closed || this.#all.size >= engines) return false;
+    return this.#all.size < warm || this.#ready < Math.min(1, warm);
   }
 
   async #start(tenant?: string): Promise<void> {

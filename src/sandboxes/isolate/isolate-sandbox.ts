@@ -11,7 +11,6 @@ import {
   type ResourceUsage,
   type Sandbox,
 } from "../sandbox.ts";
-import { diagnoseIsolates } from "./diagnose.ts";
 import type { EnginePool } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
@@ -81,9 +80,11 @@ class IsolateSandbox implements Sandbox {
 
   async warm(): Promise<void> {
     this.#check();
+    const warming = this.pool.warm().catch(unavailable);
+    // While the engine starts.
     if (!this.#orphansEnded) endOrphans();
     this.#orphansEnded = true;
-    await this.pool.warm().catch(unavailable);
+    await warming;
   }
 
   async open(options: OpenOptions, signal: AbortSignal): Promise<Guest> {
@@ -102,6 +103,7 @@ class IsolateSandbox implements Sandbox {
   }
 
   async diagnose(): Promise<readonly Finding[]> {
+    const { diagnoseIsolates } = await import("./diagnose.ts");
     return diagnoseIsolates();
   }
 

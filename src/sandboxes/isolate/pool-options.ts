@@ -2,7 +2,7 @@ import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault 
 import type { ParentDeathCommand } from "./parent-death.ts";
 
 export const ISOLATE_RULES = {
-  /** Engines kept ready for the next program; by default two, or one on a machine with a single core. */
+  /** Engines kept ready for the next program; by default two, or one on a machine with a single core. A runtime waits for the first. */
   warm: wholeNumber({ min: 0 }),
   /**
    * Engines at once, idle ones included. Further programs wait. By default 16 for each core, but no more than fit into

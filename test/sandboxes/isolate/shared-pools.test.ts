@@ -133,6 +133,7 @@ test.each([
 test("a tenant has no more engines than perTenant, even beside idle ones, and others are served meanwhile", async () => {
   await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, perTenant: 1 });
   await sandbox.warm?.();
+  await vi.waitFor(() => expect(sandbox.pool.counts.idle).toBe(3));
   const first = await openGuest(sandbox, "a");
   const second = openGuest(sandbox, "a");
   await using other = await openGuest(sandbox, "b");

@@ -1,0 +1,57 @@
+import { abortSignal, oneOf, option, type OptionsOf, required, withDefault, words } from "../options/options.ts";
+import type { Decision } from "../programs/decide.ts";
+import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
+import { type Caller, CALLERS, type Tool } from "../tools/tool.ts";
+import { TOOLS } from "../tools/tool-set.ts";
+import { jsonTextOf } from "../values/json-text.ts";
+import { JOURNAL, LISTENER } from "./options.ts";
+
+export const SEARCH_TOOLS_RULES = {
+  /** Who would call the tools: programs, by default, or a model directly. */
+  caller: withDefault(oneOf<Caller>(CALLERS), "programmatic"),
+  /** Language of the stubs, JavaScript by default. */
+  language: withDefault(LANGUAGE, "javascript"),
+  /** The tenant who searches; the runtime's by default. */
+  tenant: TENANT,
+};
+
+export type SearchToolsOptions = OptionsOf<typeof SEARCH_TOOLS_RULES>;
+
+/** A derived runtime inherits the options that are omitted. */
+export const DERIVE_RULES = {
+  /** The tools that programs and models may call. */
+  tools: required(TOOLS),
+  /** Where executions are recorded. */
+  journal: JOURNAL,
+  /** Called with each event of an execution. What it throws is ignored. */
+  onEvent: LISTENER,
+};
+
+export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULES>, "tools"> & {
+  /** The tools that programs and models may call. */
+  readonly tools: readonly Tool<Context>[];
+};
+
+export const DECISIONS = option<Readonly<Record<string, Decision>>>(
+  'decisions by call id, like { "1": { allow: true } }',
+  (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
+);
+
+export const CALL_RULES = {
+  /** Name of the tool. */
+  tool: required(words("the name of a tool")),
+  /** What the tool is given: a value that is JSON. */
+  input: required(option<unknown>("a value that is JSON", (value) => jsonTextOf(value) !== undefined)),
+  /** Who makes the call: a model directly, or a program. There is no default. */
+  caller: required(oneOf<Caller>(CALLERS)),
+  /** The tenant of the call; the runtime's by default. */
+  tenant: TENANT,
+  /** The host's own value, like the user of a request. The handler and `approve` get it. */
+  context: CONTEXT,
+  /** Decides about the call if it needs approval, in place of the runtime's `approve`. */
+  approve: APPROVE,
+  /** Cancels the call. */
+  signal: abortSignal(),
+};
+
+export type CallOptions<Context = unknown> = WithContext<OptionsOf<typeof CALL_RULES>, Context>;

@@ -1,0 +1,97 @@
+import type { Approve } from "../gate/approval.ts";
+import { LOGGER } from "../gate/failure-log.ts";
+import type { Journal } from "../journal/journal.ts";
+import {
+  callback,
+  flag,
+  object,
+  option,
+  type OptionsOf,
+  required,
+  wholeNumber,
+  withDefault,
+} from "../options/options.ts";
+import type { ExecutionEvent } from "../programs/execute.ts";
+import { APPROVE, TENANT } from "../programs/execute-options.ts";
+import { LIMITS_OPTION } from "../programs/limits.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
+import type { SearchFilter } from "../tools/search/tool-search.ts";
+import type { Embed } from "../tools/search/tool-vectors.ts";
+import type { Tool } from "../tools/tool.ts";
+import { TOOLS } from "../tools/tool-set.ts";
+
+export const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
+export const LISTENER = callback<(event: ExecutionEvent) => void>();
+
+/** How tools are found where there are too many to be listed. */
+export const SEARCH_RULES = {
+  /** Gives a vector for each text. Searches then go by meaning too: tools are ranked by words and by vectors, and both count. */
+  embed: callback<Embed>(),
+  /** Whether a tool may be found by this caller of this tenant. It is asked at each search, and does not keep a tool from being called. */
+  filter: callback<SearchFilter>(),
+};
+
+export type SearchOptions = OptionsOf<typeof SEARCH_RULES>;
+
+export const RUNTIME_RULES = {
+  /** The tools that programs and models may call. */
+  tools: required(TOOLS),
+  /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
+  sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
+  /** Changes to the default limits. */
+  limits: LIMITS_OPTION,
+  /** Decides calls that need approval. */
+  approve: APPROVE,
+  /**
+   * Holds the source of each program for a decision of `approve` before it starts: a request for the tool `run_program` with
+   * the input `{ source, language }`. False by default. Programs that run at a provider are not held.
+   */
+  approvePrograms: withDefault(flag(), false),
+  /** Where executions are recorded: in memory by default. */
+  journal: JOURNAL,
+  /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
+  tenant: TENANT,
+  /**
+   * Bytes that all executions together may hold in this process's memory: texts of guests, inputs and results. By
+   * default a quarter of V8's heap limit or of the available memory, whichever is less. Below 1 MiB no program can start.
+   */
+  heldBytes: wholeNumber({ min: 1024 * 1024 }),
+  /**
+   * How long another driver must wait before it may take over an execution whose driver has died, in milliseconds; 15
+   * seconds by default. A driver renews its lease three times in that time.
+   */
+  leaseMs: wholeNumber({ min: 100, max: 86_400_000, default: 15_000 }),
+  /** Called with each event of an execution. What it throws is ignored. */
+  onEvent: LISTENER,
+  /**
+   * Told of each handler that failed, with its error: pino, console or any object with `error`. Without it, and without
+   * an `onEvent`, these failures go to `console.error`.
+   */
+  logger: LOGGER,
+  /**
+   * Maximum tokens of the declaration of `run_program` with the stubs of all tools that programs may call; 1,500 by
+   * default. Above it, a model is told their namespaces, and finds tools by `search_tools` and `searchTools`.
+   */
+  stubTokens: wholeNumber({ min: 1 }),
+  /** How tools are searched for. */
+  search: object<SearchOptions>(),
+};
+
+/** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */
+export type RuntimeOptions<Context = unknown> = Omit<OptionsOf<typeof RUNTIME_RULES>, "tools" | "approve"> & {
+  /** The tools that programs and models may call. */
+  readonly tools: readonly Tool<Context>[];
+  /** Decides calls that need approval. */
+  readonly approve?: Approve<Context>;
+};
+
+function isSandboxOption(value: unknown): boolean {
+  if (value === "isolate" || value === "docker") return true;
+  return typeof value === "object" && value !== null && "open" in value && typeof value.open === "function";
+}
+
+function isJournal(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { create, append, read, find, list, renew } = value as Partial<Journal>;
+  return [create, append, read, find, list, renew].every((method) => typeof method === "function");
+}

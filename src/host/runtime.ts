@@ -1,0 +1,452 @@
+import type { AgentReport } from "../agent/agent-report.ts";
+import type { AGENT_RULES, AgentOptions } from "../agent/agent-options.ts";
+import { AgentScope } from "../agent/agent-scope.ts";
+import { type AgentEvent, isExecutionEvent } from "../agent/event.ts";
+import type { ResumeAgentOptions } from "../agent/resume-agent-options.ts";
+import { declarePrograms } from "../agent/run-program.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import type { Approve } from "../gate/approval.ts";
+import { type CallAnswer, callTool } from "../gate/call-tool.ts";
+import { FailureLog, type Logger } from "../gate/failure-log.ts";
+import { Gate } from "../gate/gate.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Journal, ListOptions } from "../journal/journal.ts";
+import type { JournalRecord } from "../journal/record.ts";
+import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "../loops/loops.ts";
+import type { ProgramHost } from "../loops/program-tool.ts";
+import { checkValue, optionsIn, readOptions, required, type Resolved, wholeNumber, words } from "../options/options.ts";
+import { CONSOLE_LOGGER } from "../output/console-logger.ts";
+import { type Report, reportOf } from "../output/report.ts";
+import { execute } from "../programs/execute.ts";
+import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions, TENANT } from "../programs/execute-options.ts";
+import { type Limits, resolveLimits } from "../programs/limits.ts";
+import type { Decision } from "../programs/decide.ts";
+import type { ListedExecution } from "../executions/list-executions.ts";
+import type { Unrecovered } from "../executions/recover.ts";
+import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
+import { resultSchemaOf } from "../programs/result-schema.ts";
+import { RESUME_RULES, type ResumeOptions } from "../programs/resume-options.ts";
+import type { Replayed } from "../programs/replay-turns.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
+import { declareTools, type DeclarationOptions } from "../tools/declarations.ts";
+import { FOUND_MAX } from "../tools/search/search-tool.ts";
+import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
+import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import { ToolSet } from "../tools/tool-set.ts";
+import { HeldBytes } from "../values/held-bytes.ts";
+import { jsonTextOf } from "../values/json-text.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
+import {
+  CALL_RULES,
+  type CallOptions,
+  DECISIONS,
+  DERIVE_RULES,
+  type DeriveOptions,
+  SEARCH_TOOLS_RULES,
+  type SearchToolsOptions,
+} from "./method-options.ts";
+import type { RuntimeOptions } from "./options.ts";
+
+export interface RuntimeParts {
+  readonly sandbox: Sandbox;
+  readonly ownsSandbox: boolean;
+  readonly gate: Gate;
+  readonly journal: Journal;
+  readonly leaseMs: number;
+  readonly limits: Limits;
+  readonly tenant: string;
+  readonly approve: Approve | undefined;
+  readonly approvePrograms: boolean;
+  readonly onEvent: RuntimeOptions["onEvent"] | undefined;
+  readonly logger: Logger | undefined;
+  /** The runtime that this one is derived from. */
+  readonly parent: Closing | undefined;
+}
+
+/** What a derived runtime needs of the one that it is derived from. */
+interface Closing {
+  readonly closing: AbortSignal;
+  /** Waits for work of a derived runtime, as for its own. */
+  readonly untilEnded: <Value>(running: Promise<Value>) => Promise<Value>;
+}
+
+/**
+ * Runs programs and conversations. Made by `createRuntime`. `Context` is the type of the `context` that its executions,
+ * conversations and calls are given.
+ */
+export class Runtime<Context = unknown> implements AsyncDisposable {
+  readonly limits: Limits;
+  readonly sandbox: Sandbox;
+  readonly journal: Journal;
+  /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed`. */
+  readonly closing: AbortSignal;
+  readonly #parts: RuntimeParts;
+  readonly #scope: AgentScope;
+  readonly #close = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(parts: RuntimeParts) {
+    const { sandbox, gate, journal, leaseMs, limits, tenant, approve, approvePrograms, parent } = parts;
+    this.limits = limits;
+    this.sandbox = sandbox;
+    this.journal = journal;
+    this.closing = parent ? AbortSignal.any([parent.closing, this.#close.signal]) : this.#close.signal;
+    this.#parts = parts;
+    this.#scope = new AgentScope({
+      sandbox,
+      gate,
+      journal,
+      leaseMs,
+      limits,
+      tenant,
+      context: undefined,
+      approve,
+      approvePrograms,
+      language: EXECUTE_RULES.language.default,
+      signal: this.closing,
+      onEvent: () => {},
+      above: undefined,
+    });
+  }
+
+  get tools(): ToolSet {
+    return this.#parts.gate.tools;
+  }
+
+  /**
+   * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
+   * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written; with
+   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does.
+   */
+  async execute<Value = unknown>(
+    program: string,
+    ...given: ContextArguments<ExecuteOptions<Context, Value>, Context>
+  ): Promise<Report<Value>> {
+    const [options = {}] = given;
+    const read = readOptions("execute", options, EXECUTE_RULES);
+    const { onEvent } = read;
+    const result = resultSchemaOf(read.result, "execute({ result })");
+    const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
+    return this.#run("execute", read, listener, async (scope) => {
+      if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
+      const { execution: id } = read;
+      if (id === undefined)
+        return reportOf<Value>(await execute(scope, program, id, result), scope.limits, scope.gate.tools);
+      const { executeOnce } = await import("../programs/execute-once.ts");
+      return reportOf<Value>(await executeOnce(scope, program, id, { result }), scope.limits, scope.gate.tools);
+    });
+  }
+
+  /**
+   * Takes up a program's execution that waits, or whose host died, and drives it to its ending or until it waits again.
+   * One that has ended gives its report, and nothing runs. Rejects with `execution_unknown`, `call_unknown`,
+   * `decision_exists`, `tools_changed`, `execution_driven`, `head_moved`, and as `execute` does.
+   */
+  async resume<Value = unknown>(
+    id: ExecutionId,
+    ...given: ContextArguments<ResumeOptions<Context, Value>, Context>
+  ): Promise<Report<Value>> {
+    const [options = {}] = given;
+    const read = readOptions("resume", options, RESUME_RULES);
+    const { onEvent } = read;
+    const result = resultSchemaOf(read.result, "resume({ result })");
+    const listener = onEvent && ((event: AgentEvent) => isExecutionEvent(event) && emit(onEvent, event));
+    return this.#run("resume", read, listener, async (scope) => {
+      const { resume } = await import("../programs/resume.ts");
+      const resumed = await resume(scope, id, { ...read, result, asks: read.approve !== undefined });
+      return reportOf<Value>(resumed, scope.limits, scope.gate.tools);
+    });
+  }
+
+  /**
+   * Takes up a conversation that waits, or whose host died, with the model that it began with, and drives it to its
+   * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids, like
+   * `call_2/17`. One that has ended gives its report, and nothing runs. Rejects as `resume` and `agent` do.
+   */
+  async resumeAgent(id: ExecutionId, options: ResumeAgentOptions<Context>): Promise<AgentReport> {
+    const [{ resumeAgent }, { RESUME_AGENT_RULES }] = await Promise.all([
+      import("../agent/resume-agent.ts"),
+      import("../agent/resume-agent-options.ts"),
+    ]);
+    const read = readOptions("resumeAgent", options, RESUME_AGENT_RULES);
+    const { onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
+    return this.#run("resumeAgent", read, listener, (scope) =>
+      resumeAgent(scope, id, { ...read, asks: read.approve !== undefined }),
+    );
+  }
+
+  /**
+   * Notes decisions about calls of an execution or a conversation that wait, by call id. It drives nothing. Rejects as
+   * `resume` does.
+   */
+  async decide(
+    id: ExecutionId,
+    decisions: Readonly<Record<string, Decision>>,
+    options: { readonly tenant?: string } = {},
+  ): Promise<void> {
+    const { tenant } = readOptions("decide", options, { tenant: TENANT });
+    checkValue("decide(id, decisions)", decisions, DECISIONS);
+    const { decide } = await import("../executions/decide.ts");
+    await decide({ journal: this.journal, tenant: tenant ?? this.#scope.tenant }, id, { decisions });
+  }
+
+  /**
+   * Takes up every program's execution that no driver holds and that does not only wait, several at once; with `model`,
+   * which gives the model of a conversation, also conversations. Yields a report when one has ended or waits, and
+   * `{ execution, tenant, error }` for one that could not be taken up; the others go on. Rejects only if an option is
+   * invalid, the runtime is closed or the journal cannot be listed.
+   */
+  recover(
+    options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
+  ): AsyncGenerator<Report | AgentReport | Unrecovered>;
+  recover(
+    ...given: ContextArguments<RecoverOptions<Context> & { readonly model?: never }, Context>
+  ): AsyncGenerator<Report | Unrecovered>;
+  recover(options: RecoverOptions<Context>): AsyncGenerator<Report | AgentReport | Unrecovered>;
+  async *recover(
+    ...given: ContextArguments<RecoverOptions<Context>, Context>
+  ): AsyncGenerator<Report | AgentReport | Unrecovered> {
+    const [options = {}] = given;
+    const { concurrency, context, model, result } = readOptions("recover", options, RECOVER_RULES);
+    const { limits, gate } = this.#scopeFor("recover", {});
+    const { recover } = await import("../executions/recover.ts");
+    const recovering = recover({
+      journal: this.journal,
+      signal: this.closing,
+      concurrency,
+      model: (conversation) => model?.(conversation),
+      result: (one) => resultSchemaOf(result?.(one), "recover({ result })"),
+      run: (one, work) =>
+        this.#run("recover", { tenant: one.tenant, context: context?.(one) }, undefined, (scope) => work(scope)),
+    });
+    for await (const one of recovering)
+      yield "error" in one || "transcript" in one ? one : reportOf(one, limits, gate.tools);
+  }
+
+  /** Executions and conversations of the journal, the latest first. */
+  async *executions(options?: ListOptions): AsyncIterable<ListedExecution> {
+    const { listExecutions } = await import("../executions/list-executions.ts");
+    yield* listExecutions(this.journal, options);
+  }
+
+  /**
+   * Runs a conversation in which a model works on a task with the tools, and resolves with the report, whatever the
+   * ending. Rejects with a `PortcullisError` only if an option is invalid, the model cannot be called at all, the
+   * runtime is closed, the sandbox cannot run or the journal cannot be written.
+   */
+  async agent(options: AgentOptions<Context>): Promise<AgentReport> {
+    const [{ runAgent }, { runAgentOnce }, { AGENT_RULES, programsFor }] = await Promise.all([
+      import("../agent/agent.ts"),
+      import("../agent/resume-agent.ts"),
+      import("../agent/agent-options.ts"),
+    ]);
+    const read = readOptions("agent", options, AGENT_RULES);
+    const { model, task, maxTurns, maxTokens, onEvent } = read;
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
+    return this.#run("agent", read, listener, (scope) => {
+      const programs = programsFor(read.programs, scope.gate.tools);
+      const request = { model, task, programs, maxTurns, maxTokens };
+      const { execution } = read;
+      return execution === undefined ? runAgent(scope, request) : runAgentOnce(scope, request, execution);
+    });
+  }
+
+  /**
+   * Makes one call of a tool through the gate, for a host that runs a model's loop itself. The call is checked, limited
+   * and journalled like any other, as an execution of its own. Resolves with the value, or with the code and the sentence
+   * of a refusal or failure. Rejects with a `PortcullisError` only if an option is invalid, the runtime is closed or the
+   * journal cannot be written.
+   */
+  async call(options: CallOptions<Context>): Promise<CallAnswer> {
+    const read = readOptions("call", options, CALL_RULES);
+    const { tool, caller } = read;
+    const inputText = jsonTextOf(read.input) ?? "null";
+    return this.#run("call", read, undefined, (scope) => callTool(scope, { tool, caller, inputText }));
+  }
+
+  /**
+   * Tools for the loop of another package: `run_program`, as that loop takes a tool. A failed program is a failed call
+   * there, and the loop's signal cancels it. Throws `option_invalid` for an unknown loop or option.
+   */
+  asTool<Loop extends LoopName>(
+    loop: Loop,
+    ...given: ContextArguments<AsToolOptions<Context>, Context>
+  ): LoopTools[Loop] {
+    const [options = {}] = given;
+    const { tools } = this;
+    const approves = this.#parts.approve !== undefined;
+    const { gate, tenant } = this.#parts;
+    const host: ProgramHost = {
+      tools,
+      programs: declarePrograms(gate.search, "javascript", tenant),
+      approves,
+      execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+      search: (input, context, signal) => {
+        const call = { tool: SEARCH_TOOLS, caller: "programmatic", input, context, ...(signal && { signal }) } as const;
+        return this.call(call as unknown as CallOptions<Context>);
+      },
+    };
+    return toolsFor(loop, options, host);
+  }
+
+  /**
+   * A runtime with other tools on the same sandbox, with the same limits, approval and tenant. A tool that is in both
+   * runtimes shares its `concurrency` between them. The derived runtime closes with this one; dispose of it to close it
+   * earlier. Throws a `PortcullisError` if an option is invalid.
+   */
+  derive(options: DeriveOptions<Context>): Runtime<Context> {
+    const read = readOptions("derive", options, DERIVE_RULES);
+    const { journal, onEvent, gate } = this.#parts;
+    return new Runtime<Context>({
+      ...this.#parts,
+      journal: read.journal ?? journal,
+      onEvent: read.onEvent ?? onEvent,
+      gate: gate.beside(new ToolSet(read.tools, "derive({ tools })")),
+      ownsSandbox: false,
+      parent: { closing: this.closing, untilEnded: (running) => this.#untilEnded(running) },
+    });
+  }
+
+  /**
+   * The tools that fit a query best, of those that the caller may call; 5 by default. Rejects with a `PortcullisError` only
+   * if an argument is invalid.
+   */
+  async searchTools(query: string, limit?: number, options: SearchToolsOptions = {}): Promise<readonly FoundTool[]> {
+    checkValue("searchTools(query)", query, required(words()));
+    if (limit !== undefined) checkValue("searchTools(query, limit)", limit, wholeNumber({ min: 1, max: FOUND_MAX }));
+    const read = readOptions("searchTools", options, SEARCH_TOOLS_RULES);
+    const { caller, language, tenant = this.#scope.tenant } = read;
+    const share = this.#parts.gate.held.share(tenant, 0);
+    try {
+      const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+      const onError = (error: unknown) => {
+        throw error;
+      };
+      return await this.#parts.gate.search.find({ query, limit, caller, tenant, language, work, onError });
+    } finally {
+      share.end();
+    }
+  }
+
+  /** Typed stubs of the tools that programs may call, for a model to read. */
+  declarations(options?: DeclarationOptions): string {
+    return declareTools(this.tools.visibleTo(["programmatic"]), options);
+  }
+
+  /** A handle of an execution or a conversation in the journal. The id is checked only when a method of the handle is called. */
+  execution(id: ExecutionId): ExecutionHandle {
+    const { journal, sandbox, closing } = this;
+    return {
+      id,
+      records: () => Array.fromAsync(journal.read(id)),
+      replay: async () => {
+        const { replay } = await import("../programs/replay.ts");
+        return replay(() => journal.read(id), sandbox, closing);
+      },
+    };
+  }
+
+  /** Cancels all executions and conversations, waits for their ends, and ends the processes of the sandbox. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#close.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
+    await Promise.allSettled(this.#running);
+    if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
+  }
+
+  /** Runs the work of one method in the runtime's scope, changed by the method's options. `subject` is the method, for errors. */
+  async #run<Value>(
+    subject: string,
+    options: ScopeOptions,
+    listener: ((event: AgentEvent) => void) | undefined,
+    work: (scope: AgentScope) => Promise<Value>,
+  ): Promise<Value> {
+    const scope = this.#scopeFor(subject, options);
+    const { onEvent, logger = onEvent || listener ? undefined : CONSOLE_LOGGER } = this.#parts;
+    const failures = logger && new FailureLog(logger);
+    const told = scope.with({
+      onEvent: (event) => {
+        listener?.(event);
+        if (!isExecutionEvent(event)) return;
+        emit(onEvent, event);
+        if (event.type === "call_ended") failures?.take(event);
+      },
+    });
+    try {
+      return await this.#untilEnded(work(told));
+    } finally {
+      failures?.end();
+    }
+  }
+
+  #scopeFor(subject: string, options: ScopeOptions): AgentScope {
+    const { language, tenant, signal, limits, tools, context, approve, approvePrograms } = options;
+    if (language !== undefined && !this.sandbox.languages.includes(language))
+      throw optionError(
+        `${subject}({ language })`,
+        `one that the ${this.sandbox.name} sandbox runs (${this.sandbox.languages.join(", ")})${language === "python" ? ', or sandbox: "docker" for the runtime' : ""}`,
+        language,
+      );
+    const changed = resolveLimits(this.limits, limits, optionsIn(subject, "limits"));
+    const { gate } = this.#parts;
+    const selected = tools && this.tools.select(tools, `${subject}({ tools })`);
+    if (this.closing.aborted)
+      throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+    return this.#scope.with({
+      gate: selected ? gate.beside(selected) : gate,
+      language: language ?? this.#scope.language,
+      limits: changed,
+      tenant: tenant ?? this.#scope.tenant,
+      context,
+      approve: approve ?? this.#scope.approve,
+      approvePrograms: approvePrograms ?? this.#scope.approvePrograms,
+      signal: signal ? AbortSignal.any([signal, this.closing]) : this.closing,
+    });
+  }
+
+  async #untilEnded<Value>(running: Promise<Value>): Promise<Value> {
+    this.#running.add(running);
+    try {
+      const { parent } = this.#parts;
+      return await (parent ? parent.untilEnded(running) : running);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
+
+type ScopeOptions = Partial<
+  Pick<
+    Resolved<typeof AGENT_RULES>,
+    "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
+  >
+>;
+
+/**
+ * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does
+ * not hold the id.
+ */
+export interface ExecutionHandle {
+  readonly id: ExecutionId;
+  /** The records of the journal, the header first. */
+  readonly records: () => Promise<readonly JournalRecord[]>;
+  /**
+   * Runs the program again in a fresh guest, with the events of the journal, and compares its turns with the journal.
+   * No handler runs. Rejects with `option_invalid` for a conversation, with `journal_invalid` or `journal_version` for
+   * records that cannot be read, and with `runtime_closed`.
+   */
+  readonly replay: () => Promise<Replayed>;
+}
+
+/** Calls a listener. Its errors and rejections are ignored, so that it cannot end a program. */
+function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
+  try {
+    const result: unknown = listener?.(event);
+    if (result instanceof Promise) result.catch(() => {});
+  } catch {}
+}
+
+/** The gate of a new runtime. */
+export function openGate(tools: ToolSet, heldBytes: number | undefined, search: SearchSettings): Gate {
+  return new Gate(tools, new HeldBytes(heldBytes), search);
+}

@@ -1,0 +1,42 @@
+/*
+ * The sources that connect to something, loaded when the first one is made: most programs have none, and their code would
+ * take a third of the time in which this package is loaded.
+ */
+import type { McpSource } from "./mcp/from-mcp.ts";
+import type { McpConfig } from "./mcp/mcp-config.ts";
+import type { McpServer } from "./mcp/mcp-options.ts";
+import type { McpPolicies } from "./mcp/tool-list.ts";
+import type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./openapi/from-openapi.ts";
+
+/**
+ * Connects to an MCP server and makes its tools callable through the gate. The caller disposes of the source. Rejects
+ * with `option_invalid` for an option or a policy, and with `source_unavailable` if the server cannot be started or
+ * reached, or does not list its tools in time; then nothing is left running.
+ */
+export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
+  const source = await import("./mcp/from-mcp.ts");
+  return source.fromMcp(server, policies);
+}
+
+/**
+ * Connects to the servers of a configuration file: `.mcp.json` and the like (`mcpServers`), or `.vscode/mcp.json`
+ * (`servers`). Who may call their tools stands under `portcullis`; where the file says nothing of a tool, `policies` is
+ * asked, by the name that the tool has in a program. Rejects with `option_invalid` for a file that is invalid, a variable
+ * that is not set and a tool that does not exist, and as `fromMcp` does; then nothing is left running.
+ */
+export async function fromMcpConfig(
+  ...given: Parameters<typeof import("./mcp/mcp-config.ts").fromMcpConfig>
+): Promise<McpConfig> {
+  const source = await import("./mcp/mcp-config.ts");
+  return source.fromMcpConfig(...given);
+}
+
+/**
+ * Makes tools of the operations of an API that a document describes: Swagger 2.0, OpenAPI 3.0 or 3.1. Requests leave from
+ * the host, to `baseUrl` only. Rejects with `option_invalid` for an option or a policy, `source_invalid` for what is no such
+ * document or has more than 50,000 operations, and `source_unavailable` where a library is missing.
+ */
+export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
+  const source = await import("./openapi/from-openapi.ts");
+  return source.fromOpenApi(options, policies);
+}
