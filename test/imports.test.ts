@@ -74,7 +74,9 @@ const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta
 function importsOf(file: string): Import[] {
   const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
   return [STATEMENT, EXPRESSION, FILE_URL]
-    .flatMap((pattern) => [...text.matchAll(pattern)].map((match) => ({ ...match, onDemand: pattern !== STATEMENT })))
+    .flatMap((pattern) =>
+      [...text.matchAll(pattern)].map((match) => ({ groups: match.groups, onDemand: pattern !== STATEMENT })),
+    )
     .map(({ groups, onDemand }) => {
       const { target = "", types }: { readonly target?: string; readonly types?: string } = groups ?? {};
       const path = target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
