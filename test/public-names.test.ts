@@ -29,9 +29,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       `,
     types: `
-      CallResult Conversation HostedProgramNews Model ModelCall ModelTurn ModelUsage OpenAiOptions Opening
-      ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions ToolCall
-      ToolDeclaration TurnEnd TurnReply TurnRequest`,
+      ArgumentPiece CallResult ContentPart Conversation HostedProgramNews MessagePart Model ModelCall ModelSettings ModelTurn ModelUsage OpenAiOptions Opening
+      ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions Reasoning RequestRetry ToolCall ToolChoice
+      ToolDeclaration TurnEnd TurnReply TurnRequest UserMessage`,
   },
   "portcullis/reports": {
     values: `

@@ -21,7 +21,7 @@ export interface AnswererParts {
   readonly outputBytes: number;
   /** Undefined where programs do not run locally. Resolves with `WAITS` if the program waits for the outside. */
   readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report | typeof WAITS>) | undefined;
-  /** Journals a call with an unknown caller, which the gate cannot decide. */
+  /** Journals a call with an unknown caller, which the gate cannot decide, and one that its turn did not allow. */
   readonly recordRefused: (call: ToolCall) => Promise<void>;
   /** Called with each result once it is there. */
   readonly onResult: (result: CallResult) => void;
@@ -137,8 +137,12 @@ export class CallAnswerer {
   }
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
-    const { id: callId, tool, caller, inputText, answerBy } = call;
+    const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
     const { session, deferred, outputBytes, recordRefused } = this.#parts;
+    if (forbidden !== undefined) {
+      await recordRefused(call);
+      return refusal(call, forbidden);
+    }
     if (caller === "unknown") {
       await recordRefused(call);
       return refusal(call, "The caller of this call is of an unknown kind, so the call was refused.");
@@ -159,6 +163,7 @@ export class CallAnswerer {
 
   async #runProgram(call: ProgramCall): Promise<CallResult | typeof WAITS> {
     const { runProgram, session } = this.#parts;
+    if (call.forbidden !== undefined) return refusal(call, call.forbidden, RUN_PROGRAM);
     if (!runProgram) return refusal(call, "Programs cannot be run in this conversation.", RUN_PROGRAM);
     if (call.source === undefined) return refusal(call, NO_SOURCE, RUN_PROGRAM);
     const isCounted = this.#counted.has(call.id);

@@ -11,6 +11,7 @@ const count = z.number().nonnegative();
 const TOOL_CALL = z.object({
   type: z.literal("tool_call"),
   id: text,
+  forbidden: text.exactOptional(),
   tool: text,
   caller: z.enum(["direct", "programmatic", "unknown"]),
   inputText: text,
@@ -18,7 +19,12 @@ const TOOL_CALL = z.object({
   answerBy: z.number().exactOptional(),
 });
 
-const PROGRAM_CALL = z.object({ type: z.literal("program_call"), id: text, source: text.optional() });
+const PROGRAM_CALL = z.object({
+  type: z.literal("program_call"),
+  id: text,
+  forbidden: text.exactOptional(),
+  source: text.optional(),
+});
 
 const HOSTED = z.union([
   z.object({ type: z.literal("hosted_program_started"), program: text, source: text }),

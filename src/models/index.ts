@@ -1,9 +1,13 @@
 export type {
+  ArgumentPiece,
   CallResult,
+  ContentPart,
   Conversation,
   HostedProgramNews,
+  MessagePart,
   Model,
   ModelCall,
+  ModelSettings,
   ModelTurn,
   ModelUsage,
   Opening,
@@ -12,11 +16,15 @@ export type {
   Provenance,
   ProviderFailure,
   ProviderFailureCode,
+  Reasoning,
+  RequestRetry,
   ToolCall,
+  ToolChoice,
   ToolDeclaration,
   TurnEnd,
   TurnReply,
   TurnRequest,
+  UserMessage,
 } from "./model.ts";
 export type { ProviderOptions } from "./provider-options.ts";
 export type { OpenAiOptions } from "./providers.ts";

@@ -53,7 +53,7 @@ export interface ModelSettings {
   readonly answer?: JsonSchema;
 }
 
-/** `none`: no call. `required`: at least one. `tool`: a call of this tool. */
+/** `none`: no call. `required`: at least one. `tool`: a call of this tool, or of `run_program`. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
 
 export interface Reasoning {
@@ -99,7 +99,10 @@ export interface Conversation {
    * Throws `option_invalid` for a part that the provider does not take.
    */
   say(message: UserMessage): void;
-  /** Requests the next turn. Failures of the provider are replies of type `failed`; they do not reject. */
+  /**
+   * Requests the next turn. Failures of the provider are replies of type `failed`; they do not reject. Throws
+   * `option_invalid` for a `toolChoice` that cannot be met.
+   */
   turn(request: TurnRequest): Promise<TurnReply>;
   /** Takes one result for each call of the last turn, in any order. All are sent together with the next turn. */
   answer(results: readonly CallResult[]): void;
@@ -195,6 +198,11 @@ export type ModelCall = ToolCall | ProgramCall;
 interface AnyCall {
   /** Unique in the conversation. The provider's id where it is unique and well-formed. */
   readonly id: string;
+  /**
+   * Why the call is not to be made: the turn allowed no call, or only one, and the model made it nevertheless. A sentence,
+   * to be its result.
+   */
+  readonly forbidden?: string;
 }
 
 export interface ToolCall extends AnyCall {

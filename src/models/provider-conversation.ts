@@ -8,9 +8,11 @@ import type {
   HostedProgramNews,
   ModelCall,
   ModelTurn,
+  ModelSettings,
   ModelUsage,
   Opening,
   ProviderFailureCode,
+  ToolChoice,
   ToolDeclaration,
   TurnEnd,
   TurnReply,
@@ -20,10 +22,13 @@ import type { Provider } from "./provider.ts";
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import type { ResolvedOptions } from "./provider-options.ts";
 import type { ProviderRequests } from "./provider-requests.ts";
+import { checkToolChoice, type SettingsPlace } from "./settings.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** What a provider's conversation is made of. `requests` sends what its SDK sends. */
 export interface ConversationParts {
+  /** Provider and model, as errors name them. */
+  readonly model: string;
   readonly provider: Provider;
   readonly options: ResolvedOptions;
   readonly opening: Opening;
@@ -49,6 +54,13 @@ interface ReadTurn {
   readonly calls: () => readonly ModelCall[];
 }
 
+/** What one request asks for beside its history. */
+export interface TurnAsked {
+  readonly maxOutputTokens: number;
+  readonly toolChoice: ToolChoice;
+  readonly signal: AbortSignal;
+}
+
 /** A call of the last turn that has no answer yet. */
 interface OpenCall {
   readonly id: string;
@@ -64,6 +76,10 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   protected readonly options: ResolvedOptions;
   protected readonly opening: Opening;
   protected readonly names: ToolNames;
+  protected readonly settings: ModelSettings;
+  readonly #place: SettingsPlace;
+  /** What the turn that was last asked for allowed. */
+  #toolChoice: ToolChoice = "auto";
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();
   /** Programs of the provider that have started and not ended. */
@@ -74,10 +90,12 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   #results: Fields[] = [];
   #openCalls: OpenCall[] = [];
 
-  constructor({ provider, options, opening, requests }: ConversationParts, names: ToolNames) {
+  constructor({ model, provider, options, opening, requests }: ConversationParts, names: ToolNames) {
     this.options = options;
     this.opening = opening;
     this.names = names;
+    this.settings = opening.settings ?? {};
+    this.#place = { model, takes: provider.takes };
     this.#failed = {
       provider: provider.title,
       keyVariable: provider.keyVariable,
@@ -106,6 +124,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
+    this.#toolChoice = this.#choiceOf(request);
     this.#flushInput();
     this.#opaque = undefined;
     const stream = this.openStream(request.onText);
@@ -137,7 +156,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   /** Adds input to the history: results first, then texts of the user. Either may be empty. */
   protected abstract addInput(results: readonly Fields[], texts: readonly string[]): void;
   /** Sends the history. Resolves with the parsed body, or with its events where replies are streamed. */
-  protected abstract send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown>;
+  protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract openStream(onText: (text: string) => void): ReplyStream<Reply>;
   /** Reads a reply that is not streamed; undefined where it is invalid. */
   protected abstract readBody(body: unknown): Reply | undefined;
@@ -146,6 +165,11 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): TurnReply;
+
+  #choiceOf({ toolChoice = this.settings.toolChoice ?? "auto" }: TurnRequest): ToolChoice {
+    checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
+    return toolChoice;
+  }
 
   /** The deferred tools that a search has found and no search before it. */
   protected foundFirst({ found = [] }: CallResult): readonly ToolDeclaration[] {
@@ -178,7 +202,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     hosted = [],
     calls: readCalls,
   }: ReadTurn): TurnReply & { readonly type: "turn" } {
-    const calls = end.type === "cut_off" || end.type === "refused" ? [] : readCalls();
+    const calls = end.type === "cut_off" || end.type === "refused" ? [] : this.#allowed(readCalls());
     return {
       type: "turn",
       text,
@@ -187,6 +211,13 @@ export abstract class ProviderConversation<Reply> implements Conversation {
       end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
       usage,
     };
+  }
+
+  /** Marks the calls that the turn did not allow. Not every server keeps to what a request forbids. */
+  #allowed(calls: readonly ModelCall[]): readonly ModelCall[] {
+    if (this.#toolChoice === "none") return calls.map((call) => ({ ...call, forbidden: NO_CALL }));
+    if (this.settings.parallelCalls !== false) return calls;
+    return calls.map((call, index) => (index === 0 ? call : { ...call, forbidden: ONE_CALL }));
   }
 
   protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): TurnReply {
@@ -200,7 +231,9 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   }
 
   async #receive({ signal, maxTokens, onText }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
-    const received = await this.send(Math.max(1, Math.min(this.options.maxOutputTokens, maxTokens)), signal);
+    const most = this.settings.maxOutputTokens ?? this.options.maxOutputTokens;
+    const maxOutputTokens = Math.max(1, Math.min(most, maxTokens));
+    const received = await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
     if (this.options.stream) {
       for await (const event of received as AsyncIterable<unknown>) stream.take(event);
       return stream.reply;
@@ -210,6 +243,9 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     return reply;
   }
 }
+
+const NO_CALL = "It was not made, because this turn allowed no calls. Answer with what you have.";
+const ONE_CALL = "It was not made, because a turn may make one call here. Make it in a turn of its own.";
 
 function idsOf({ calls }: ModelTurn): readonly string[] {
   return calls.map(({ id }) => id);

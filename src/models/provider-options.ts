@@ -24,6 +24,8 @@ const PROVIDER_RULES = {
   baseUrl: option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value))),
   /** Whether turns are streamed; true by default. */
   stream: withDefault(flag(), true),
+  /** Whether the provider holds calls to the schemas of their tools, where it can express them; false by default. */
+  strict: withDefault(flag(), false),
   /** Maximum of output tokens per turn; 16,000 by default. */
   maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000, default: 16_000 }),
   /**

@@ -2,6 +2,7 @@ import type { Conversation, Model } from "./model.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
 import { type FlagRules, type ProviderOptions, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
+import { checkSettings, type SettingsTaken } from "./settings.ts";
 
 /** A row of the table of providers. */
 export interface Provider {
@@ -17,6 +18,8 @@ export interface Provider {
   readonly sdk: string;
   /** Whether it can run programs that call our tools. */
   readonly hostsPrograms: boolean;
+  /** What it takes of the settings of a conversation. */
+  readonly takes: SettingsTaken;
   /** Rules of the options of this provider alone. */
   readonly flags: FlagRules;
   readonly converse: (parts: ConversationParts) => Promise<Conversation>;
@@ -25,10 +28,14 @@ export interface Provider {
 /** A model of a provider. Throws `option_invalid`, and `model_unavailable` where there is no key. */
 export function makeModel(provider: Provider, options: ProviderOptions): Model {
   const resolved = resolveOptions(provider, options);
+  const name = `${provider.name}:${resolved.model}`;
   return {
-    name: `${provider.name}:${resolved.model}`,
+    name,
     hostsPrograms: provider.hostsPrograms,
-    converse: (opening) =>
-      provider.converse({ provider, options: resolved, opening, requests: new ProviderRequests(resolved) }),
+    async converse(opening) {
+      checkSettings({ model: name, takes: provider.takes }, opening);
+      const requests = new ProviderRequests(resolved);
+      return provider.converse({ model: name, provider, options: resolved, opening, requests });
+    },
   };
 }

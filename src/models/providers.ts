@@ -10,13 +10,19 @@ const ANTHROPIC = {
   keyVariable: "ANTHROPIC_API_KEY",
   sdk: "@anthropic-ai/sdk",
   hostsPrograms: true,
+  takes: {
+    stops: Number.POSITIVE_INFINITY,
+    maxTemperature: 1,
+    oneCall: true,
+    summaries: true,
+    whileReasoning: false,
+    forcesHosted: false,
+  },
   flags: {},
   converse: async (parts) => (await import("./anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
 
 const OPENAI_FLAGS = {
-  /** Whether functions are declared strict, where their schemas allow it; false by default. */
-  strict: withDefault(flag(), false),
   /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
   store: withDefault(flag(), false),
 };
@@ -28,6 +34,14 @@ const OPENAI = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: true,
+  takes: {
+    stops: 0,
+    maxTemperature: 2,
+    oneCall: true,
+    summaries: true,
+    whileReasoning: true,
+    forcesHosted: true,
+  },
   flags: OPENAI_FLAGS,
   converse: async (parts) => (await import("./openai-responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
@@ -39,6 +53,14 @@ const OPENAI_CHAT = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: false,
+  takes: {
+    stops: 4,
+    maxTemperature: 2,
+    oneCall: true,
+    summaries: false,
+    whileReasoning: true,
+    forcesHosted: false,
+  },
   flags: {},
   converse: async (parts) => (await import("./openai-chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
@@ -51,6 +73,14 @@ const GEMINI = {
   keyVariable: "GEMINI_API_KEY",
   sdk: "@google/genai",
   hostsPrograms: false,
+  takes: {
+    stops: 5,
+    maxTemperature: 2,
+    oneCall: false,
+    summaries: true,
+    whileReasoning: true,
+    forcesHosted: false,
+  },
   flags: {},
   converse: async (parts) => (await import("./gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;

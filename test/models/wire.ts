@@ -51,6 +51,7 @@ export interface WireModelOptions {
   readonly stream?: boolean;
   readonly retries?: number;
   readonly maxOutputTokens?: number;
+  readonly strict?: boolean;
   readonly fetch?: typeof globalThis.fetch;
   readonly timeoutMs?: number;
 }

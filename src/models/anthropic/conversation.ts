@@ -2,10 +2,11 @@ import { UniqueIds } from "../call-ids.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import type { Conversation, HostedProgramNews, ModelCall, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
-import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../tool-names.ts";
 import { type AnthropicReply, AnthropicStream, callerOf, endOf, outputOf, readMessage, wordsOf } from "./reply.ts";
 import { type AnthropicClient, CODE_EXECUTION_NAME, declareTools, openClient, resultBlock } from "./request.ts";
+import { settingsFields, toolChoiceOf } from "./settings.ts";
 
 /** How long Anthropic lets a program wait for answers where its reply does not say, in milliseconds. */
 const ANSWER_MS = 240_000;
@@ -17,7 +18,7 @@ type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
   const { opening } = parts;
   const names = toolNamesOf(opening, opening.hosted ? [CODE_EXECUTION_NAME] : []);
-  const tools = declareTools(opening, names);
+  const tools = declareTools(opening, names, parts.options);
   return new AnthropicConversation(parts, names, tools, await openClient(parts));
 }
 
@@ -39,14 +40,16 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
-  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+  protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream } = this.options;
+    const choice = toolChoiceOf(toolChoice, this.settings, this.names);
     const params = {
       model,
       max_tokens: maxOutputTokens,
       system: this.opening.instructions,
       messages: this.#messages,
-      ...(this.#tools.length > 0 ? { tools: this.#tools } : {}),
+      ...(this.#tools.length > 0 ? { tools: this.#tools, ...(choice ? { tool_choice: choice } : {}) } : {}),
+      ...settingsFields(this.settings, this.opening),
       ...(this.#container === undefined ? {} : { container: this.#container }),
       stream,
     } as unknown as Params;

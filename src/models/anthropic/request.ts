@@ -8,6 +8,7 @@ import { loadSdk } from "../provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider-requests.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { countOpen, plainSchema } from "./plain-schema.ts";
 import { hasCycle } from "./schema-cycle.ts";
 
 /** Name of the provider's own tool that runs programs. */
@@ -35,13 +36,31 @@ export async function openClient({ options, requests }: ConversationParts): Prom
 export function declareTools(
   { tools, deferred = [], runProgram, hosted }: Opening,
   names: ToolNames,
+  { strict }: { readonly strict: boolean },
 ): readonly Fields[] {
+  const open = { left: strict ? MAX_OPEN : -1, tools: MAX_STRICT };
+  const declare = (tool: ToolDeclaration) => strictIfPossible(declareTool(tool, names, hosted), tool, open);
   return [
     ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
     ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA }] : []),
-    ...tools.map((tool) => declareTool(tool, names, hosted)),
+    ...tools.map(declare),
     ...deferred.map((tool) => ({ ...declareTool(tool, names, hosted), defer_loading: true })),
   ];
+}
+
+/** Strict tools that a request may have, and optional fields and alternatives of all of them. */
+const MAX_STRICT = 20;
+const MAX_OPEN = 16;
+
+/** Anthropic refuses `strict` for tools that hosted programs call, and many open questions in strict schemas. */
+function strictIfPossible(declared: Fields, tool: ToolDeclaration, allowed: { left: number; tools: number }): Fields {
+  if (allowed.left < 0 || allowed.tools === 0 || tool.callers.includes("programmatic")) return declared;
+  const schema = plainSchema(tool.input);
+  const left = allowed.left - countOpen(schema);
+  if (!schema || left < 0) return declared;
+  allowed.left = left;
+  allowed.tools -= 1;
+  return { ...declared, input_schema: schema, strict: true };
 }
 
 function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): Fields {
@@ -55,7 +74,6 @@ function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): 
     name: names.given(tool.name),
     description: forPrograms ? `${tool.description}\n\n${resultDescription(tool)}` : tool.description,
     input_schema: tool.input,
-    // Anthropic refuses `strict` in requests with hosted programs.
     ...(hosted
       ? { allowed_callers: tool.callers.map((caller) => (caller === "direct" ? "direct" : CODE_EXECUTION_TYPE)) }
       : {}),

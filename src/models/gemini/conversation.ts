@@ -1,10 +1,11 @@
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 import type { Conversation, ModelCall, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
-import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, wordsOf } from "./reply.ts";
 import { declareFunction, declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
+import { callingMode, settingsConfig } from "./settings.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
@@ -28,8 +29,10 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
   }
 
-  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
-    const { model, stream } = this.options;
+  protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
+    const { model, stream, strict } = this.options;
+    const hasTools = this.#declarations.length > 0;
+    const mode = callingMode(toolChoice, this.names, strict);
     const params = {
       model,
       // The SDK drops parts and fields that it does not know, signed ones too. It gets the user's own content only, and
@@ -41,7 +44,9 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
         maxOutputTokens,
         abortSignal: signal,
         automaticFunctionCalling: { disable: true },
-        ...(this.#declarations.length > 0 ? { tools: [{ functionDeclarations: this.#declarations }] } : {}),
+        ...(hasTools ? { tools: [{ functionDeclarations: this.#declarations }] } : {}),
+        ...(hasTools && mode ? { toolConfig: { functionCallingConfig: mode } } : {}),
+        ...settingsConfig(this.settings, hasTools),
       },
     } as unknown as Params;
     const { models } = this.#client;

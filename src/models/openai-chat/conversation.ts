@@ -1,11 +1,13 @@
 import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../values/fields.ts";
 import type { CallResult, Conversation, ModelCall, TurnReply } from "../model.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import { withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../program-input.ts";
-import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
-import { declareFunction, declareTools, toolMessage } from "./request.ts";
+import { declareFunction, declareTools, type StrictInputs, toolMessage } from "./request.ts";
+import { callFields, settingsFields } from "./settings.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
@@ -20,12 +22,15 @@ class ChatConversation extends ProviderConversation<ChatReply> {
   readonly #client: OpenAiClient;
   #tools: readonly Fields[];
   readonly #messages: Fields[];
+  /** Input schemas of the tools that are declared strict; undefined where none are. */
+  readonly #strict: StrictInputs | undefined;
   #callsWithoutId = 0;
 
   constructor(parts: ConversationParts, client: OpenAiClient) {
     super(parts, toolNamesOf(parts.opening));
     this.#client = client;
-    this.#tools = declareTools(this.opening, this.names);
+    this.#strict = this.options.strict ? new Map() : undefined;
+    this.#tools = declareTools(this.opening, this.names, this.#strict);
     this.#messages = [{ role: "system", content: this.opening.instructions }];
   }
 
@@ -34,12 +39,15 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     for (const content of texts) this.#messages.push({ role: "user", content });
   }
 
-  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+  protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, baseUrl, stream } = this.options;
+    const hasTools = this.#tools.length > 0;
     const params = {
       model,
       messages: this.#messages,
-      ...(this.#tools.length > 0 ? { tools: this.#tools } : {}),
+      ...(hasTools ? { tools: this.#tools, ...callFields(toolChoice, this.settings, this.names) } : {}),
+      // Compatible servers hold all that the model writes to a schema, so that it could call no tool.
+      ...settingsFields(this.settings, baseUrl === undefined || !hasTools),
       // Compatible servers take the older name, which OpenAI's newer models refuse.
       ...(baseUrl === undefined ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens }),
       stream,
@@ -90,7 +98,7 @@ class ChatConversation extends ProviderConversation<ChatReply> {
 
   /** The provider cannot hide tools, so a deferred tool is declared from the time on when a search has found it. */
   #declareFound(result: CallResult): readonly Fields[] {
-    return this.foundFirst(result).map((tool) => declareFunction(tool, this.names.given(tool.name)));
+    return this.foundFirst(result).map((tool) => declareFunction(tool, this.names.given(tool.name), this.#strict));
   }
 
   #callOf(call: Fields): ModelCall {
@@ -101,9 +109,11 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     });
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
-    const inputText = textOf(called, "arguments") ?? "";
-    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
     // Some servers send an empty text for a call without arguments.
-    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: inputText || "{}" };
+    const inputText = textOf(called, "arguments") || "{}";
+    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
+    const strict = this.#strict?.get(name);
+    const written = strict ? withoutNulls(inputText, strict) : inputText;
+    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: written };
   }
 }

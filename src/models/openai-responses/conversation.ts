@@ -2,11 +2,12 @@ import { type Fields, isFields, textOf, without } from "../../values/fields.ts";
 import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
-import { type ConversationParts, ProviderConversation } from "../provider-conversation.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
 import { additionalTools, declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
-import { withoutNulls } from "./strict-schema.ts";
+import { callFields, settingsFields } from "./settings.ts";
+import { withoutNulls } from "../openai-strict-schema.ts";
 
 /** The smallest limit that OpenAI accepts. */
 const MIN_OUTPUT_TOKENS = 16;
@@ -31,7 +32,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
     super(parts, toolNamesOf(parts.opening));
     this.#client = client;
     this.#isStored = this.options.flags.has("store");
-    this.#tools = declareTools(this.opening, this.names, { strict: this.options.flags.has("strict") });
+    this.#tools = declareTools(this.opening, this.names, this.options);
   }
 
   protected addInput(results: readonly Fields[], texts: readonly string[]): void {
@@ -40,13 +41,15 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
     for (const content of texts) this.#input.push({ role: "user", content });
   }
 
-  protected send(maxOutputTokens: number, signal: AbortSignal): Promise<unknown> {
+  protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream } = this.options;
     const params = {
       model,
       instructions: this.opening.instructions,
       input: this.#input,
       tools: this.#tools.declarations,
+      ...(this.#tools.declarations.length > 0 ? callFields(toolChoice, this.settings, this.opening, this.names) : {}),
+      ...settingsFields(this.settings),
       store: this.#isStored,
       max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, maxOutputTokens),
       ...(this.#isStored ? {} : { include: ["reasoning.encrypted_content"] }),

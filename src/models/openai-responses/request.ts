@@ -4,7 +4,7 @@ import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
 import { Namespaces } from "./namespaces.ts";
-import { strictSchema } from "./strict-schema.ts";
+import { strictSchema } from "../openai-strict-schema.ts";
 
 /** The declarations of a conversation, the same in every request. */
 export interface ResponsesTools {
@@ -17,11 +17,17 @@ export interface ResponsesTools {
   readonly namespaces: Namespaces;
 }
 
+/** Whether OpenAI's own search stands for ours, which has no place for the stubs of programs. */
+export function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): boolean {
+  return deferred.length > 0 && !searchesPrograms;
+}
+
 export function declareTools(
-  { tools, deferred = [], searchesPrograms = false, runProgram, hosted }: Opening,
+  opening: Opening,
   names: ToolNames,
   { strict: isStrict }: { readonly strict: boolean },
 ): ResponsesTools {
+  const { tools, deferred = [], runProgram, hosted } = opening;
   const strictInputs = new Map<string, ToolDeclaration["input"]>();
   const declare = ({ name, description, input, output, callers }: ToolDeclaration): Fields => {
     const strict = isStrict ? strictSchema(input) : undefined;
@@ -36,8 +42,7 @@ export function declareTools(
       ...(hosted && output !== undefined ? { output_schema: output } : {}),
     };
   };
-  // OpenAI's own search has no place for the stubs of programs.
-  const isSearch = ({ name }: ToolDeclaration) => deferred.length > 0 && !searchesPrograms && name === SEARCH_TOOLS;
+  const isSearch = ({ name }: ToolDeclaration) => usesOwnSearch(opening) && name === SEARCH_TOOLS;
   const searches = tools.filter(isSearch).map(({ description, input }) => ({
     type: "tool_search",
     execution: "client",

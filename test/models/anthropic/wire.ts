@@ -11,7 +11,11 @@ interface Message {
 }
 
 const USAGE = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 7, cache_read_input_tokens: 3 };
-const FIELDS = new Set(["model", "max_tokens", "system", "messages", "tools", "container", "stream"]);
+const FIELDS = new Set(
+  "model max_tokens system messages tools container stream tool_choice thinking output_config temperature stop_sequences".split(
+    " ",
+  ),
+);
 const CALLERS = new Set(["direct", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"]);
 
 /** Anthropic's Messages API, as strict as the real one about what adapters get wrong. */
@@ -150,12 +154,56 @@ function faultOf({ method, path, headers, body }: Asked, { asked, replies }: Wir
   const messages = body.messages as readonly Message[];
   if (messages[0]?.role !== "user") return "messages: first message must use the user role";
   return (
+    settingFault(body) ??
     toolFault(body, asked) ??
     historyFault(messages, replies) ??
     pairFault(messages) ??
     referenceFault(body.tools as readonly Block[] | undefined, messages) ??
     pauseFault(body, messages, replies)
   );
+}
+
+function settingFault(body: Record<string, unknown>): string | undefined {
+  const { tool_choice, thinking, output_config, temperature, stop_sequences } = body as {
+    readonly [name: string]: Record<string, unknown> | undefined;
+  };
+  const tools = (body.tools ?? []) as readonly Record<string, unknown>[];
+  if (tool_choice) {
+    const { type, name, disable_parallel_tool_use, ...rest } = tool_choice;
+    if (tools.length === 0) return "tool_choice: may only be specified while providing tools";
+    if (Object.keys(rest).length > 0 || !["auto", "any", "tool", "none"].includes(String(type)))
+      return "tool_choice: Input tag does not match any of the expected tags";
+    if (type === "none" && disable_parallel_tool_use !== undefined)
+      return "tool_choice: Extra inputs are not permitted";
+    const named = tools.find((tool) => tool.name === name);
+    if ((type === "tool") !== (name !== undefined) || (type === "tool" && !named))
+      return `tool_choice: Tool '${String(name)}' not found in provided tools`;
+    if (named && !((named.allowed_callers ?? ["direct"]) as readonly unknown[]).includes("direct"))
+      return "tool_choice: a programmatic call cannot be forced";
+    if (thinking && (type === "any" || type === "tool"))
+      return "Thinking may not be enabled when tool_choice forces tool use.";
+    if (disable_parallel_tool_use === true && tools.some((tool) => tool.name === "code_execution"))
+      return "disable_parallel_tool_use is not supported with programmatic tool calling";
+  }
+  if (thinking && !(thinking.type === "adaptive" && ["summarized", "omitted"].includes(String(thinking.display))))
+    return "thinking: Input tag does not match";
+  if (thinking && temperature !== undefined) return "temperature may only be set to 1 when thinking is enabled";
+  if (temperature !== undefined && !(Number(temperature) >= 0 && Number(temperature) <= 1))
+    return "temperature: range: 0..1";
+  if (stop_sequences !== undefined && !Array.isArray(stop_sequences))
+    return "stop_sequences: Input should be a valid array";
+  const { effort, format, ...others } = (output_config ?? {}) as {
+    readonly effort?: string;
+    readonly format?: Record<string, unknown>;
+  };
+  if (Object.keys(others).length > 0) return "output_config: Extra inputs are not permitted";
+  if (effort !== undefined && !["low", "medium", "high"].includes(effort)) return "output_config.effort: unknown";
+  if (
+    format &&
+    (format.type !== "json_schema" || (format.schema as Record<string, unknown>).additionalProperties !== false)
+  )
+    return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false";
+  return undefined;
 }
 
 function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Asked[]): string | undefined {
@@ -172,6 +220,8 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
     const callers = (tool.allowed_callers ?? ["direct"]) as readonly string[];
     if (!callers.every((caller) => CALLERS.has(caller))) return "tools.0.custom.allowed_callers: unknown caller";
     const fromCode = callers.some((caller) => caller !== "direct");
+    if (tool.strict === true && schema.additionalProperties !== false)
+      return "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false";
     if (fromCode && tool.strict === true) return "tools.0.custom.strict: not supported with programmatic tool calling";
     if (fromCode && JSON.stringify(schema).includes('"$ref":"#"'))
       return "tools.0.custom.input_schema: Circular $ref detected";

@@ -112,6 +112,8 @@ function faultOf({ method, path, body }: Asked, { replies }: WireState): string 
     return `there is no ${method} ${path}`;
   const extra = Object.keys(body).find((name) => !FIELDS.has(name));
   if (extra !== undefined) return `Invalid JSON payload received. Unknown name "${extra}"`;
+  const setting = settingFault(body);
+  if (setting !== undefined) return setting;
   const tools = (body.tools ?? []) as readonly { readonly functionDeclarations: readonly Record<string, unknown>[] }[];
   for (const { name, parametersJsonSchema } of tools.flatMap(({ functionDeclarations }) => functionDeclarations)) {
     if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/.test(String(name))) return "Invalid function name";
@@ -119,6 +121,43 @@ function faultOf({ method, path, body }: Asked, { replies }: WireState): string 
     if (word !== undefined) return `Unknown name "${word}" in schema`;
   }
   return historyFault(body.contents as readonly Content[], replies);
+}
+
+const GENERATION = new Set(
+  "maxOutputTokens temperature stopSequences thinkingConfig responseMimeType responseJsonSchema".split(" "),
+);
+
+interface Calling {
+  readonly mode?: string;
+  readonly allowedFunctionNames?: readonly string[];
+}
+
+function settingFault(body: Record<string, unknown>): string | undefined {
+  const { generationConfig = {}, toolConfig } = body as {
+    readonly generationConfig?: Record<string, unknown>;
+    readonly toolConfig?: { readonly functionCallingConfig: Calling };
+  };
+  const declared = ((body.tools ?? []) as readonly { functionDeclarations: readonly { name: string }[] }[]).flatMap(
+    ({ functionDeclarations }) => functionDeclarations.map(({ name }) => name),
+  );
+  const extra = Object.keys(generationConfig).find((name) => !GENERATION.has(name));
+  if (extra !== undefined) return `Unknown name "${extra}" at 'generation_config'`;
+  const { thinkingLevel = "LOW", includeThoughts = true } = (generationConfig.thinkingConfig ?? {}) as Record<
+    string,
+    unknown
+  >;
+  if (!["LOW", "MEDIUM", "HIGH"].includes(String(thinkingLevel)) || includeThoughts !== true)
+    return "Invalid value at 'generation_config.thinking_config'";
+  if (generationConfig.responseMimeType !== undefined && declared.length > 0)
+    return "Function calling with a response mime type: 'application/json' is unsupported";
+  if (!toolConfig) return undefined;
+  const { mode, allowedFunctionNames = [] } = toolConfig.functionCallingConfig;
+  if (!["AUTO", "ANY", "NONE", "VALIDATED"].includes(String(mode)) || declared.length === 0)
+    return "Invalid value at 'tool_config.function_calling_config.mode'";
+  if (allowedFunctionNames.length > 0 && mode !== "ANY") return "allowed_function_names needs the mode ANY";
+  return allowedFunctionNames.every((name) => declared.includes(name))
+    ? undefined
+    : "allowed_function_names should be a subset of the functions declared";
 }
 
 function unknownWord(schema: unknown): string | undefined {

@@ -9,7 +9,11 @@ type Message = Record<string, unknown> & {
   readonly tool_calls?: readonly (Record<string, unknown> & { readonly id?: string })[];
 };
 
-const FIELDS = new Set(["model", "messages", "tools", "max_tokens", "stream", "stream_options"]);
+const FIELDS = new Set(
+  "model messages tools max_tokens stream stream_options tool_choice parallel_tool_calls reasoning_effort temperature stop response_format".split(
+    " ",
+  ),
+);
 const USAGE = {
   prompt_tokens: 100,
   completion_tokens: 20,
@@ -113,9 +117,43 @@ function faultOf({ method, path, body }: Asked, { replies }: WireState): string 
   if (method !== "POST" || path !== "/v1/chat/completions") return `there is no ${method} ${path}`;
   const extra = Object.keys(body).find((name) => !FIELDS.has(name));
   if (extra !== undefined) return `Unrecognized request argument supplied: ${extra}`;
+  const setting = settingFault(body);
+  if (setting !== undefined) return setting;
   for (const tool of (body.tools ?? []) as readonly { readonly function: Record<string, unknown> }[])
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.function.name))) return "Invalid 'tools[0].function.name'";
   return historyFault(body.messages as readonly Message[], replies);
+}
+
+function settingFault(body: Record<string, unknown>): string | undefined {
+  const tools = (body.tools ?? []) as readonly { readonly function: Record<string, unknown> }[];
+  const { tool_choice: choice, stop = [], response_format: format } = body;
+  if (tools.length === 0 && (choice !== undefined || body.parallel_tool_calls !== undefined))
+    return "'tool_choice' is only allowed when 'tools' are specified.";
+  if (typeof choice === "object" && choice !== null) {
+    const { type, function: called } = choice as {
+      readonly type: unknown;
+      readonly function: { readonly name: string };
+    };
+    if (type !== "function" || !tools.some((tool) => tool.function.name === called.name))
+      return `Tool choice ${called.name} not found in 'tools' parameter.`;
+  } else if (![undefined, "none", "auto", "required"].includes(choice as string | undefined))
+    return "Invalid value: 'tool_choice'";
+  if (!Array.isArray(stop) || stop.length > 4) return "Invalid 'stop': array too long.";
+  if (![undefined, "low", "medium", "high"].includes(body.reasoning_effort as undefined))
+    return "Invalid value: 'reasoning_effort'";
+  const { name, schema, strict } =
+    ((format ?? {}) as { readonly json_schema?: Record<string, unknown> }).json_schema ?? {};
+  if (format !== undefined && !(typeof name === "string" && (schema as Record<string, unknown>).type === "object"))
+    return "Missing required parameter: 'response_format.json_schema'.";
+  const strictSchemas = [
+    ...(strict === true ? [schema] : []),
+    ...tools.filter((tool) => tool.function.strict === true).map((tool) => tool.function.parameters),
+  ] as readonly Record<string, unknown>[];
+  const loose = strictSchemas.some(
+    ({ additionalProperties, required, properties = {} }) =>
+      additionalProperties !== false || !isDeepStrictEqual(required, Object.keys(properties as object)),
+  );
+  return loose ? "Invalid schema: In strict mode, 'required' must include every key in properties." : undefined;
 }
 
 function historyFault(messages: readonly Message[], replies: readonly unknown[]): string | undefined {

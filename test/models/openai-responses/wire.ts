@@ -16,6 +16,11 @@ const FIELDS = new Set([
   "include",
   "previous_response_id",
   "stream",
+  "tool_choice",
+  "parallel_tool_calls",
+  "reasoning",
+  "temperature",
+  "text",
 ]);
 const USAGE = {
   input_tokens: 100,
@@ -160,8 +165,33 @@ function faultOf({ method, path, body }: Asked, { asked, replies }: WireState): 
   if (extra !== undefined) return `Unknown parameter: '${extra}'.`;
   if (typeof body.instructions !== "string") return "instructions are missing: they are not carried over";
   return (
-    toolFault(body, asked) ?? inputFault(body, replies as readonly { readonly id: string; readonly output: Item[] }[])
+    settingFault(body) ??
+    toolFault(body, asked) ??
+    inputFault(body, replies as readonly { readonly id: string; readonly output: Item[] }[])
   );
+}
+
+function settingFault(body: Record<string, unknown>): string | undefined {
+  const tools = (body.tools ?? []) as readonly Item[];
+  const { tool_choice: choice, reasoning = {}, text } = body as Record<string, Record<string, unknown> | undefined>;
+  if (tools.length === 0 && (choice !== undefined || body.parallel_tool_calls !== undefined))
+    return "Tool choice is only allowed when tools are specified.";
+  if (typeof choice === "object") {
+    const isSame = (tool: Item) => tool.type === choice.type && tool.name === choice.name;
+    const isAllowed = choice.type === "allowed_tools" && ["auto", "required"].includes(String(choice.mode));
+    if (!isAllowed && !tools.some(isSame))
+      return `Tool choice '${String(choice.name)}' not found in 'tools' parameter.`;
+  } else if (choice !== undefined && !["none", "auto", "required"].includes(String(choice)))
+    return "Invalid value: 'tool_choice'";
+  const { effort = "low", summary = "auto", ...rest } = reasoning;
+  if (!["low", "medium", "high"].includes(String(effort)) || summary !== "auto" || Object.keys(rest).length > 0)
+    return "Invalid value: 'reasoning'";
+  const format = text?.format as Item | undefined;
+  if (text && !(format?.type === "json_schema" && typeof format.name === "string")) return "Missing 'text.format.name'";
+  const schema = (format?.schema ?? {}) as Record<string, unknown>;
+  const isLoose =
+    schema.additionalProperties !== false || !isDeepStrictEqual(schema.required, Object.keys(schema.properties ?? {}));
+  return format?.strict === true && isLoose ? "Invalid schema for response_format 'answer'" : undefined;
 }
 
 function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Asked[]): string | undefined {

@@ -1,5 +1,5 @@
-import type { JsonSchema } from "../../tools/schema.ts";
-import { type Fields, isFields } from "../../values/fields.ts";
+import type { JsonSchema } from "../tools/schema.ts";
+import { type Fields, isFields } from "../values/fields.ts";
 
 /** Keywords of a schema that can be made strict; `default` is removed. */
 const WORDS = new Set(
@@ -16,10 +16,19 @@ const MAX_INPUT_LENGTH = 4 * 1024 * 1024;
  * schema that strict functions cannot express.
  */
 export function strictSchema(schema: JsonSchema): JsonSchema | undefined {
+  return strictOrNothing(schema, true);
+}
+
+/** The same where no null may stand for an absent field: undefined for a schema with optional fields too. */
+export function exactSchema(schema: JsonSchema): JsonSchema | undefined {
+  return strictOrNothing(schema, false);
+}
+
+function strictOrNothing(schema: JsonSchema, mayBeNull: boolean): JsonSchema | undefined {
   // Strict schemas allow alternatives everywhere but at the root.
   if ("anyOf" in schema) return undefined;
   try {
-    return toStrict(schema, true) as JsonSchema;
+    return toStrict(schema, mayBeNull) as JsonSchema;
   } catch (error) {
     if (error instanceof NotStrict) return undefined;
     throw error;

@@ -1,0 +1,162 @@
+import { PortcullisError } from "../errors.ts";
+import { flag, option, type OptionsOf, wholeNumber } from "../options/options.ts";
+import { isFields } from "../values/fields.ts";
+import type { ModelSettings, Opening, Reasoning, ToolChoice } from "./model.ts";
+import { RUN_PROGRAM } from "./program-input.ts";
+
+const EFFORTS: readonly unknown[] = ["low", "medium", "high"] satisfies Required<Reasoning>["effort"][];
+/** Maximum of texts at which a model stops, and of characters of each. */
+const MAX_STOPS = 16;
+const STOP_LENGTH = 100;
+
+/** What can be asked of a model, as options of a conversation. A provider may take less. */
+export const SETTINGS_RULES = {
+  /** Which tool a turn calls: `auto` (the default), `none`, `required`, or `{ tool }` for one of them, `run_program` too. */
+  toolChoice: option<ToolChoice>('"auto", "none", "required" or { tool: NAME }', isToolChoice),
+  /** Whether a turn may make several calls at once; true by default. */
+  parallelCalls: flag(),
+  /** How much the model reasons, and whether summaries of it are shown. */
+  reasoning: option<Reasoning>('{ effort?: "low", "medium" or "high", summary?: true or false }', isReasoning),
+  /** How much chance there is in what the model writes, from 0. */
+  temperature: option<number>("a number from 0 to 2", (value) => isNumberWithin(value, 2)),
+  /** Maximum of output tokens per turn, in place of the model's own. */
+  maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000 }),
+  /** Texts at which the model stops. */
+  stop: option<readonly string[]>(`an array of 1 to ${MAX_STOPS} texts of 1 to ${STOP_LENGTH} characters`, isStops),
+};
+
+export type SettingsOptions = OptionsOf<typeof SETTINGS_RULES>;
+
+/** What a provider takes of the settings. */
+export interface SettingsTaken {
+  /** Maximum of `stop` texts. */
+  readonly stops: number;
+  readonly maxTemperature: number;
+  /** Whether a turn can be limited to one call. */
+  readonly oneCall: boolean;
+  readonly summaries: boolean;
+  /** Whether a call can be forced, and a temperature set, while the model reasons as it is asked to. */
+  readonly whileReasoning: boolean;
+  /** What a choice of `run_program` forces where programs are the provider's. */
+  readonly forcesHosted: boolean;
+}
+
+/** What a rule about settings reads. */
+interface Asked {
+  readonly settings: ModelSettings;
+  readonly takes: SettingsTaken;
+  readonly hosted: boolean;
+}
+
+interface Refusal {
+  readonly option: string;
+  readonly applies: (asked: Asked) => boolean;
+  readonly why: (asked: Asked) => string;
+}
+
+const REFUSALS: readonly Refusal[] = [
+  {
+    option: "parallelCalls",
+    applies: ({ settings, takes }) => settings.parallelCalls === false && !takes.oneCall,
+    why: () => "it has no switch for calls at once",
+  },
+  {
+    option: "parallelCalls",
+    applies: ({ settings, hosted }) => settings.parallelCalls === false && hosted,
+    why: () => "a hosted program makes several calls at once",
+  },
+  {
+    option: "reasoning",
+    applies: ({ settings, takes }) => settings.reasoning?.summary === true && !takes.summaries,
+    why: () => "it gives no summaries of its reasoning",
+  },
+  {
+    option: "temperature",
+    applies: ({ settings, takes }) => (settings.temperature ?? 0) > takes.maxTemperature,
+    why: ({ takes }) => `it takes 0 to ${takes.maxTemperature}`,
+  },
+  {
+    option: "temperature",
+    applies: ({ settings, takes }) =>
+      settings.temperature !== undefined && isReasoned(settings) && !takes.whileReasoning,
+    why: () => "it takes none together with reasoning",
+  },
+  {
+    option: "stop",
+    applies: ({ settings, takes }) => (settings.stop?.length ?? 0) > takes.stops,
+    why: ({ takes }) =>
+      takes.stops === 0 ? "it takes no texts at which it stops" : `it takes ${takes.stops} texts at most`,
+  },
+];
+
+/** What a check needs to know of the model. */
+export interface SettingsPlace {
+  /** As errors name it: `anthropic:NAME`. */
+  readonly model: string;
+  readonly takes: SettingsTaken;
+}
+
+/** Throws `option_invalid` for a setting that is malformed, or that the provider or its hosted programs do not take. */
+export function checkSettings({ model, takes }: SettingsPlace, opening: Opening): void {
+  const { settings = {}, hosted } = opening;
+  for (const [name, { accepts, expected }] of Object.entries(SETTINGS_RULES)) {
+    const value = (settings as Readonly<Record<string, unknown>>)[name];
+    if (value !== undefined && !accepts(value)) throw refused(name, model, `it must be ${expected}`);
+  }
+  const refusal = REFUSALS.find(({ applies }) => applies({ settings, takes, hosted }));
+  if (refusal) throw refused(refusal.option, model, refusal.why({ settings, takes, hosted }));
+  if (settings.toolChoice !== undefined) checkToolChoice({ model, takes }, opening, settings.toolChoice);
+}
+
+/** Throws `option_invalid` for a choice that cannot be met. `shown` are names of deferred tools that the model knows by now. */
+export function checkToolChoice(
+  { model, takes }: SettingsPlace,
+  { tools, runProgram, hosted, settings = {} }: Opening,
+  choice: ToolChoice,
+  shown: ReadonlySet<string> = new Set(),
+): void {
+  if (choice === "auto" || choice === "none") return;
+  if (!takes.whileReasoning && isReasoned(settings))
+    throw refused("toolChoice", model, "it forces no call while it reasons: leave out toolChoice or reasoning");
+  if (choice === "required") {
+    if (tools.length > 0 || runProgram || hosted) return;
+    throw refused("toolChoice", model, "the conversation has no tool that could be called");
+  }
+  if (choice.tool === runProgram?.name || shown.has(choice.tool)) return;
+  if (hosted && choice.tool === RUN_PROGRAM) {
+    if (takes.forcesHosted) return;
+    throw refused("toolChoice", model, "it forces no hosted program");
+  }
+  const tool = tools.find(({ name }) => name === choice.tool);
+  if (!tool) throw refused("toolChoice", model, `the model knows no tool ${JSON.stringify(choice.tool.slice(0, 100))}`);
+  if (!tool.callers.includes("direct"))
+    throw refused("toolChoice", model, `only programs may call ${JSON.stringify(choice.tool)}`);
+}
+
+export function isReasoned({ reasoning }: ModelSettings): boolean {
+  return reasoning?.effort !== undefined || reasoning?.summary === true;
+}
+
+function refused(name: string, model: string, why: string): PortcullisError {
+  return new PortcullisError("option_invalid", `${name}: ${model} does not take it, because ${why}.`);
+}
+
+function isToolChoice(value: unknown): boolean {
+  if (value === "auto" || value === "none" || value === "required") return true;
+  return isFields(value) && Object.keys(value).join() === "tool" && typeof value.tool === "string";
+}
+
+function isReasoning(value: unknown): boolean {
+  if (!isFields(value) || !Object.keys(value).every((name) => name === "effort" || name === "summary")) return false;
+  const { effort, summary } = value;
+  return (effort === undefined || EFFORTS.includes(effort)) && (summary === undefined || typeof summary === "boolean");
+}
+
+function isNumberWithin(value: unknown, max: number): boolean {
+  return typeof value === "number" && value >= 0 && value <= max;
+}
+
+function isStops(value: unknown): boolean {
+  const isStop = (one: unknown) => typeof one === "string" && one.trim() !== "" && one.length <= STOP_LENGTH;
+  return Array.isArray(value) && value.length > 0 && value.length <= MAX_STOPS && value.every(isStop);
+}
