@@ -127,7 +127,7 @@ test("the table in docs/models.md is what each adapter sends", async () => {
 describe.each(WIRES)("with %s", (_, wire) => {
   const model = () => wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", fetch: () => Promise.reject() });
   const opening = async (settings: object, base = OPENING) => {
-    await model().converse({ ...base, settings: settings as ModelSettings });
+    await model().converse({ ...base, settings });
   };
 
   test.each<[string, object]>([
