@@ -37,7 +37,9 @@ export interface SettingsTaken {
   readonly summaries: boolean;
   /** Whether a call can be forced, and a temperature set, while the model reasons as it is asked to. */
   readonly whileReasoning: boolean;
-  /** What a choice of `run_program` forces where programs are the provider's. */
+  /** Whether a call of a deferred tool that a search has found can be forced. */
+  readonly forcesFound: boolean;
+  /** Whether a program can be forced where programs are the provider's. */
   readonly forcesHosted: boolean;
 }
 
@@ -122,7 +124,11 @@ export function checkToolChoice(
     if (tools.length > 0 || runProgram || hosted) return;
     throw refused("toolChoice", model, "the conversation has no tool that could be called");
   }
-  if (choice.tool === runProgram?.name || shown.has(choice.tool)) return;
+  if (choice.tool === runProgram?.name) return;
+  if (shown.has(choice.tool)) {
+    if (takes.forcesFound) return;
+    throw refused("toolChoice", model, "it forces no tool that a search has found");
+  }
   if (hosted && choice.tool === RUN_PROGRAM) {
     if (takes.forcesHosted) return;
     throw refused("toolChoice", model, "it forces no hosted program");
