@@ -39,7 +39,7 @@ export { jsonSchema } from "./tools/schema.ts";
 export type { DeclarationOptions } from "./tools/declarations.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema, Schema } from "./tools/schema.ts";
-export type { CallContext, Caller, Effect, Tool } from "./tools/tool.ts";
+export type { CallContext, Caller, Effect, Tool, ToolAudience } from "./tools/tool.ts";
 export type { FoundTool } from "./tools/search/tool-search.ts";
 export type { ToolSet } from "./tools/tool-set.ts";
 

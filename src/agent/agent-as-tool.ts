@@ -59,7 +59,8 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
     const { scope } = origin;
     const above = { session: origin, execution: context.execution, callId: context.callId };
-    const gate = scope.gate.beside(tools);
+    const { tenant, context: given } = scope;
+    const gate = scope.gate.beside(tools).for({ tenant, context: given, model: model.name }, scope.onSwitchFailed);
     const inner = scope.with({ gate, above, signal: context.signal });
     const { execution, callId } = context;
     const { runAgentOnce } = await import("./resume-agent.ts");

@@ -1,8 +1,11 @@
 import type { Scope } from "../programs/scope.ts";
+import type { SwitchFailure } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 
 interface ScopeParts extends Omit<Scope, "onEvent"> {
   readonly onEvent: (event: AgentEvent) => void;
+  /** For the operator: a tool whose `enabled` gave no answer. */
+  readonly onSwitchFailed: (failed: SwitchFailure) => void;
 }
 
 /**
@@ -22,6 +25,7 @@ export class AgentScope implements Scope {
   readonly approve: Scope["approve"];
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
+  readonly onSwitchFailed: ScopeParts["onSwitchFailed"];
   readonly above: Scope["above"];
   readonly #parts: ScopeParts;
 
@@ -38,6 +42,7 @@ export class AgentScope implements Scope {
     this.approve = parts.approve;
     this.signal = parts.signal;
     this.onEvent = parts.onEvent;
+    this.onSwitchFailed = parts.onSwitchFailed;
     this.above = parts.above;
     this.#parts = parts;
   }

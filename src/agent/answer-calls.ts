@@ -5,6 +5,7 @@ import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../models/mod
 import type { Report } from "../output/report.ts";
 import type { Waiting } from "../programs/waiting.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import type { Effect } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { refusal, resultOfAnswer, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE, RUN_PROGRAM } from "./run-program.ts";
@@ -56,6 +57,8 @@ export class CallAnswerer {
   readonly #leaving = new Map<string, () => void>();
   /** Programs that were counted as calls: one that goes on after a wait is counted once. */
   readonly #counted = new Set<string>();
+  /** What calls change whose tools' effects depend on their inputs. */
+  readonly #effects = new Map<string, Effect>();
   #changed = Promise.withResolvers<void>();
   #isOver = false;
 
@@ -80,6 +83,7 @@ export class CallAnswerer {
     // The rejection may come after the calls were answered.
     failed.promise.catch(() => {});
     for (const { id } of calls) this.#unanswered.add(id);
+    await this.#askEffects(calls);
     for (const call of calls) void begin(call);
     for (;;) {
       if (this.#unanswered.size === 0) return undefined;
@@ -121,7 +125,16 @@ export class CallAnswerer {
   /** A hosted program decides itself which calls it makes at once. */
   #mayOverlap(call: ModelCall): boolean {
     if (call.type === "program_call") return false;
-    return call.caller !== "direct" || (this.#parts.tools.get(call.tool)?.effect ?? "read") === "read";
+    if (call.caller !== "direct") return true;
+    return (this.#effects.get(call.id) ?? this.#parts.tools.get(call.tool)?.effect ?? "read") === "read";
+  }
+
+  /** Asks what calls change where that depends on their inputs: whether they are in the order of the turn follows from it. */
+  async #askEffects(calls: readonly ModelCall[]): Promise<void> {
+    const { session, tools } = this.#parts;
+    for (const call of calls)
+      if (call.type === "tool_call" && tools.get(call.tool)?.effectOf)
+        this.#effects.set(call.id, await session.effectOf(call));
   }
 
   async #answer(call: ModelCall, past: PastCall | undefined): Promise<void> {

@@ -39,6 +39,7 @@ const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true
   execution_waiting: true,
   execution_ended: true,
   call_started: true,
+  call_retried: true,
   call_ended: true,
 };
 

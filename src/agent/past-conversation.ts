@@ -104,6 +104,11 @@ export async function readPastConversation(journal: Journal, execution: Executio
         else if (record.type === "answered") calls.answered(record);
         else remembered.push(...rememberedIn([record], (id) => open.get(id)));
         break;
+      case "retry":
+        if (record.call === undefined) break;
+        applyToCall(open.get(record.call), record);
+        calls.retried(record);
+        break;
       case "outcome":
         outcome = record;
         break;

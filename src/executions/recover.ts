@@ -33,7 +33,10 @@ export interface RecoverWork {
   /** The schema of what a program returns that began with one. */
   readonly result: (execution: RecoveredExecution) => ResultSchema | undefined;
   /** Runs work in the scope of an execution. */
-  readonly run: (execution: RecoveredExecution, work: (scope: AgentScope) => Promise<Recovered>) => Promise<Recovered>;
+  readonly run: (
+    execution: RecoveredExecution & { readonly model?: Model },
+    work: (scope: AgentScope) => Promise<Recovered>,
+  ) => Promise<Recovered>;
 }
 
 /** What has become of an execution or a conversation that was taken up. */
@@ -129,7 +132,7 @@ async function recoverConversation(
   if (header.parent) return run(one, (scope) => cancelConversation(scope, execution, past));
   if (waitingOfConversation(past)) return undefined;
   const model = modelFor({ ...one, model: header.model, task: header.task });
-  return model && run(one, (scope) => resumeAgent(scope, execution, { model }));
+  return model && run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model }));
 }
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */
 const TAKEN: ReadonlySet<string> = new Set(["head_moved", "execution_driven", "execution_unknown"]);

@@ -1,4 +1,4 @@
-import type { AnsweredRecord, CallRecord, DecisionRecord } from "../journal/record.ts";
+import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approval.ts";
 import type { CallLine } from "./call-line.ts";
@@ -8,7 +8,7 @@ import type { Caller } from "../tools/tool.ts";
 /** The journal of a session. */
 export interface GateLog {
   /** Resolves once the record is in the journal. An `allowed` record is awaited before the handler runs. */
-  append(record: CallRecord | DecisionRecord): Promise<void>;
+  append(record: CallRecord | DecisionRecord | RetryRecord): Promise<void>;
   /** Like `append`, for a record that must survive a loss of power. */
   appendSafely(record: CallRecord): Promise<void>;
   /** Journals the record together with the next one that is appended. */
@@ -25,6 +25,17 @@ export type CallEvent =
       readonly callId: string;
       readonly tool: string;
       readonly caller: Caller;
+    }
+  /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
+  | {
+      readonly type: "call_retried";
+      readonly execution: string;
+      readonly callId: string;
+      readonly tool: string;
+      readonly caller: Caller;
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error?: unknown;
     }
   | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
 
@@ -57,7 +68,7 @@ export class CallLedger {
   }
 
   /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
-  allowed({ identity: { callId, tool, caller }, inputDigest, tool: { effect } }: OpenCall): Promise<void> {
+  allowed({ identity: { callId, tool, caller }, inputDigest, effect, tool: { effectOf } }: OpenCall): Promise<void> {
     const { log } = this.#parts;
     const record = {
       type: "call",
@@ -66,9 +77,19 @@ export class CallLedger {
       caller,
       decision: "allowed",
       inputDigest,
+      ...(effectOf === undefined ? {} : { effect }),
       at: Date.now(),
     } as const;
     return effect === "read" ? log.append(record) : log.appendSafely(record);
+  }
+
+  /** Resolves once the journal holds that an attempt has failed, and that the next one follows. */
+  retried(call: OpenCall, { code }: Failure, delayMs: number, error: unknown): Promise<void> {
+    const { execution, log, onEvent } = this.#parts;
+    const { attempt, identity } = call;
+    const { callId, tool, caller } = identity;
+    onEvent({ type: "call_retried", execution, callId, tool, caller, attempt, delayMs, error });
+    return log.append({ type: "retry", call: callId, attempt, reason: code, delayMs, at: Date.now() });
   }
 
   /** The returned record is in the journal once `done` resolves. */
@@ -136,8 +157,22 @@ export class CallLedger {
 }
 
 function lineOf(
-  { identity: { callId, tool, caller }, since }: Pick<OpenCall, "identity" | "since">,
+  call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>,
   facts: Pick<CallLine, "bytes" | "outcome" | "started">,
 ): CallLine {
-  return { callId, tool, caller, ms: performance.now() - since, ...facts };
+  const { identity, since } = call;
+  const { callId, tool, caller } = identity;
+  return { callId, tool, caller, ms: performance.now() - since, ...facts, ...unusual(call, facts) };
+}
+
+/** What is said of few calls. */
+function unusual(
+  { tool, effect, attempt = 1 }: Partial<OpenCall>,
+  { started }: Pick<CallLine, "started">,
+): Pick<CallLine, "effect" | "attempts"> | undefined {
+  if (!started || !tool || (!tool.effectOf && !tool.retry)) return undefined;
+  return {
+    ...(tool.effectOf && effect ? { effect } : {}),
+    ...(attempt > 1 ? { attempts: attempt } : {}),
+  };
 }

@@ -1,4 +1,4 @@
-import type { Caller } from "../tools/tool.ts";
+import type { Caller, Effect } from "../tools/tool.ts";
 import type { FailureCode, RefusalCode } from "./answer.ts";
 
 /** How a call ended. */
@@ -24,6 +24,10 @@ export interface CallLine {
   readonly outcome: CallOutcome;
   /** Whether the handler was started. If so, the tool may have taken effect, whatever the outcome. */
   readonly started: boolean;
+  /** What the call changed at most, where that depends on the input of its tool and the handler was started. */
+  readonly effect?: Effect;
+  /** How often the handler was run, where it was run again after a failure. */
+  readonly attempts?: number;
 }
 
 /** Short text of an outcome: the shape of the value, the code, or `aborted`. */

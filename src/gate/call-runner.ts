@@ -1,14 +1,16 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import type { CallContext, Tool } from "../tools/tool.ts";
+import type { CallContext } from "../tools/tool.ts";
 import type { Share } from "../values/held-bytes.ts";
 import { isLarge } from "../values/result-text.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
+import { runAttempts } from "./attempts.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import type { CallQueues } from "./call-queues.ts";
 import type { OpenCall } from "./open-call.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import type { ToolQueues } from "./tool-queues.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 export interface RunnerParts {
@@ -19,8 +21,8 @@ export interface RunnerParts {
   readonly share: Share;
   readonly unread: UnreadAnswers | undefined;
   readonly resultBytes: number;
-  /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
-  readonly whenFree: <Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal) => Promise<Value>;
+  readonly tenant: string;
+  readonly toolQueues: ToolQueues;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   readonly contextOf: (call: OpenCall) => CallContext;
@@ -35,17 +37,17 @@ export class CallRunner {
   }
 
   /**
-   * Runs a call when the concurrency of its execution and its tool allows it, and the program has read enough of its
+   * Runs a call when the concurrency of its execution and its tool and the tool's rate allow it, and the program has read enough of its
    * answers. Reads its input then, unless it was read before. The result becomes text after the tool is free again: a
    * program that reads nothing does not keep others from it.
    */
   runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
-    const { queues, unread, whenFree } = this.#parts;
+    const { queues, tenant, toolQueues, unread } = this.#parts;
     const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
     return queues.run(async (closing) => {
       const room = unread?.whenRoom();
       if (room) await room;
-      const ran = await whenFree(call.tool, run, closing);
+      const ran = await toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : closing);
       return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
     });
   }
@@ -73,12 +75,22 @@ export class CallRunner {
   async #run(call: OpenCall, input: unknown): Promise<Answer | Returned | undefined> {
     const { calls, ledger, inContext, contextOf } = this.#parts;
     if (calls.isGone(call)) return undefined;
+    const { effectOf, retry } = call.tool;
+    if (effectOf) inContext(() => call.readEffect(input));
     call.decided = true;
     await ledger.allowed(call);
     if (calls.isGone(call)) return undefined;
     ledger.started(call.identity);
-    const handled = await inContext(() => runHandler(call, input, contextOf(call)));
+    const handled = await inContext(() =>
+      retry
+        ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: (waiting) => this.#whenRate(waiting) })
+        : runHandler(call, input, contextOf(call)),
+    );
     return handled instanceof Returned ? handled : calls.finish(call, handled);
+  }
+
+  async #whenRate({ tool, signal }: OpenCall): Promise<void> {
+    if (tool.rate) await this.#parts.toolQueues.whenRate(tool, this.#parts.tenant, signal);
   }
 
   /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */

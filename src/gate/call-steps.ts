@@ -15,6 +15,7 @@ import * as sentences from "./sentences.ts";
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");
 const NEEDS_APPROVAL = Symbol("needs approval");
+const EFFECT_READ = Symbol("effect read");
 /** Code of the record by which a call is held whose driver died while its handler ran. */
 const OUTCOME_UNKNOWN = "outcome_unknown";
 
@@ -47,8 +48,9 @@ export class CallSteps {
   }
 
   /** Continues a call where the journal says that it is; a new one from its beginning. Resolves with undefined if it ends first. */
-  async goOn(call: OpenCall, { decided, decision, result }: PastCall): Promise<Answer | undefined> {
+  async goOn(call: OpenCall, { decided, decision, result, retried }: PastCall): Promise<Answer | undefined> {
     const { calls, scope } = this.#parts;
+    if (retried) call.attempt = retried.attempt + 1;
     const { callId } = call.identity;
     switch (decided?.decision) {
       case "held":
@@ -61,6 +63,7 @@ export class CallSteps {
         calls.waits.hold(callId, decided.at);
         return result ? this.#obey(call, result) : this.#waitOutside(call);
       case "allowed":
+        call.effectBefore = decided.effect;
         return this.#repeat(call);
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.
@@ -265,7 +268,7 @@ export class CallSteps {
     if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
     return approval?.type === "held"
       ? calls.refuse(call, sentences.approvalExpired(tool.name, waitMs))
-      : calls.fail(call, sentences.resultExpired(tool, waitMs));
+      : calls.fail(call, sentences.resultExpired(call, waitMs));
   }
 
   // ---- the driver died while the handler may have run ----------------------------------------------------------
@@ -274,11 +277,26 @@ export class CallSteps {
   async #repeat(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, ledger } = this.#parts;
     const { tool, identity, inputDigest } = call;
-    if (tool.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
+    if (tool.effectOf) {
+      const refused = await this.#readEffect(call);
+      if (refused !== EFFECT_READ) return refused;
+    }
+    if (call.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     calls.waits.hold(identity.callId);
     await ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
+  }
+
+  /** Reads a call's input to ask what it changes. Of its input only the text is held after that. */
+  async #readEffect(call: OpenCall): Promise<Answer | typeof EFFECT_READ | undefined> {
+    const { admission, inContext, runner } = this.#parts;
+    const read = await runner.withInput(call, async (input): Promise<typeof EFFECT_READ> => {
+      inContext(() => call.readEffect(input));
+      return EFFECT_READ;
+    });
+    admission.giveBackInput(call);
+    return read;
   }
 
   #failUnknown(call: OpenCall): Answer | undefined {

@@ -6,10 +6,13 @@ import type { CallEvent } from "./call-ledger.ts";
 /** A call with a failure that the program or the model has not seen the cause of, or only a sentence. */
 export interface FailureEntry {
   readonly tool: string;
-  /** Id of the execution or conversation that made the call. */
+  /** Id of the execution or conversation that made the call; empty, like `callId`, for a tool whose `enabled` failed. */
   readonly execution: string;
   readonly callId: string;
-  /** Code of the failure or refusal, as the program has it. Of a call that has a result: `"value"`, or `"aborted"`. */
+  /**
+   * Code of the failure or refusal, as the program has it. Of a call that has a result: `"value"`, or `"aborted"`. Of a tool
+   * whose `enabled` failed, and which does not exist therefore: `"not_enabled"`.
+   */
   readonly code: string;
   /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */
   readonly err?: unknown;

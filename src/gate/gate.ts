@@ -1,52 +1,47 @@
-import PQueue from "p-queue";
-import type { Tool } from "../tools/tool.ts";
 import { type SearchSettings, ToolSearch } from "../tools/search/tool-search.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
+import type { ToolAudience } from "../tools/tool.ts";
+import type { SwitchFailure, ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
-
-/** What the gate needs of a queue. The declarations of `p-queue` itself do not compile without the types of browsers. */
-interface ToolQueue {
-  add<Value>(run: () => Promise<Value>, options: { readonly signal: AbortSignal }): Promise<Value>;
-}
+import { ToolQueues } from "./tool-queues.ts";
 
 /**
  * The only path to a handler. Calls are made in a session: of a program's execution, or of a model's conversation. The
- * gate holds what all sessions share: the tools, and their concurrency.
+ * gate holds what all sessions share: the tools, and their queues.
  */
 export class Gate implements SharedRules {
   readonly tools: ToolSet;
   readonly search: ToolSearch;
   readonly held: HeldBytes;
-  readonly #queues: WeakMap<Tool, ToolQueue>;
+  readonly toolQueues: ToolQueues;
+  /** Gates for parts of the tools, which keep their indexes for further searches. */
+  readonly #parts = new WeakMap<ToolSet, Gate>();
 
-  constructor(
-    tools: ToolSet,
-    held = new HeldBytes(),
-    search: SearchSettings = {},
-    queues = new WeakMap<Tool, ToolQueue>(),
-  ) {
+  constructor(tools: ToolSet, held = new HeldBytes(), search: SearchSettings = {}, toolQueues = new ToolQueues()) {
     this.held = held;
-    this.#queues = queues;
+    this.toolQueues = toolQueues;
     this.tools = tools;
     this.search = new ToolSearch(tools, search);
-    for (const tool of tools.all) {
-      if (Number.isFinite(tool.concurrency) && !queues.has(tool))
-        queues.set(tool, new PQueue({ concurrency: tool.concurrency }));
-    }
+    for (const tool of tools.all) toolQueues.add(tool);
   }
 
-  /** A gate for other tools. It shares the queues: a tool of both gates has one concurrency limit. */
+  /** A gate for other tools. It shares the queues: a tool of both gates has one concurrency and one rate. */
   beside(tools: ToolSet): Gate {
-    return new Gate(tools, this.held, this.search.settings, this.#queues);
+    return new Gate(tools, this.held, this.search.settings, this.toolQueues);
+  }
+
+  /** A gate for the tools that exist for them: this one, if all do. `onFailed` is told of a tool whose `enabled` fails. */
+  for(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): Gate {
+    const tools = this.tools.enabledFor(audience, onFailed);
+    if (tools === this.tools) return this;
+    const known = this.#parts.get(tools);
+    if (known) return known;
+    const part = this.beside(tools);
+    this.#parts.set(tools, part);
+    return part;
   }
 
   open(options: SessionOptions): GateSession {
     return new GateSession(this, options);
-  }
-
-  /** Runs a handler when its tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
-  whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
-    return this.#queues.get(tool)?.add(run, { signal }) ?? run();
   }
 }

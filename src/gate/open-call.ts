@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord, ResultRecord, ShownDefinition } from "../journal/record.ts";
-import type { CallContext, Caller, Tool } from "../tools/tool.ts";
+import type { CallRecord, DecisionRecord, ResultRecord, RetryRecord, ShownDefinition } from "../journal/record.ts";
+import { effectOfCall, graverEffect } from "../tools/effect.ts";
+import type { CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
@@ -28,6 +29,7 @@ export interface PastCall {
   readonly decided?: CallRecord | undefined;
   readonly decision?: DecisionRecord | undefined;
   readonly result?: ResultRecord | undefined;
+  readonly retried?: RetryRecord | undefined;
 }
 
 /** A call that was accepted and has no answer yet. */
@@ -41,6 +43,12 @@ export class OpenCall {
   approval: Approval | undefined;
   /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
   noticed: unknown;
+  /** What it changes. Where that depends on its input, a `write` until its input is read. */
+  effect: Effect;
+  /** What an earlier driver was told that it changes. */
+  effectBefore: Effect | undefined;
+  /** Number of the attempt that is under way, or comes next. */
+  attempt = 1;
   /** Whether it counts in the budget of calls. */
   isCounted = false;
   /** Whether its handler was started. */
@@ -62,6 +70,7 @@ export class OpenCall {
 
   constructor(tool: Tool, { callId, tool: name, caller, inputText }: CallRequest) {
     this.tool = tool;
+    this.effect = tool.effect;
     this.identity = { callId, tool: name, caller };
     this.#inputText = inputText;
   }
@@ -69,6 +78,13 @@ export class OpenCall {
   /** JSON text; empty once the call is over, because a queue may keep the call for long. */
   get inputText(): string {
     return this.#inputText;
+  }
+
+  /** Asks what it changes, now that its input is read. It changes no less than an earlier driver was told. */
+  readEffect(input: unknown): void {
+    const { effect, error } = effectOfCall(this.tool, input);
+    this.effect = graverEffect(effect, this.effectBefore);
+    this.noticed ??= error;
   }
 
   /** The time in which the work that its handler started waited for nothing but approvals. */
@@ -200,6 +216,7 @@ class HandlerContext implements CallContext {
   readonly execution: string;
   readonly callId: string;
   readonly caller: Caller;
+  readonly effect: Effect;
   readonly tenant: string;
   readonly context: unknown;
   readonly #call: OpenCall;
@@ -211,6 +228,7 @@ class HandlerContext implements CallContext {
     this.execution = execution;
     this.callId = call.identity.callId;
     this.caller = call.identity.caller;
+    this.effect = call.effect;
     this.tenant = tenant;
     this.context = context;
   }

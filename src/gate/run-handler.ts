@@ -34,13 +34,18 @@ export class Returned {
   }
 }
 
-/** Runs a call's handler. Never rejects. */
-export async function runHandler(call: OpenCall, input: unknown, context: CallContext): Promise<Returned | Failed> {
+/** Runs a call's handler, which has `allowedMs`, by default its tool's. Never rejects. */
+export async function runHandler(
+  call: OpenCall,
+  input: unknown,
+  context: CallContext,
+  allowedMs = call.tool.timeoutMs,
+): Promise<Returned | Failed> {
   const { tool } = call;
   const { handler } = tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
   call.started = true;
-  let countedMs = 0;
+  let countedMs = call.approvalMs;
   const onTime = () => {
     // The time in which an agent waited for approvals alone is no part of the tool's time.
     const moreMs = call.approvalMs - countedMs;
@@ -48,7 +53,7 @@ export async function runHandler(call: OpenCall, input: unknown, context: CallCo
     if (moreMs >= 1) timer = setTimeout(onTime, moreMs);
     else call.endHandler(`The call took longer than ${tool.timeoutMs} ms.`);
   };
-  let timer = setTimeout(onTime, tool.timeoutMs);
+  let timer = setTimeout(onTime, allowedMs);
   let value: unknown;
   try {
     value = await call.orEnded(async () => handler(input, context));
@@ -57,7 +62,7 @@ export async function runHandler(call: OpenCall, input: unknown, context: CallCo
   } finally {
     clearTimeout(timer);
   }
-  if (value === OVER) return failed(sentences.handlerTimedOut(tool));
+  if (value === OVER) return failed(sentences.handlerTimedOut(call));
   return new Returned(value);
 }
 

@@ -5,6 +5,7 @@ import { typeText } from "../tools/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./budget.ts";
+import type { OpenCall } from "./open-call.ts";
 
 /*
  * Messages for calls that return no value. The reader is a program or the model that wrote it. Each message says what
@@ -155,6 +156,15 @@ export function predicateFailed(tool: string, cause: unknown): PortcullisError {
   );
 }
 
+/** For the operator: why a call was not made again. */
+export function retryFailed(tool: string, cause: unknown): PortcullisError {
+  return new PortcullisError(
+    "tool_invalid",
+    `The \`retry.on\` function of ${tool} failed, so the call was not made again: ${cause instanceof Error ? cause.message : describe(cause)}`,
+    { cause },
+  );
+}
+
 /** For the operator: an approval or a client's result was left for later where nothing can take the work up again. */
 export function cannotWait(tool: string): PortcullisError {
   return new PortcullisError(
@@ -176,11 +186,11 @@ export function sourceUnavailable(tool: string, message: string) {
   return failure("source_unavailable", tool, message);
 }
 
-export function handlerTimedOut(tool: Tool) {
+export function handlerTimedOut({ tool, effect }: Pick<OpenCall, "tool" | "effect">) {
   return failure(
     "handler_timed_out",
     tool.name,
-    `${tool.name} took longer than ${tool.timeoutMs} ms and was aborted.${tool.effect === "read" ? "" : " It may have taken effect."}`,
+    `${tool.name} took longer than ${tool.timeoutMs} ms and was aborted.${effect === "read" ? "" : " It may have taken effect."}`,
   );
 }
 
@@ -199,11 +209,11 @@ export function clientFailed(tool: string, message: string) {
 }
 
 /** No result of a client came within the limit `waitMs`. */
-export function resultExpired(tool: Tool, waitMs: number) {
+export function resultExpired({ tool, effect }: Pick<OpenCall, "tool" | "effect">, waitMs: number) {
   return failure(
     "result_expired",
     tool.name,
-    `No client answered the call of ${tool.name} within ${waitMs} ms (limit waitMs).${tool.effect === "read" ? "" : " It may have taken effect."} Continue without it.`,
+    `No client answered the call of ${tool.name} within ${waitMs} ms (limit waitMs).${effect === "read" ? "" : " It may have taken effect."} Continue without it.`,
   );
 }
 

@@ -3,12 +3,13 @@ import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import { searchTool } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
-import type { Caller, Tool } from "../tools/tool.ts";
+import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
+import { askEffect } from "./ask-effect.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -29,6 +30,7 @@ import {
 import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
 import { SessionSearch } from "./session-search.ts";
+import type { ToolQueues } from "./tool-queues.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** What all sessions of a gate share. */
@@ -36,8 +38,7 @@ export interface SharedRules {
   readonly tools: ToolSet;
   readonly search: ToolSearch;
   readonly held: HeldBytes;
-  /** Runs `run` when the tool's concurrency allows one more call. Drops it, and rejects, if the signal is aborted first. */
-  whenFree<Value>(tool: Tool, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
+  readonly toolQueues: ToolQueues;
 }
 
 export interface SessionOptions {
@@ -93,6 +94,7 @@ export class GateSession implements ParentSession, WorkBelow {
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
   readonly #options: SessionOptions;
+  readonly #tools: ToolSet;
   readonly #admission: Admission;
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
@@ -108,6 +110,7 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#options = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const { tools } = gate;
+    this.#tools = tools;
     const admission = new Admission({
       tools,
       searchTool: searchTool((input, context) => this.#search.find(input, context)),
@@ -128,7 +131,8 @@ export class GateSession implements ParentSession, WorkBelow {
       share,
       unread,
       resultBytes,
-      whenFree: (tool, run, signal) => gate.whenFree(tool, run, signal),
+      tenant: scope.tenant,
+      toolQueues: gate.toolQueues,
       contextOf: (call) => call.contextIn(execution, scope, this),
     });
     this.#steps = new CallSteps({
@@ -227,6 +231,12 @@ export class GateSession implements ParentSession, WorkBelow {
   async countCall(about: CallIdentity): Promise<Answer | undefined> {
     const refusal = this.#admission.countCall(about.tool);
     return refusal && this.#calls.refuse(about, refusal);
+  }
+
+  /** What a call would change, for an owner that orders its calls. Of a tool that there is not, nothing. */
+  async effectOf({ tool: name, inputText }: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
+    const tool = this.#tools.get(name);
+    return tool ? askEffect(tool, inputText, this.#options.limits.inputBytes, this.share) : "read";
   }
 
   /** Passes what others have appended to the calls that wait for it. What no call waits for is dropped. */

@@ -10,6 +10,7 @@ import { type CallAnswer, callTool } from "../gate/call-tool.ts";
 import { FailureLog, type Logger } from "../gate/failure-log.ts";
 import { Gate } from "../gate/gate.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Model } from "../models/model.ts";
 import type { Journal, ListOptions } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "../loops/loops.ts";
@@ -32,7 +33,7 @@ import { declareTools, type DeclarationOptions } from "../tools/declarations.ts"
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
-import { ToolSet } from "../tools/tool-set.ts";
+import { type SwitchFailure, ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -84,6 +85,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #scope: AgentScope;
   readonly #close = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
+  /** Tools whose `enabled` has failed, and of which the operator knows. */
+  readonly #switchFailures = new Set<string>();
 
   constructor(parts: RuntimeParts) {
     const { sandbox, gate, journal, leaseMs, limits, tenant, approve, approvePrograms, parent } = parts;
@@ -105,6 +108,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       language: EXECUTE_RULES.language.default,
       signal: this.closing,
       onEvent: () => {},
+      onSwitchFailed: (failed) => this.#tellSwitchFailed(failed),
       above: undefined,
     });
   }
@@ -217,8 +221,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       concurrency,
       model: (conversation) => model?.(conversation),
       result: (one) => resultSchemaOf(result?.(one), "recover({ result })"),
-      run: (one, work) =>
-        this.#run("recover", { tenant: one.tenant, context: context?.(one) }, undefined, (scope) => work(scope)),
+      run: ({ model: own, ...one }, work) =>
+        this.#run("recover", { tenant: one.tenant, context: context?.(one), model: own }, undefined, (scope) =>
+          work(scope),
+        ),
     });
     for await (const one of recovering)
       yield "error" in one || "transcript" in one ? one : reportOf(one, limits, gate.tools);
@@ -274,11 +280,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ...given: ContextArguments<AsToolOptions<Context>, Context>
   ): LoopTools[Loop] {
     const [options = {}] = given;
-    const { tools } = this;
     const approves = this.#parts.approve !== undefined;
-    const { gate, tenant } = this.#parts;
+    const { tenant } = this.#parts;
+    const gate = this.#gateFor({ context: (options as { readonly context?: unknown }).context });
     const host: ProgramHost = {
-      tools,
+      tools: gate.tools,
       programs: declarePrograms(gate.search, "javascript", tenant),
       approves,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
@@ -292,7 +298,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 
   /**
    * A runtime with other tools on the same sandbox, with the same limits, approval and tenant. A tool that is in both
-   * runtimes shares its `concurrency` between them. The derived runtime closes with this one; dispose of it to close it
+   * runtimes shares its `concurrency` and its `rate` between them. The derived runtime closes with this one; dispose of it to close it
    * earlier. Throws a `PortcullisError` if an option is invalid.
    */
   derive(options: DeriveOptions<Context>): Runtime<Context> {
@@ -323,7 +329,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       const onError = (error: unknown) => {
         throw error;
       };
-      return await this.#parts.gate.search.find({ query, limit, caller, tenant, language, work, onError });
+      return await this.#gateFor({ tenant }).search.find({ query, limit, caller, tenant, language, work, onError });
     } finally {
       share.end();
     }
@@ -331,7 +337,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 
   /** Typed stubs of the tools that programs may call, for a model to read. */
   declarations(options?: DeclarationOptions): string {
-    return declareTools(this.tools.visibleTo(["programmatic"]), options);
+    return declareTools(this.#gateFor({}).tools.visibleTo(["programmatic"]), options);
   }
 
   /** A handle of an execution or a conversation in the journal. The id is checked only when a method of the handle is called. */
@@ -393,7 +399,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     if (this.closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
     return this.#scope.with({
-      gate: selected ? gate.beside(selected) : gate,
+      gate: this.#gateFor(options, selected ? gate.beside(selected) : gate),
       language: language ?? this.#scope.language,
       limits: changed,
       tenant: tenant ?? this.#scope.tenant,
@@ -402,6 +408,24 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       approvePrograms: approvePrograms ?? this.#scope.approvePrograms,
       signal: signal ? AbortSignal.any([signal, this.closing]) : this.closing,
     });
+  }
+
+  /** The gate for the tools that exist for them. */
+  #gateFor(
+    { tenant = this.#scope.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
+    gate = this.#parts.gate,
+  ): Gate {
+    return gate.for({ tenant, context, model: model?.name }, (failed) => this.#tellSwitchFailed(failed));
+  }
+
+  /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
+  #tellSwitchFailed({ tool, error }: SwitchFailure): void {
+    const { logger = CONSOLE_LOGGER } = this.#parts;
+    if (this.#switchFailures.has(tool)) return;
+    this.#switchFailures.add(tool);
+    try {
+      logger.error({ tool, execution: "", callId: "", code: "not_enabled", err: error }, error.message);
+    } catch {}
   }
 
   async #untilEnded<Value>(running: Promise<Value>): Promise<Value> {
@@ -420,7 +444,7 @@ type ScopeOptions = Partial<
     Resolved<typeof AGENT_RULES>,
     "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
   >
->;
+> & { readonly model?: Pick<Model, "name"> | undefined };
 
 /**
  * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does

@@ -66,7 +66,14 @@ export const RECORD_SCHEMAS = {
     opaque: text.exactOptional(),
     at,
   }),
-  retry: z.strictObject({ type: z.literal("retry"), attempt: z.int().positive(), reason: text, delayMs: amount, at }),
+  retry: z.strictObject({
+    type: z.literal("retry"),
+    call: text.exactOptional(),
+    attempt: z.int().positive(),
+    reason: text,
+    delayMs: amount,
+    at,
+  }),
   call: z.strictObject({
     type: z.literal("call"),
     call: text,
@@ -75,6 +82,7 @@ export const RECORD_SCHEMAS = {
     decision: z.enum(["allowed", "held", "client", "refused", "dropped"]),
     code: text.exactOptional(),
     inputDigest: text.exactOptional(),
+    effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
     at,
   }),
   decision: z.strictObject({

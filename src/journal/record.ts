@@ -137,11 +137,14 @@ export interface MessageRecord {
   readonly at: number;
 }
 
-/** A request to a provider failed and is retried. */
+/** A request to a provider, or the handler of a call, failed and is tried again. */
 export interface RetryRecord {
   readonly type: "retry";
+  /** Id of the call whose handler failed; missing for a request to a provider. */
+  readonly call?: string;
   /** Number of the attempt that failed, from 1. */
   readonly attempt: number;
+  /** For a call the code of the failure. */
   readonly reason: string;
   /** Milliseconds until the next attempt. */
   readonly delayMs: number;
@@ -160,6 +163,8 @@ export interface CallRecord {
   readonly code?: string;
   /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
   readonly inputDigest?: string;
+  /** Of an `allowed` call whose tool's effect depends on the input: what it changes. */
+  readonly effect?: "read" | "idempotent" | "write";
   readonly at: number;
 }
 

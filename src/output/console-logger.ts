@@ -16,7 +16,7 @@ export const CONSOLE_LOGGER: Logger = {
     const details = err === undefined ? "" : `\n${errorText(err)}`;
     // One argument: in several, `%` of the first would format the others.
     // oxlint-disable-next-line no-console -- the operator has named no other place
-    console.error(`portcullis: ${insetLines(message)} (execution ${execution})${details}`);
+    console.error(`portcullis: ${insetLines(message)}${execution === "" ? "" : ` (execution ${execution})`}${details}`);
   },
   warn: () => {},
 };

@@ -160,7 +160,9 @@ function returned({ outcome }: CallLine): boolean {
 /** Calls with effects of a program that did not complete: the next program must not repeat them. */
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
   // Calls that a nested agent made are listed as the call of that agent.
-  const changing = calls.filter(({ tool, started }) => started && (tools.get(tool)?.effect ?? "read") !== "read");
+  const changing = calls.filter(
+    ({ tool, started, effect }) => started && (effect ?? tools.get(tool)?.effect ?? "read") !== "read",
+  );
   const done = listOf(changing.filter(returned));
   const unsure = listOf(changing.filter((line) => !returned(line)));
   return [

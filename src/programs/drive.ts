@@ -1,6 +1,7 @@
 import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
+import type { CallLine } from "../gate/call-line.ts";
 import type { GateSession } from "../gate/session.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
@@ -92,6 +93,10 @@ export const NOT_DRIVEN: Omit<Driven, "ending"> = {
 /** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
 export function drive(options: DriveOptions): Promise<Driven> {
   return new Driver(options).run();
+}
+
+function openLine({ tool, decided }: OpenCall): Pick<CallLine, "tool" | "effect"> {
+  return { tool, ...(decided?.effect && { effect: decided.effect }) };
 }
 
 /** Open calls and past turns are in the log's state. The fields here are those that a new driver would not need. */
@@ -356,7 +361,7 @@ class Driver {
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
     if (this.#stopping) return;
     const { limits, map, session, tools, result } = this.#options;
-    const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [call.tool]));
+    const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [openLine(call)]));
     const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const { overdraft, lines, share } = session;
     const settling = settle(frame, {

@@ -6,6 +6,7 @@ import type {
   Header,
   JournalRecord,
   ResultRecord,
+  RetryRecord,
 } from "../journal/record.ts";
 import { readingRecord, readTurn } from "./history.ts";
 
@@ -22,6 +23,8 @@ export interface CallFacts {
   decision?: DecisionRecord;
   /** The client's result, for a call without a handler here. */
   result?: ResultRecord;
+  /** Its last attempt that failed and was to be followed by another. */
+  retried?: RetryRecord;
   /** Set once the handler has ended. */
   answered?: AnsweredRecord;
 }
@@ -181,8 +184,10 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "outcome":
       state.outcome = record.outcome;
       break;
-    case "message":
     case "retry":
+      if (record.call !== undefined) applyToCall(state.calls.get(Number(record.call)), record);
+      break;
+    case "message":
     case "violation":
       break;
   }
@@ -239,7 +244,7 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
 /** Does nothing without an open call: its answer was already delivered. */
 export function applyToCall(
   call: CallFacts | undefined,
-  record: CallRecord | DecisionRecord | ResultRecord | AnsweredRecord,
+  record: CallRecord | DecisionRecord | ResultRecord | RetryRecord | AnsweredRecord,
 ): void {
   if (!call) return;
   switch (record.type) {
@@ -256,6 +261,9 @@ export function applyToCall(
       return;
     case "result":
       call.result ??= record;
+      return;
+    case "retry":
+      call.retried = record;
       return;
     case "answered":
       call.answered = record;

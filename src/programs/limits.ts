@@ -46,7 +46,7 @@ export const LIMIT_RULES = {
   /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */
   calls: wholeNumber({ min: 0, max: 1_000_000, default: 10_000 }),
   /**
-   * Calls that run or wait for their tool's `concurrency` at the same time; further calls are queued. Enough to hide
+   * Calls that run or wait for their tool's `concurrency` or `rate` at the same time; further calls are queued. Enough to hide
    * latency, few enough for an ordinary API.
    */
   callsAtOnce: wholeNumber({ min: 1, max: 10_000, default: 64 }),

@@ -1,7 +1,7 @@
 import type { FailureCode, RefusalCode } from "../gate/answer.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import type { AnsweredRecord, CallRecord } from "../journal/record.ts";
-import type { Caller } from "../tools/tool.ts";
+import type { AnsweredRecord, CallRecord, RetryRecord } from "../journal/record.ts";
+import type { Caller, Effect } from "../tools/tool.ts";
 
 /** What is known of a call before it ends. */
 interface BegunCall {
@@ -10,6 +10,8 @@ interface BegunCall {
   /** Milliseconds since 1970. */
   readonly at: number;
   started: boolean;
+  effect?: Effect;
+  attempts?: number;
 }
 
 /** The calls of an execution or a conversation, as its records tell of them in their order. */
@@ -51,15 +53,29 @@ export class PastCalls {
     this.#begun.set(call, { tool, caller, at, started: false });
   }
 
-  decided({ call, tool, caller, decision, code, at }: CallRecord): void {
+  decided({ call, tool, caller, decision, code, effect = this.#begun.get(call)?.effect, at }: CallRecord): void {
     const known = this.#begun.get(call);
     const since = known?.at ?? at;
     const started = (known?.started ?? false) || decision === "allowed";
-    this.#begun.set(call, { tool, caller: caller as Caller, at: since, started });
+    const { attempts } = known ?? {};
+    this.#begun.set(call, {
+      tool,
+      caller: caller as Caller,
+      at: since,
+      started,
+      ...(effect === undefined ? {} : { effect }),
+      ...(attempts === undefined ? {} : { attempts }),
+    });
     const ms = at - since;
     if (decision === "refused")
       this.#end(call, { bytes: 0, ms, outcome: { type: "refused", code: code as RefusalCode } });
     if (decision === "dropped") this.#end(call, { bytes: 0, ms, outcome: { type: "aborted" } });
+  }
+
+  /** A handler has failed, and another attempt follows. */
+  retried({ call, attempt }: RetryRecord): void {
+    const begun = call === undefined ? undefined : this.#begun.get(call);
+    if (begun) begun.attempts = attempt + 1;
   }
 
   answered({ call, ok, code, ms, bytes, shape }: AnsweredRecord): void {
@@ -81,10 +97,11 @@ export class PastCalls {
     const known = this.#begun.get(callId);
     if (!known) return;
     this.#begun.delete(callId);
-    const { tool, caller, started } = known;
+    const { tool, caller, started, effect, attempts } = known;
     // A call whose answer did not reach its caller was made again by the next driver.
     this.#resultBytes += facts.bytes - (this.#lines.get(callId)?.bytes ?? 0);
     this.#lines.delete(callId);
-    this.#lines.set(callId, { callId, tool, caller, started, ...facts });
+    const unusual = { ...(effect === undefined ? {} : { effect }), ...(attempts === undefined ? {} : { attempts }) };
+    this.#lines.set(callId, { callId, tool, caller, started, ...facts, ...unusual });
   }
 }

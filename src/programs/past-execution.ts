@@ -65,6 +65,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     else if (record.type === "call") past.decided(record);
     else if (record.type === "decision")
       remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id))));
+    else if (record.type === "retry") past.retried(record);
     else if (record.type === "answered") past.answered(record);
     else if (record.type === "outcome") outcome = record;
   };

@@ -27,8 +27,8 @@ export interface Circumstances {
   readonly calls: number;
   /** The last limit that refused a call, if one did. */
   readonly overdraft: Overdraft | undefined;
-  /** Names of the tools whose calls have no answer yet. */
-  readonly openCalls: readonly string[];
+  /** Calls that have no answer yet. */
+  readonly openCalls: readonly Pick<CallLine, "tool" | "effect">[];
   /** Calls that have ended. */
   readonly lines: readonly CallLine[];
   readonly lane: Lane;
@@ -60,17 +60,15 @@ export async function settle(
   const { openCalls, limits, tools, lines, lane, result } = circumstances;
   const returned = body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, lane);
   if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
-  const writing = openCalls.filter((name) => changes(tools, name));
+  const writing = openCalls.filter((call) => changes(tools, call)).map(({ tool }) => tool);
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
   const checked = result && (await checkResult(body, result, limits.inputBytes, lane));
   return {
     notes: [
-      ...notDone(
-        lines.filter(({ tool, outcome, started }) => started && outcome.type !== "value" && changes(tools, tool)),
-      ),
+      ...notDone(lines.filter((line) => line.started && line.outcome.type !== "value" && changes(tools, line))),
       ...(openCalls.length === 0
         ? []
-        : [endedWithProgram(openCalls.map((name) => (isKnown(tools, name) ? name : "an unknown tool")))]),
+        : [endedWithProgram(openCalls.map(({ tool }) => (isKnown(tools, tool) ? tool : "an unknown tool")))]),
     ],
     remarks,
     ending:
@@ -129,10 +127,10 @@ function placeOfName(source: string, message: string, position: Position): Posit
   return (name === undefined ? undefined : nextMention(source, name, position)) ?? position;
 }
 
-/** Whether a call of this tool may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
-function changes(tools: ToolSet, name: string): boolean {
+/** Whether a call may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
+function changes(tools: ToolSet, { tool: name, effect }: Pick<CallLine, "tool" | "effect">): boolean {
   const tool = tools.get(name);
-  return tool !== undefined && isVisible(tool, ["programmatic"]) && tool.effect !== "read";
+  return tool !== undefined && isVisible(tool, ["programmatic"]) && (effect ?? tool.effect) !== "read";
 }
 
 /** Whether this is a tool that programs may call. Any other name is text chosen by the program and is not quoted. */

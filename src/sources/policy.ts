@@ -10,14 +10,14 @@ import {
   optionsIn,
 } from "../options/options.ts";
 import { TOOL_RULES } from "../tools/define-tool.ts";
-import type { Caller } from "../tools/tool.ts";
+import { type Caller, EFFECTS } from "../tools/tool.ts";
 
-const { allowedCallers, effect, concurrency, timeoutMs } = TOOL_RULES;
+const { allowedCallers, concurrency, timeoutMs } = TOOL_RULES;
 
 /** The part of a tool's policy that a file can hold. What is left out is taken from the more general entry. */
 const WRITTEN_RULES = {
   allowedCallers: option<readonly Caller[]>(allowedCallers.expected, allowedCallers.accepts),
-  effect: option<"read" | "idempotent" | "write">(effect.expected, effect.accepts),
+  effect: oneOf(EFFECTS),
   approval: oneOf(["never", "always"]),
   unknownFields: oneOf(["refuse", "allow"]),
   concurrency: option<number>(concurrency.expected, concurrency.accepts),

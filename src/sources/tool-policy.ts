@@ -4,12 +4,12 @@ import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
-const { allowedCallers, effect, approval, unknownFields, concurrency, timeoutMs } = TOOL_RULES;
+const { allowedCallers, effect, approval, unknownFields, concurrency, retry, rate, enabled, timeoutMs } = TOOL_RULES;
 
 const POLICY_RULES = {
   /** Which callers may call it. There is no default. */
   allowedCallers,
-  /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`). */
+  /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`); or a function of the input. */
   effect,
   /** Replaces a name that is not a valid tool name. */
   name: words("a name"),
@@ -19,6 +19,12 @@ const POLICY_RULES = {
   unknownFields,
   /** Calls at once over all executions of a runtime; unlimited by default. */
   concurrency,
+  /** Makes a call again that fails, unless it is a write: `{ attempts, delayMs, on }`. */
+  retry,
+  /** Calls that may start in a span of time: `{ calls, perMs }`. */
+  rate,
+  /** Whether the tool exists, of `{ tenant, model, context }`. */
+  enabled,
   /** Timeout of the handler, in milliseconds; a minute by default. */
   timeoutMs,
 };

@@ -2,20 +2,36 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
   array,
+  callback,
   flag,
+  object,
   oneOf,
   option,
   type OptionPlace,
   type OptionsOf,
+  optionsIn,
   readOptions,
   required,
+  type Resolved,
   wholeNumber,
   wholeNumberOrInfinity,
   withDefault,
   words,
 } from "../options/options.ts";
 import { isLazy, isSchema, type JsonSchema, type Schema, schemaFault } from "./schema.ts";
-import { type CallContext, type Caller, CALLERS, EFFECTS, needsApprovalAlways, ON_UNKNOWN, type Tool } from "./tool.ts";
+import {
+  type CallContext,
+  type Caller,
+  CALLERS,
+  type Effect,
+  EFFECTS,
+  needsApprovalAlways,
+  ON_UNKNOWN,
+  type Rate,
+  type Retry,
+  type Tool,
+  type ToolAudience,
+} from "./tool.ts";
 import { toolNameFault } from "./tool-name.ts";
 import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
 
@@ -30,6 +46,22 @@ export const ALLOWED_CALLERS = required(
 );
 /** Bounds of a handler's timeout, in milliseconds. */
 export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
+
+const RETRY_RULES = {
+  /** Attempts in all, the first one included. */
+  attempts: required(wholeNumber({ min: 2, max: 10 })),
+  /** Wait before the second attempt, in milliseconds; 200 by default. It doubles before each further one. */
+  delayMs: wholeNumber({ min: 0, max: 3_600_000, default: 200 }),
+  /** Whether a call is made again after this error. By default after all but a `tool_failed` and a result that is too large. */
+  on: callback<(error: unknown) => boolean>(),
+};
+
+const RATE_RULES = {
+  /** Calls that may start in `perMs`. */
+  calls: required(wholeNumber({ min: 1 })),
+  /** The span, in milliseconds. */
+  perMs: required(wholeNumber(TIMEOUT_MS)),
+};
 
 /** Rules of a tool's options. `TypedOptions` refines the types that depend on the tool's schemas. */
 export const TOOL_RULES = {
@@ -48,8 +80,16 @@ export const TOOL_RULES = {
   output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
   /** Which callers may call the tool. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
-  /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`). */
-  effect: required(oneOf(EFFECTS)),
+  /**
+   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`); or a
+   * function of the input. Where it throws, or gives something else, the call counts as a write.
+   */
+  effect: required(
+    option<Effect | ((input: unknown) => Effect)>(
+      `${oneOf(EFFECTS).expected} or a function of the input`,
+      (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
+    ),
+  ),
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
   approval: withDefault(
     option<"never" | "always" | ((input: unknown) => Awaitable<boolean>)>(
@@ -65,11 +105,27 @@ export const TOOL_RULES = {
    */
   unknownFields: withDefault(oneOf(["refuse", "allow"]), "refuse"),
   /**
-   * Calls at once over all executions of a runtime; unlimited by default. A call that was given up no longer counts, even
-   * if its handler ignores the signal and still runs.
+   * Calls at once over all executions of a runtime; unlimited by default. It counts calls, not handlers: a call counts from
+   * when its input is read until it has an answer, also between attempts. One that was given up, or took too long, counts
+   * no longer, even if its handler ignores the signal and still runs.
    */
   concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
-  /** Timeout of the handler, in milliseconds; a minute by default. */
+  /**
+   * Makes a call again whose handler throws: `{ attempts, delayMs, on }`. For calls that read or are idempotent, within
+   * `timeoutMs`, under one idempotency key. Each failed attempt is journalled.
+   */
+  retry: object<OptionsOf<typeof RETRY_RULES>>(),
+  /**
+   * Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime. Further ones wait, tenants
+   * in turn; that is no part of `timeoutMs`.
+   */
+  rate: object<OptionsOf<typeof RATE_RULES>>(),
+  /**
+   * Whether the tool exists in an execution, a conversation or a call, of `{ tenant, model, context }`. It is asked when
+   * one begins or is taken up. Where it throws, or gives anything but true, the tool does not exist there.
+   */
+  enabled: callback<(audience: ToolAudience) => boolean>(),
+  /** Timeout of the handler, in milliseconds, all its attempts together; a minute by default. */
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**
    * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
@@ -104,6 +160,16 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
   readonly input: Input;
   /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
   readonly output?: Output;
+  /**
+   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`); or a
+   * function of the input. Where it throws, or gives something else, the call counts as a write.
+   */
+  readonly effect: Effect | ((input: StandardSchemaV1.InferOutput<Input>) => Effect);
+  /**
+   * Whether the tool exists in an execution, a conversation or a call, of `{ tenant, model, context }`. It is asked when
+   * one begins or is taken up. Where it throws, or gives anything but true, the tool does not exist there.
+   */
+  readonly enabled?: (audience: ToolAudience<Context>) => boolean;
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
   readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   /**
@@ -140,6 +206,9 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     approval,
     unknownFields,
     concurrency,
+    retry,
+    rate,
+    enabled,
     timeoutMs,
     handler,
     onUnknown,
@@ -159,11 +228,15 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     output,
     unknownFields,
     allowedCallers: Object.freeze([...allowedCallers]),
-    effect,
+    effect: typeof effect === "function" ? "write" : effect,
+    ...(typeof effect === "function" ? { effectOf: effect } : {}),
     approvable: approval !== "never",
     needsApproval:
       typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
     concurrency,
+    ...(retry === undefined ? {} : { retry }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(enabled === undefined ? {} : { enabled }),
     timeoutMs,
     handler,
     onUnknown,
@@ -187,10 +260,30 @@ function readToolOptions(options: unknown) {
   const name = typeof options === "object" && options !== null && "name" in options ? options.name : undefined;
   try {
     refuseSchemas(name, options);
-    return readOptions(placeOf(name), options, TOOL_RULES);
+    const place = placeOf(name);
+    const read = readOptions(place, options, TOOL_RULES);
+    const retry = read.retry && readOptions(optionsIn(place, "retry"), read.retry, RETRY_RULES);
+    const rate = read.rate && readOptions(optionsIn(place, "rate"), read.rate, RATE_RULES);
+    refuseRepetition(place, read);
+    return { ...read, retry: retry satisfies Retry | undefined, rate: rate satisfies Rate | undefined };
   } catch (error) {
     throw invalid(error);
   }
+}
+
+/** Refuses to repeat calls that change something each time, and calls that a client answers. */
+function refuseRepetition({ at }: OptionPlace, { effect, handler, retry, rate }: Resolved<typeof TOOL_RULES>): void {
+  if (retry && effect === "write")
+    throw new PortcullisError(
+      "tool_invalid",
+      `${at("retry")}: calls with the effect "write" are never repeated. Leave retry out, or declare the effect "idempotent" if a repetition changes nothing more.`,
+    );
+  const [option] = [retry && "retry", rate && "rate"].filter((one) => one !== undefined);
+  if (handler === "client" && option !== undefined)
+    throw new PortcullisError(
+      "tool_invalid",
+      `${at(option)}: calls that a client answers have no handler here. Leave it out.`,
+    );
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */

@@ -1,9 +1,9 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { describe, optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "../options/nearest.ts";
 import { array } from "../options/options.ts";
 import { isSchema } from "./schema.ts";
 import { toolNameFault } from "./tool-name.ts";
-import type { Caller, Tool } from "./tool.ts";
+import type { Caller, Tool, ToolAudience } from "./tool.ts";
 
 /** Rule of an option `tools`; `ToolSet` checks each tool. */
 export const TOOLS = array<Tool>("an array of tools made by defineTool");
@@ -11,6 +11,10 @@ export const TOOLS = array<Tool>("an array of tools made by defineTool");
 /** The tools of one runtime, by name. Immutable. */
 export class ToolSet {
   readonly #tools = new Map<string, Tool>();
+  /** Tools that do not exist everywhere. */
+  readonly #switched: readonly Tool[];
+  /** Sets without some of them, by the names of these. */
+  readonly #parts = new Map<string, ToolSet>();
 
   /**
    * Throws a `PortcullisError`: `option_invalid` for a value that is not a tool, `tool_invalid` for an invalid name,
@@ -27,6 +31,7 @@ export class ToolSet {
         throw new PortcullisError("tools_conflict", `Two tools are named "${tool.name}": rename one.`);
       this.#tools.set(tool.name, tool);
     }
+    this.#switched = tools.filter(({ enabled }) => enabled !== undefined);
     for (const name of this.#tools.keys()) this.#refuseNamespaceThatIsATool(name);
   }
 
@@ -56,6 +61,22 @@ export class ToolSet {
       "option_invalid",
       `${option}: the runtime has no tool ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`}`,
     );
+  }
+
+  /**
+   * The tools that exist for them: this set, if all do. A tool whose `enabled` throws, or gives no boolean, does not;
+   * `onFailed` is told of it.
+   */
+  enabledFor(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): ToolSet {
+    const off = this.#switched.filter((tool) => !isEnabled(tool, audience, onFailed));
+    if (off.length === 0) return this;
+    const key = off.map(({ name }) => name).join(" ");
+    const known = this.#parts.get(key);
+    if (known) return known;
+    const part = new ToolSet(this.all.filter((tool) => !off.includes(tool)));
+    if (this.#parts.size >= PARTS_KEPT) this.#parts.clear();
+    this.#parts.set(key, part);
+    return part;
   }
 
   get(name: string): Tool | undefined {
@@ -91,6 +112,35 @@ export class ToolSet {
           `"${namespace}" cannot be a tool beside "${name}", whose namespace has the same name: rename one.`,
         );
     }
+  }
+}
+
+/** Sets of enabled tools that are kept for further executions. */
+const PARTS_KEPT = 16;
+
+/** A tool whose `enabled` gave no answer. */
+export interface SwitchFailure {
+  readonly tool: string;
+  readonly error: PortcullisError;
+}
+
+function isEnabled(
+  { name: tool, enabled }: Tool,
+  audience: ToolAudience,
+  onFailed: (failed: SwitchFailure) => void,
+): boolean {
+  const failed = (why: string, cause?: unknown) => {
+    const message = `The \`enabled\` function of ${tool} failed, so the tool does not exist there: ${why}`;
+    onFailed({ tool, error: new PortcullisError("tool_invalid", message, { cause }) });
+    return false;
+  };
+  try {
+    const given: unknown = enabled?.(audience);
+    if (typeof given === "boolean") return given;
+    if (given instanceof Promise) given.catch(() => {});
+    return failed(`expected true or false, got ${given instanceof Promise ? "a promise" : describe(given)}`);
+  } catch (cause) {
+    return failed(cause instanceof Error ? cause.message : "it threw", cause);
   }
 }
 

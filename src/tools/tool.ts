@@ -19,6 +19,34 @@ export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
 export type OnUnknown = "ask" | "retry" | "fail";
 export const ON_UNKNOWN: readonly OnUnknown[] = ["ask", "retry", "fail"];
 
+/** How a call is made again whose handler throws, within the tool's `timeoutMs`. */
+export interface Retry {
+  /** Attempts in all, the first one included. */
+  readonly attempts: number;
+  /** Wait before the second attempt, in milliseconds, doubled before each further one; up to a quarter less, by chance. */
+  readonly delayMs: number;
+  /** Whether a call is made again after this error. */
+  readonly on?: (error: unknown) => boolean;
+}
+
+/** So many calls in so many milliseconds. */
+export interface Rate {
+  readonly calls: number;
+  readonly perMs: number;
+}
+
+/** For whom a tool may exist. */
+export interface ToolAudience<Context = unknown> {
+  readonly tenant: string;
+  /** Name of the conversation's model, like `anthropic:claude-sonnet-4-5`; undefined where there is no conversation. */
+  readonly model: string | undefined;
+  /** The `context` of the execution, conversation or call; undefined where none was given. */
+  readonly context: Context;
+}
+
+/** Whether a tool exists for them. */
+export type Enabled = (audience: ToolAudience) => boolean;
+
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
 export interface CallContext<Context = unknown> {
   /** Aborted when the answer is no longer needed: the execution ended, or the call took too long. */
@@ -30,6 +58,8 @@ export interface CallContext<Context = unknown> {
   /** The same for every repetition of the same call with the same input: `execution:call:inputDigest`. */
   readonly idempotencyKey: string;
   readonly caller: Caller;
+  /** What this call changes: the tool's `effect`, or what its function says of the input. */
+  readonly effect: Effect;
   /** Tenant of the execution or conversation. */
   readonly tenant: string;
   /**
@@ -59,13 +89,22 @@ export interface Tool<Context = unknown> {
   /** Whether a call with a field that `input` does not know is refused, as by default, or passed on to `input`. */
   readonly unknownFields?: "refuse" | "allow";
   readonly allowedCallers: readonly Caller[];
+  /** What a call changes; `write` where that depends on the input (`effectOf`). */
   readonly effect: Effect;
+  /** What a call with this input changes. `effectOfCall` asks it. */
+  readonly effectOf?: (input: unknown) => Effect;
   /** Whether any call may need approval. */
   readonly approvable: boolean;
   /** Whether a call with this input needs approval before it runs. */
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   /** Calls at once, over all executions of a runtime. */
   readonly concurrency: number;
+  /** Attempts of one call, where its handler throws. */
+  readonly retry?: Retry;
+  /** Calls in a span of time, over all executions of a runtime. */
+  readonly rate?: Rate;
+  /** Whether the tool exists in an execution or a conversation. */
+  readonly enabled?: Enabled;
   readonly timeoutMs: number;
   /** `"client"`: the call is answered from outside this process, by `runtime.resume`. */
   readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);

@@ -122,6 +122,41 @@ test("calls that read run at once, calls that change something one after the oth
   expect(order).toEqual(["begin 1", "end 1", "begin 2", "end 2"]);
 });
 
+test("calls whose effect depends on their input are in order only where they change something", async () => {
+  const order: string[] = [];
+  const http = makeTool({
+    name: "http",
+    allowedCallers: ["direct"],
+    effect: ({ method }) => (method === "GET" ? "read" : "write"),
+    handler: async ({ method, n }) => {
+      order.push(`begin ${String(method)} ${String(n)}`);
+      await idle();
+      await idle();
+      order.push(`end ${String(method)} ${String(n)}`);
+    },
+  });
+  const post = (n: number) => call("http", { method: "POST", n });
+  const unreadable = { ...call("http"), inputText: "{" };
+  const calls = [
+    post(1),
+    call("http", { method: "GET", n: 1 }),
+    unreadable,
+    post(2),
+    call("http", { method: "GET", n: 2 }),
+  ];
+  const talked = await talk([{ calls }, { text: "Done." }], { tools: [http] });
+  expect(talked.ending.type).toBe("answered");
+  expect(order.filter((step) => step.includes("POST"))).toEqual([
+    "begin POST 1",
+    "end POST 1",
+    "begin POST 2",
+    "end POST 2",
+  ]);
+  const begun = order.indexOf("begin GET 2");
+  expect(begun).toBeGreaterThan(-1);
+  expect(begun).toBeLessThan(order.indexOf("end POST 1"));
+});
+
 test("idempotent calls and programs keep their order, and calls of hosted programs do not wait", async () => {
   const order: string[] = [];
   const step = makeTool({

@@ -41,6 +41,8 @@ export interface SessionParts {
   readonly tools?: readonly Tool[];
   readonly approve?: Approve;
   readonly context?: unknown;
+  /** `acme` by default. */
+  readonly tenant?: string;
   readonly held?: HeldBytes;
   readonly limits?: Partial<GateLimits>;
   readonly callers?: readonly Caller[];
@@ -66,7 +68,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
   const events: CallEvent[] = [];
   const session = gate.open({
     execution,
-    scope: { tenant: "acme", context: parts.context, approve },
+    scope: { tenant: parts.tenant ?? "acme", context: parts.context, approve },
     callers,
     limits: { ...ROOMY, ...parts.limits },
     unread: parts.unread,

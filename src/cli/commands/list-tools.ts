@@ -45,7 +45,7 @@ export async function listTools(
   const rows = tools.all.map((tool) => ({
     name: tool.name,
     callers: tool.allowedCallers,
-    effect: tool.effect,
+    effect: tool.effectOf ? "by input" : tool.effect,
     approval: tool.approvable ? "may be needed" : "never",
     jsonTokens: tool.allowedCallers.includes("direct") ? countTokens(jsonTool(tool)) : undefined,
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,

@@ -230,8 +230,8 @@ export class McpSource implements AsyncDisposable {
 
   /** Makes a call at the server. A call that only reads, or may be repeated, is sent a second time where the connection was lost. */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
-    const { effect, listed, headers } = tool;
-    const { signal, resultBytes, ask, execution, callId } = context;
+    const { listed, headers } = tool;
+    const { effect, signal, resultBytes, ask, execution, callId } = context;
     let questions = 0;
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);

@@ -3,7 +3,7 @@ import { PortcullisError } from "../../errors.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/one-line.ts";
 import { jsonSchema } from "../../tools/schema.ts";
-import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
+import type { CallContext, Tool } from "../../tools/tool.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
 import { entryName, type ListedTool, type McpAnnotations, readListed } from "./listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./param-headers.ts";
@@ -28,7 +28,6 @@ export interface UnassignedTool {
 /** What a call of a server's tool needs. */
 export interface ServerTool {
   readonly listed: ListedTool;
-  readonly effect: Effect;
   readonly headers: readonly ParamHeader[];
 }
 
@@ -144,7 +143,7 @@ function toolOf(reader: ListReader, { listed, name }: Named, policy: ToolPolicy)
   const { timeoutMs, call } = reader;
   try {
     const { inputSchema, outputSchema, description } = listed;
-    const served = { listed, effect: policy.effect, headers: paramHeaders(inputSchema) };
+    const served = { listed, headers: paramHeaders(inputSchema) };
     const made = defineTool({
       timeoutMs,
       ...policy,

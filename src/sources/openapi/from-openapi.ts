@@ -247,7 +247,7 @@ class SourceMaker {
             method,
             accept,
             contentType: form === "multipart" ? undefined : parts.body?.mediaType,
-            effect: tool.effect,
+            effect: context.effect,
             timeoutMs: tool.timeoutMs,
           },
           requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),

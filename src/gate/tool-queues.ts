@@ -1,0 +1,56 @@
+import PQueue from "p-queue";
+import type { Tool } from "../tools/tool.ts";
+import { TenantsInTurn } from "./tenants-in-turn.ts";
+
+/** What the gate needs of a queue. The declarations of `p-queue` itself do not compile without the types of browsers. */
+interface Queue {
+  add<Value>(
+    run: () => Promise<Value>,
+    options: { readonly signal: AbortSignal; readonly tenant: string },
+  ): Promise<Value>;
+}
+
+interface QueuesOfTool {
+  /** For a tool whose concurrency is bounded. */
+  readonly running?: Queue;
+  /** For a tool with a rate. */
+  readonly starting?: Queue;
+}
+
+/**
+ * The queues of tools with a bounded concurrency or a rate, for all executions of a runtime and of those derived from it.
+ * Tenants are served in turn.
+ */
+export class ToolQueues {
+  readonly #queues = new WeakMap<Tool, QueuesOfTool>();
+
+  add(tool: Tool): void {
+    const { concurrency, rate } = tool;
+    if (this.#queues.has(tool) || (!Number.isFinite(concurrency) && !rate)) return;
+    const queueClass = TenantsInTurn;
+    this.#queues.set(tool, {
+      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass }) as Queue } : {}),
+      // Strict: in no span of `perMs` start more than `calls`, wherever it begins.
+      ...(rate
+        ? { starting: new PQueue({ intervalCap: rate.calls, interval: rate.perMs, strict: true, queueClass }) as Queue }
+        : {}),
+    });
+  }
+
+  /**
+   * Runs a call when its tool's concurrency and its rate allow one more. Drops it, and rejects with the signal's reason, if
+   * the signal is aborted first. While a call waits for the rate it counts as one that runs.
+   */
+  whenFree<Value>(tool: Tool, tenant: string, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    const queues = this.#queues.get(tool);
+    if (!queues) return run();
+    const { running, starting } = queues;
+    const start = starting ? () => this.whenRate(tool, tenant, signal).then(run) : run;
+    return running ? running.add(start, { signal, tenant }) : start();
+  }
+
+  /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
+  async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
+    await this.#queues.get(tool)?.starting?.add(async () => {}, { signal, tenant });
+  }
+}

@@ -1,0 +1,37 @@
+import { PortcullisError } from "../errors.ts";
+import { type Effect, EFFECTS, type Tool } from "./tool.ts";
+
+/** What a call changes. */
+export interface CallEffect {
+  readonly effect: Effect;
+  /** For the operator: why the tool's `effect` function gave none, so that the call counts as a `write`. */
+  readonly error?: PortcullisError;
+}
+
+/** What a call with this input, which is checked, changes. Where the tool's function throws, or gives no effect, the call counts as a `write`. */
+export function effectOfCall(
+  { name, effect, effectOf }: Pick<Tool, "name" | "effect" | "effectOf">,
+  input: unknown,
+): CallEffect {
+  if (!effectOf) return { effect };
+  try {
+    const given: unknown = effectOf(input);
+    const known = EFFECTS.find((one) => one === given);
+    return known === undefined ? { effect: "write", error: failed(name, "it gave no effect") } : { effect: known };
+  } catch (cause) {
+    return { effect: "write", error: failed(name, cause instanceof Error ? cause.message : "it threw", cause) };
+  }
+}
+
+/** The one of two effects that changes more. */
+export function graverEffect(one: Effect, other: Effect = "read"): Effect {
+  return EFFECTS.indexOf(one) > EFFECTS.indexOf(other) ? one : other;
+}
+
+function failed(name: string, why: string, cause?: unknown): PortcullisError {
+  return new PortcullisError(
+    "tool_invalid",
+    `The \`effect\` function of ${name} failed, so the call counted as a write: ${why}`,
+    { cause },
+  );
+}

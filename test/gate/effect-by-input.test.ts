@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type Effect } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { effectOfCall, graverEffect } from "../../src/tools/effect.ts";
+import { recovered } from "../programs/recovered.ts";
+import { makeTool, openSession } from "./open-session.ts";
+
+const sandbox = createMemorySandbox();
+const INPUT = z.object({ method: z.enum(["GET", "PUT", "POST"]) });
+const EFFECTS = { GET: "read", PUT: "idempotent", POST: "write" } as const;
+const effect = ({ method }: z.infer<typeof INPUT>): Effect => EFFECTS[method];
+
+test("a tool whose effect depends on its input is a write to all who do not know the input", () => {
+  expect(makeTool({ input: INPUT, effect })).toMatchObject({ effect: "write" });
+});
+
+test.each([
+  ["throws", () => explode(), "the lookup failed"],
+  ["gives a promise", (async () => "read") as never, "it gave no effect"],
+  ["gives another word", (() => "reads") as never, "it gave no effect"],
+  ["gives nothing", (() => undefined) as never, "it gave no effect"],
+])("where its function %s, the call is a write, and the operator is told", (_, given: () => Effect, why) => {
+  const { effect: found, error } = effectOfCall(makeTool({ effect: given }), {});
+  expect(found).toBe("write");
+  expect(error?.message).toBe(`The \`effect\` function of t failed, so the call counted as a write: ${why}`);
+});
+
+function explode(): never {
+  throw new Error("the lookup failed");
+}
+
+test("of two effects the graver one counts", () => {
+  const all = ["read", "idempotent", "write"] as const;
+  const found = all.flatMap((one) => all.map((other) => graverEffect(one, other)));
+  expect(found.join()).toBe("read,idempotent,write,idempotent,idempotent,write,write,write,write");
+});
+
+test("the handler, the journal and the report have the effect of each call", async () => {
+  const seen: Effect[] = [];
+  const tool = makeTool({ input: INPUT, effect, handler: (_, context) => void seen.push(context.effect) });
+  const { session, call, records } = openSession({ tools: [tool] });
+  for (const method of ["GET", "PUT", "POST"]) await call({ method });
+  const all = ["read", "idempotent", "write"];
+  expect(seen).toEqual(all);
+  expect(session.lines.map((line) => line.effect)).toEqual(all);
+  expect(records.flatMap((record) => (record.type === "call" ? [record.effect] : []))).toEqual(all);
+});
+
+test("what a program that failed has done, and what a call that took too long may have done, go by the input", async () => {
+  const tool = defineTool({
+    name: "http",
+    description: "Sends a request",
+    input: INPUT,
+    allowedCallers: ["programmatic"],
+    effect,
+    timeoutMs: 5,
+    handler: ({ method }) => (method === "PUT" ? new Promise(() => {}) : "ok"),
+  });
+  await using runtime = await createRuntime({ tools: [tool], sandbox });
+  const { output } = await runtime.execute(`
+    for (const method of ["GET", "POST"]) await tools.http({ method });
+    await tools.http({ method: "PUT" });
+  `);
+  expect(output.text).toContain("http took longer than 5 ms and was aborted. It may have taken effect.");
+  expect(output.text).toContain("Already done, and not undone: http.\n");
+  expect(output.text).toContain("Started, and may have taken effect: http.");
+});
+
+/** The first host dies in a call with this method, when the tool said `before`; the second one asks `after`. */
+async function taken({ before, after }: { readonly before: Effect; readonly after: Effect }) {
+  let runs = 0;
+  const begun = Promise.withResolvers<void>();
+  const make = (given: Effect) =>
+    makeTool({
+      effect: () => given,
+      handler: () => {
+        runs += 1;
+        begun.resolve();
+        return runs === 1 ? new Promise<never>(() => {}) : "done";
+      },
+    });
+  const journal = createMemoryJournal();
+  const first = await createRuntime({ tools: [make(before)], journal, sandbox });
+  const running = first.execute("return await tools.t({});", { execution: "one" });
+  await begun.promise;
+  const copy = await copyOf(journal);
+  await first[Symbol.asyncDispose]();
+  await running;
+  await using second = await createRuntime({ tools: [make(after)], journal: copy, sandbox });
+  const [report] = await recovered(second);
+  return { type: report?.outcome.type, runs };
+}
+
+async function copyOf(journal: Journal): Promise<Journal> {
+  const [header, ...others] = await Array.fromAsync(journal.read("one"));
+  const copy = createMemoryJournal();
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  await copy.create(header);
+  await copy.append("one", 1, others);
+  return copy;
+}
+
+test.each([
+  ["read", "read", { type: "completed", runs: 2 }],
+  ["idempotent", "read", { type: "completed", runs: 2 }],
+  ["write", "write", { type: "waiting", runs: 1 }],
+  ["write", "read", { type: "waiting", runs: 1 }],
+  ["read", "write", { type: "waiting", runs: 1 }],
+] as const)(
+  "a call that was a %s when its host died, and is a %s now, is not repeated if either says write",
+  async (before, after, result) => {
+    expect(await taken({ before, after })).toEqual(result);
+  },
+);
