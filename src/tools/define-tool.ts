@@ -86,7 +86,7 @@ export const TOOL_RULES = {
    */
   effect: required(
     option<Effect | ((input: unknown) => Effect)>(
-      `${oneOf(EFFECTS).expected} or a function of the input`,
+      `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
       (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
     ),
   ),

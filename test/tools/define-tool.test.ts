@@ -28,7 +28,7 @@ function refusal(changes: Readonly<Record<string, unknown>>): string {
 
 const A_SCHEMA = "a schema that can give its JSON Schema (zod 4, arktype, or jsonSchema() around a plain one)";
 const CALLERS = 'a list of "direct" and "programmatic", at least one';
-const EFFECTS = '"read", "idempotent" or "write"';
+const EFFECTS = '"read", "idempotent", "write" or a function of the input';
 const APPROVALS = '"never", "always" or a function of the input';
 const MILLISECONDS = "a whole number from 1 to 2147483647";
 
@@ -69,6 +69,9 @@ test.each<[string, unknown, string, string]>([
   ["concurrency", 1.5, "a whole number of at least 1, or Infinity", "1.5"],
   ["concurrency", Number.NaN, "a whole number of at least 1, or Infinity", "NaN"],
   ["concurrency", "2", "a whole number of at least 1, or Infinity", '"2"'],
+  ["retry", 3, "an object", "3"],
+  ["rate", [], "an object", "[]"],
+  ["enabled", true, "a function", "true"],
   ["timeoutMs", 0, MILLISECONDS, "0"],
   ["timeoutMs", 2 ** 31, MILLISECONDS, "2147483648"],
   ["timeoutMs", Number.POSITIVE_INFINITY, MILLISECONDS, "Infinity"],
@@ -78,6 +81,29 @@ test.each<[string, unknown, string, string]>([
   expect(refusal({ [option]: value })).toBe(
     `defineTool({ name: "crm.find", ${option} }): expected ${expected}, got ${got}.`,
   );
+});
+
+test.each<[Readonly<Record<string, unknown>>, string]>([
+  [{ retry: {} }, "retry: { attempts } }): expected a whole number from 2 to 10, got undefined."],
+  [{ retry: { attempts: 1 } }, "retry: { attempts } }): expected a whole number from 2 to 10, got 1."],
+  [{ retry: { attempts: 2, delay: 1 } }, 'retry }): there is no option "delay", did you mean delayMs?'],
+  [{ retry: { attempts: 2, on: "503" } }, 'retry: { on } }): expected a function, got "503".'],
+  [{ rate: { calls: 1 } }, "rate: { perMs } }): expected a whole number from 1 to 2147483647, got undefined."],
+  [{ rate: { calls: 0, perMs: 1 } }, "rate: { calls } }): expected a whole number of at least 1, got 0."],
+  [
+    { retry: { attempts: 2 }, effect: "write" },
+    'retry }): calls with the effect "write" are never repeated. Leave retry out, or declare the effect "idempotent" if a repetition changes nothing more.',
+  ],
+  [
+    { retry: { attempts: 2 }, handler: "client" },
+    "retry }): calls that a client answers have no handler here. Leave it out.",
+  ],
+  [
+    { rate: { calls: 1, perMs: 1 }, handler: "client" },
+    "rate }): calls that a client answers have no handler here. Leave it out.",
+  ],
+])("%j is refused: %s", (changes, message) => {
+  expect(refusal(changes)).toContain(`defineTool({ name: "crm.find", ${message}`);
 });
 
 test.each<[unknown, string]>([

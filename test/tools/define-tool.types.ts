@@ -64,6 +64,15 @@ defineTool({ ...withoutEffect, input, handler: () => null });
 defineTool({ ...base, handler: () => null });
 // @ts-expect-error there is no third caller
 defineTool({ ...base, input, allowedCallers: ["anyone"], handler: () => null });
+// By the input, with its type.
+defineTool({
+  ...base,
+  input,
+  effect: (given) => (Object.keys(given).length > 0 ? "write" : "read"),
+  handler: () => null,
+});
+// @ts-expect-error nor is a fourth one by the input
+defineTool({ ...base, input, effect: () => "delete", handler: () => null });
 // @ts-expect-error there is no fourth effect
 defineTool({ ...base, input, effect: "delete", handler: () => null });
 // @ts-expect-error an option that does not exist
