@@ -44,7 +44,8 @@ function isRepeated(call: OpenCall, { answer, error }: Failed, { attempts, on = 
   const { attempt, effect, tool, isOver } = call;
   if (isOver || answer.code === "handler_timed_out" || attempt >= attempts || effect === "write") return false;
   try {
-    return on(error) === true;
+    const isWorthIt: unknown = on(error);
+    return isWorthIt === true;
   } catch (cause) {
     call.noticed ??= sentences.retryFailed(tool.name, cause);
     return false;

@@ -29,10 +29,10 @@ export class ToolQueues {
     if (this.#queues.has(tool) || (!Number.isFinite(concurrency) && !rate)) return;
     const queueClass = TenantsInTurn;
     this.#queues.set(tool, {
-      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass }) as Queue } : {}),
+      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass }) } : {}),
       // Strict: in no span of `perMs` start more than `calls`, wherever it begins.
       ...(rate
-        ? { starting: new PQueue({ intervalCap: rate.calls, interval: rate.perMs, strict: true, queueClass }) as Queue }
+        ? { starting: new PQueue({ intervalCap: rate.calls, interval: rate.perMs, strict: true, queueClass }) }
         : {}),
     });
   }

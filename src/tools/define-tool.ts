@@ -278,8 +278,8 @@ function refuseRepetition({ at }: OptionPlace, { effect, handler, retry, rate }:
       "tool_invalid",
       `${at("retry")}: calls with the effect "write" are never repeated. Leave retry out, or declare the effect "idempotent" if a repetition changes nothing more.`,
     );
-  const [option] = [retry && "retry", rate && "rate"].filter((one) => one !== undefined);
-  if (handler === "client" && option !== undefined)
+  const option = retry ? "retry" : rate && "rate";
+  if (handler === "client" && option)
     throw new PortcullisError(
       "tool_invalid",
       `${at(option)}: calls that a client answers have no handler here. Leave it out.`,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { z } from "zod";
+import type { z } from "zod";
 import { createRuntime, type Effect, PortcullisError, type ToolOptions } from "../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
