@@ -184,7 +184,7 @@ test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>
     imports.some((one) => one.file === file && one.target === target && one.typesOnly === typesOnly);
-  expect(has("src/gate/gate.ts", "p-queue", false)).toBe(true);
+  expect(has("src/gate/tool-queues.ts", "p-queue", false)).toBe(true);
   expect(has("src/output/report.ts", "src/programs/execute.ts", true)).toBe(true);
   expect(has("src/index.ts", "src/errors.ts", false)).toBe(true);
   expect(has("src/programs/prepare/type-stripper.ts", "src/programs/prepare/strip-types.js", false)).toBe(true);
