@@ -15,6 +15,7 @@ import { cleanText } from "../src/output/clean-text.ts";
 import { hintFor } from "../src/output/hint.ts";
 import { cutMiddle } from "../src/values/cut-middle.ts";
 import { stubOf } from "../src/output/stub.ts";
+import { NAMES, UNSHOWN } from "./models/converse.ts";
 import { parseProgram } from "../src/programs/prepare/parse-program.ts";
 import { preparePython } from "../src/programs/prepare/prepare-python.ts";
 import { stripFence } from "../src/programs/prepare/strip-fence.ts";
@@ -59,7 +60,7 @@ const hinted = (message: string) => hintFor(fault(message, "tools.a.b"), NO_TOOL
 const failed = (detail: string) =>
   failure("server_failed", { provider: "A", keyVariable: "B", key: "abcdefghij", requests: { attempts: 1 } }, detail);
 const streamed = (events: readonly unknown[]) => {
-  const stream = new AnthropicStream(() => {});
+  const stream = new AnthropicStream(UNSHOWN, NAMES);
   for (const event of events) stream.take(event);
   return stream.reply;
 };

@@ -3,6 +3,7 @@ export type {
   CallResult,
   ContentPart,
   Conversation,
+  DeclaredTools,
   HostedProgramNews,
   MessagePart,
   Model,

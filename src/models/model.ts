@@ -35,6 +35,9 @@ export interface Opening {
   readonly hosted: boolean;
 }
 
+/** The tools of a conversation. */
+export type DeclaredTools = Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">;
+
 /**
  * What a developer asks of a model. An adapter refuses, before any request, what its provider or a hosted program does not
  * take, with `option_invalid` that names the option.
@@ -117,8 +120,12 @@ export interface Conversation {
    * without it cannot be taken up by another process.
    */
   restore?(turn: ModelTurn, opaque: string | undefined): void;
-  /** Declares other tools from the next turn on. A conversation without it keeps those that it was opened with. */
-  declare?(tools: Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">): void;
+  /**
+   * Declares other tools, in place of all that are declared: from the next turn on, or once the hosted program that waits for
+   * results has ended. Throws `option_invalid` for tools that the provider does not take. A conversation without it keeps
+   * those that it was opened with.
+   */
+  declare?(tools: DeclaredTools): void;
 }
 
 export interface TurnRequest {
@@ -131,15 +138,19 @@ export interface TurnRequest {
   readonly toolChoice?: ToolChoice;
   /** Called with each piece of a summary of the model's reasoning, where one was asked for. For display only. */
   readonly onReasoning?: (text: string) => void;
-  /** Called with each piece of the input that the model writes for a call. For display only: it may never become whole. */
+  /**
+   * Called with each piece of the input that the model writes for a call, and of the source of a program, also a hosted one; once
+   * for the whole where replies are not streamed. For display only: it may never become whole, and a turn that was cut off has
+   * no calls. Of very long ones the rest is not shown, which the last piece says.
+   */
   readonly onArgument?: (piece: ArgumentPiece) => void;
-  /** Called before a failed request is repeated. It may wait, and its rejection ends the turn. */
+  /** Called before a failed request is repeated. It may wait. Where it rejects, `turn` rejects with the same error. */
   readonly onRetry?: (retry: RequestRetry) => void | Promise<void>;
 }
 
 /** A piece of the input of a call, or of the source of a hosted program, while the model writes it. */
 export interface ArgumentPiece {
-  /** Position of the call among those of the turn, from 0. */
+  /** Tells the inputs of a turn apart: from 0, in the order in which they begin. */
   readonly index: number;
   /** Name as defined; `run_program` for programs. */
   readonly tool: string;

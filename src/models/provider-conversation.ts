@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { PortcullisError } from "../errors.ts";
+import { allowedCalls } from "./allowed-calls.ts";
 import { CallIds } from "./call-ids.ts";
 import type { Fields } from "../values/fields.ts";
 import type {
@@ -24,6 +25,7 @@ import type { ResolvedOptions } from "./provider-options.ts";
 import type { ProviderRequests } from "./provider-requests.ts";
 import { checkToolChoice, type SettingsPlace } from "./settings.ts";
 import type { ToolNames } from "./tool-names.ts";
+import { type StreamedNames, TurnDisplay } from "./turn-display.ts";
 
 /** What a provider's conversation is made of. `requests` sends what its SDK sends. */
 export interface ConversationParts {
@@ -80,6 +82,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   readonly #place: SettingsPlace;
   /** What the turn that was last asked for allowed. */
   #toolChoice: ToolChoice = "auto";
+  readonly #requests: ProviderRequests;
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();
   /** Programs of the provider that have started and not ended. */
@@ -96,6 +99,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.names = names;
     this.settings = opening.settings ?? {};
     this.#place = { model, takes: provider.takes };
+    this.#requests = requests;
     this.#failed = {
       provider: provider.title,
       keyVariable: provider.keyVariable,
@@ -127,16 +131,60 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.#toolChoice = this.#choiceOf(request);
     this.#flushInput();
     this.#opaque = undefined;
-    const stream = this.openStream(request.onText);
+    this.#requests.begin(request.onRetry);
+    let spent: ModelUsage | undefined;
+    for (;;) {
+      const display = new TurnDisplay(request);
+      const reply = await this.#attempt(request, display);
+      const whole = withUsage(reply, spent);
+      if (whole.type !== "failed" || display.hasShown) return whole;
+      const isRepeated = await this.#isRepeated(whole, request);
+      if (request.signal.aborted) return { type: "aborted" };
+      if (!isRepeated) return whole;
+      spent = whole.usage;
+    }
+  }
+
+  async #attempt(request: TurnRequest, display: TurnDisplay): Promise<TurnReply> {
+    const stream = this.openStream(display);
     try {
       const reply = await this.#receive(request, stream);
       if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
       this.#openCalls = [];
       const read = this.read(reply);
-      if (read.type === "turn") this.#opaque = JSON.stringify(this.bodyOf(reply));
+      if (read.type !== "turn") return read;
+      if (!this.options.stream) this.#showWhole(reply, read, display);
+      this.#opaque = JSON.stringify(this.bodyOf(reply));
       return read;
     } catch (error) {
+      if (this.#requests.stopped) throw this.#requests.stopped.error;
       return failedReply(error, request.signal, this.#failed, stream.usage);
+    }
+  }
+
+  /** Whether a reply that broke off is asked for again. A request that got no reply was repeated before, or may not be. */
+  async #isRepeated(
+    { failure: { code }, usage }: TurnReply & { readonly type: "failed" },
+    { signal, maxTokens }: TurnRequest,
+  ): Promise<boolean> {
+    const isSpent = usage !== undefined && usage.inputTokens + usage.outputTokens >= maxTokens;
+    if (!this.#requests.isAnswered || isSpent || !BROKEN_OFF.has(code)) return false;
+    try {
+      return await this.#requests.waitToRepeat("Its reply broke off before a piece of it was shown.", signal);
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  /** Shows a reply that came in one piece. */
+  #showWhole(reply: Reply, { calls, hosted }: ModelTurn, display: TurnDisplay): void {
+    display.reasoning(this.reasoningOf(reply));
+    display.text(this.wordsOf(reply));
+    for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
+    for (const call of calls) {
+      if (call.type === "tool_call") display.whole(call, call.tool, call.inputText);
+      else if (call.source !== undefined) display.program(call, call.source);
     }
   }
 
@@ -157,10 +205,12 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   protected abstract addInput(results: readonly Fields[], texts: readonly string[]): void;
   /** Sends the history. Resolves with the parsed body, or with its events where replies are streamed. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
-  protected abstract openStream(onText: (text: string) => void): ReplyStream<Reply>;
+  protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;
   /** Reads a reply that is not streamed; undefined where it is invalid. */
   protected abstract readBody(body: unknown): Reply | undefined;
   protected abstract wordsOf(reply: Reply): string;
+  /** The summaries of the model's reasoning. */
+  protected abstract reasoningOf(reply: Reply): string;
   /** The reply as JSON that `readBody` takes. */
   protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
@@ -176,6 +226,10 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
     for (const { name } of first) this.#found.add(name);
     return first;
+  }
+
+  protected get streamedNames(): StreamedNames {
+    return { program: this.opening.runProgram?.name, own: (given) => this.names.own(given) };
   }
 
   /** Registers a call under an id that is unique in the conversation, and returns the id. */
@@ -202,7 +256,10 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     hosted = [],
     calls: readCalls,
   }: ReadTurn): TurnReply & { readonly type: "turn" } {
-    const calls = end.type === "cut_off" || end.type === "refused" ? [] : this.#allowed(readCalls());
+    const calls =
+      end.type === "cut_off" || end.type === "refused"
+        ? []
+        : allowedCalls(readCalls(), this.#toolChoice, this.settings);
     return {
       type: "turn",
       text,
@@ -211,13 +268,6 @@ export abstract class ProviderConversation<Reply> implements Conversation {
       end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
       usage,
     };
-  }
-
-  /** Marks the calls that the turn did not allow. Not every server keeps to what a request forbids. */
-  #allowed(calls: readonly ModelCall[]): readonly ModelCall[] {
-    if (this.#toolChoice === "none") return calls.map((call) => ({ ...call, forbidden: NO_CALL }));
-    if (this.settings.parallelCalls !== false) return calls;
-    return calls.map((call, index) => (index === 0 ? call : { ...call, forbidden: ONE_CALL }));
   }
 
   protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): TurnReply {
@@ -230,7 +280,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.addInput(this.#results.splice(0), texts);
   }
 
-  async #receive({ signal, maxTokens, onText }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
+  async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
     const most = this.settings.maxOutputTokens ?? this.options.maxOutputTokens;
     const maxOutputTokens = Math.max(1, Math.min(most, maxTokens));
     const received = await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
@@ -238,14 +288,31 @@ export abstract class ProviderConversation<Reply> implements Conversation {
       for await (const event of received as AsyncIterable<unknown>) stream.take(event);
       return stream.reply;
     }
-    const reply = this.readBody(received);
-    onText(reply === undefined ? "" : this.wordsOf(reply));
-    return reply;
+    return this.readBody(received);
   }
 }
 
-const NO_CALL = "It was not made, because this turn allowed no calls. Answer with what you have.";
-const ONE_CALL = "It was not made, because a turn may make one call here. Make it in a turn of its own.";
+/** Failures of a reply that broke off, after which the same request may succeed. */
+const BROKEN_OFF: ReadonlySet<ProviderFailureCode> = new Set([
+  "interrupted",
+  "overloaded",
+  "rate_limited",
+  "server_failed",
+]);
+
+/** A reply with what the attempts before it have used. */
+function withUsage(reply: TurnReply, spent: ModelUsage | undefined): TurnReply {
+  if (reply.type === "aborted" || !spent) return reply;
+  const { usage } = reply;
+  if (!usage) return { ...reply, usage: spent };
+  const sum = (name: keyof ModelUsage) => usage[name] + spent[name];
+  const all = {
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    cachedInputTokens: sum("cachedInputTokens"),
+  };
+  return { ...reply, usage: all };
+}
 
 function idsOf({ calls }: ModelTurn): readonly string[] {
   return calls.map(({ id }) => id);

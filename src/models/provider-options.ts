@@ -29,10 +29,13 @@ const PROVIDER_RULES = {
   /** Maximum of output tokens per turn; 16,000 by default. */
   maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000, default: 16_000 }),
   /**
-   * How often a request is repeated after a failed connection, or a status of 408, 409, 429 or 5xx; 2 by default. A
-   * `Retry-After` of up to a minute is respected; after a longer one the request is not repeated.
+   * How often the request for a turn is repeated: after a failed connection, a status of 408, 409, 429 or 5xx, or a reply that
+   * broke off before a piece of it was shown; 2 by default. A `Retry-After` of up to 25 seconds is respected; after a longer
+   * one the request is not repeated.
    */
   retries: wholeNumber({ min: 0, max: 100, default: 2 }),
+  /** Time in which a repetition of a request may begin, in milliseconds; two minutes by default. */
+  retryMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 120_000 }),
   /** Time for each attempt of a request, in milliseconds; ten minutes by default. A request that timed out is not repeated. */
   timeoutMs: wholeNumber({ min: 1, max: 2 ** 31 - 1, default: 600_000 }),
   /** Sends the requests, through a proxy for instance; the global `fetch` by default. */

@@ -1,20 +1,25 @@
 import { setTimeout } from "node:timers/promises";
 import { boundedFetch, type FetchBounds } from "./bounded-fetch.ts";
+import type { TurnRequest } from "./model.ts";
 import { wellFormedJson } from "./well-formed-json.ts";
 
 /** Wait before the first repetition, in milliseconds, without a `Retry-After`; doubled each time. */
 const FIRST_WAIT_MS = 500;
 const MAX_OWN_WAIT_MS = 8000;
 /** Longest `Retry-After` that is respected, in milliseconds. After a longer one the request is not repeated. */
-const MAX_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 25_000;
 
 /** Timeout for an SDK's own clock, which must not interrupt repetitions: the longest delay of a timer, in milliseconds. */
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface RequestBounds extends FetchBounds {
-  /** Maximum of repetitions of one request. */
+  /** Maximum of repetitions for one turn. */
   readonly retries: number;
+  /** Time in which a repetition may begin, from the beginning of the turn, in milliseconds. */
+  readonly retryMs: number;
 }
+
+type OnRetry = NonNullable<TurnRequest["onRetry"]>;
 
 /**
  * The requests of one conversation, with the same rule for all providers: bodies are well-formed, replies are bounded,
@@ -22,36 +27,83 @@ export interface RequestBounds extends FetchBounds {
  */
 export class ProviderRequests {
   readonly #send: typeof globalThis.fetch;
-  readonly #retries: number;
+  readonly #bounds: Pick<RequestBounds, "retries" | "retryMs">;
+  #onRetry: OnRetry = () => {};
   #attempts = 0;
+  #isAnswered = false;
+  #until = 0;
+  #stopped: { readonly error: unknown } | undefined;
 
   constructor(bounds: RequestBounds) {
     this.#send = boundedFetch(bounds);
-    this.#retries = bounds.retries;
+    this.#bounds = bounds;
+    this.begin();
   }
 
-  /** Attempts of the last request. */
+  /** Begins a turn: its attempts and its time are counted anew. */
+  begin(onRetry: OnRetry = () => {}): void {
+    this.#onRetry = onRetry;
+    this.#attempts = 0;
+    this.#until = performance.now() + this.#bounds.retryMs;
+    this.#stopped = undefined;
+  }
+
+  /** Attempts of the turn. */
   get attempts(): number {
     return this.#attempts;
   }
 
+  /** Whether the last attempt got a reply without an error status. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** What `onRetry` threw, which ends the turn. */
+  get stopped(): { readonly error: unknown } | undefined {
+    return this.#stopped;
+  }
+
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const sent = typeof init?.body === "string" ? { ...init, body: wellFormedJson(init.body) } : init;
-    for (this.#attempts = 1; ; this.#attempts += 1) {
-      const isLast = this.#attempts > this.#retries;
-      let waitMs: number | undefined;
+    const signal = sent?.signal ?? undefined;
+    for (;;) {
+      this.#attempts += 1;
+      this.#isAnswered = false;
       try {
         const response = await this.#send(input, sent);
-        waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.#attempts);
-        if (isLast || waitMs === undefined) return response;
+        this.#isAnswered = response.ok;
+        const waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.#attempts);
+        if (waitMs === undefined || !this.#mayRepeat(waitMs)) return response;
         await response.body?.cancel();
+        await this.#wait(`It answered with status ${response.status}.`, waitMs, signal);
       } catch (error) {
-        if (isLast || sent?.signal?.aborted || isTimeout(error)) throw error;
-        waitMs = ownWaitMs(this.#attempts);
+        if (this.#stopped || signal?.aborted || isTimeout(error)) throw error;
+        if (!(await this.waitToRepeat("It could not be reached.", signal))) throw error;
       }
-      await setTimeout(waitMs, undefined, sent?.signal ? { signal: sent.signal } : {});
     }
   };
+
+  /** Waits before the turn is asked for again, and resolves with true; false where it may not be. */
+  async waitToRepeat(reason: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const waitMs = ownWaitMs(this.#attempts);
+    if (!this.#mayRepeat(waitMs)) return false;
+    await this.#wait(reason, waitMs, signal);
+    return true;
+  }
+
+  #mayRepeat(waitMs: number): boolean {
+    return this.#attempts <= this.#bounds.retries && performance.now() + waitMs <= this.#until;
+  }
+
+  async #wait(reason: string, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#onRetry({ attempt: this.#attempts, reason, delayMs: Math.round(waitMs) });
+    } catch (error) {
+      this.#stopped = { error };
+      throw error;
+    }
+    await setTimeout(waitMs, undefined, signal ? { signal } : {});
+  }
 }
 
 /**

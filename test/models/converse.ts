@@ -9,6 +9,7 @@ import type {
   TurnRequest,
   UserMessage,
 } from "../../src/models/model.ts";
+import { TurnDisplay } from "../../src/models/turn-display.ts";
 
 const K = { type: "object", properties: { k: { type: "number" } }, required: ["k"] };
 
@@ -32,6 +33,10 @@ export const HOSTED: Opening = {
 export function requested(changes: Partial<TurnRequest> = {}): TurnRequest {
   return { signal: new AbortController().signal, maxTokens: 1_000_000, onText: () => {}, ...changes };
 }
+
+/** A display that shows nothing, and names of a conversation with local programs. */
+export const UNSHOWN = new TurnDisplay(requested());
+export const NAMES = { program: "run_program", own: (given: string) => given };
 
 /** The reply, which must be a turn. */
 export function turnOf(reply: TurnReply): ModelTurn {

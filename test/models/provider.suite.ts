@@ -330,7 +330,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(JSON.stringify(ending)).not.toMatch(/asked|retr/);
     });
 
-    test.each([{ "retry-after": "30" }, {}])(
+    test.each([{ "retry-after": "20" }, {}])(
       "cancelling ends the wait before a request is repeated, %j",
       async (headers) => {
         await using served = await serve(wire, [{ fault: "status", status: 529, headers }]);

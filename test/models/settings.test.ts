@@ -7,13 +7,7 @@ import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai-chat/wire.ts";
 import { responsesWire } from "./openai-responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-
-const WIRES: readonly (readonly [name: string, wire: Wire])[] = [
-  ["Anthropic Messages", anthropicWire],
-  ["OpenAI Responses", responsesWire],
-  ["OpenAI Chat Completions", chatWire],
-  ["Gemini", geminiWire],
-];
+import { WIRES } from "./wires.ts";
 
 const ANSWER = {
   type: "object",

@@ -14,6 +14,8 @@ export interface WireCall {
 
 export interface WireTurn {
   readonly text?: string;
+  /** A summary of reasoning, where the protocol has one. */
+  readonly reasoning?: string;
   readonly calls?: readonly WireCall[];
   readonly end?: "cut_off" | "refused";
   /** In the provider's own words, in place of everything else. */
@@ -50,6 +52,7 @@ export interface Wire {
 export interface WireModelOptions {
   readonly stream?: boolean;
   readonly retries?: number;
+  readonly retryMs?: number;
   readonly maxOutputTokens?: number;
   readonly strict?: boolean;
   readonly fetch?: typeof globalThis.fetch;

@@ -4,8 +4,19 @@ import type { Conversation, HostedProgramNews, ModelCall, TurnReply } from "../m
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../tool-names.ts";
-import { type AnthropicReply, AnthropicStream, callerOf, endOf, outputOf, readMessage, wordsOf } from "./reply.ts";
-import { type AnthropicClient, CODE_EXECUTION_NAME, declareTools, openClient, resultBlock } from "./request.ts";
+import type { TurnDisplay } from "../turn-display.ts";
+import {
+  type AnthropicReply,
+  AnthropicStream,
+  callerOf,
+  CODE_EXECUTION_NAME,
+  endOf,
+  outputOf,
+  readMessage,
+  reasoningOf,
+  wordsOf,
+} from "./reply.ts";
+import { type AnthropicClient, declareTools, openClient, resultBlock } from "./request.ts";
 import { settingsFields, toolChoiceOf } from "./settings.ts";
 
 /** How long Anthropic lets a program wait for answers where its reply does not say, in milliseconds. */
@@ -56,8 +67,8 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     return this.#client.messages.create(params, { signal });
   }
 
-  protected openStream(onText: (text: string) => void): AnthropicStream {
-    return new AnthropicStream(onText);
+  protected openStream(display: TurnDisplay): AnthropicStream {
+    return new AnthropicStream(display, this.streamedNames);
   }
 
   protected readBody(body: unknown): AnthropicReply | undefined {
@@ -72,6 +83,10 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
       ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
       ...(container === undefined ? {} : { container: { id: container.id, expires_at: container.expiresAt } }),
     };
+  }
+
+  protected reasoningOf({ content }: AnthropicReply): string {
+    return reasoningOf(content);
   }
 
   protected wordsOf({ content }: AnthropicReply): string {

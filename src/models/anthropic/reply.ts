@@ -1,7 +1,12 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
 import type { ReplyStream } from "../provider-conversation.ts";
+import { RUN_PROGRAM } from "../program-input.ts";
 import { decisiveReason } from "../stop-reason.ts";
+import type { StreamedNames, TurnDisplay } from "../turn-display.ts";
+
+/** Name of the provider's own tool that runs programs. */
+export const CODE_EXECUTION_NAME = "code_execution";
 
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply {
@@ -51,10 +56,12 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
   #stopDetails: unknown;
   #container: AnthropicReply["container"];
   #isOver = false;
-  readonly #onText: (text: string) => void;
+  readonly #display: TurnDisplay;
+  readonly #names: StreamedNames;
 
-  constructor(onText: (text: string) => void) {
-    this.#onText = onText;
+  constructor(display: TurnDisplay, names: StreamedNames) {
+    this.#display = display;
+    this.#names = names;
   }
 
   take(event: unknown): void {
@@ -71,6 +78,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
         if (this.#blocks.has(place)) throw new SyntaxError(`Two blocks of the reply have the place ${place}.`);
         if (!isFields(block)) throw new SyntaxError("A block of the reply is no object.");
         this.#blocks.set(place, { ...block });
+        this.#beginInput(place, block);
         break;
       }
       case "content_block_delta":
@@ -113,6 +121,14 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     };
   }
 
+  #beginInput(place: number, block: Fields): void {
+    const name = textOf(block, "name") ?? "";
+    const isHosted = block.type === "server_tool_use" && name === CODE_EXECUTION_NAME;
+    if (isHosted || (block.type === "tool_use" && name === this.#names.program))
+      this.#display.begin(place, RUN_PROGRAM, "source");
+    else if (block.type === "tool_use") this.#display.begin(place, this.#names.own(name), "json");
+  }
+
   #extend(place: number, delta: unknown): void {
     const block = this.#blocks.get(place);
     if (!block || this.#stopped.has(place))
@@ -123,13 +139,15 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     switch (textOf(delta, "type")) {
       case "text_delta":
         append("text", textOf(delta, "text"));
-        this.#onText(textOf(delta, "text") ?? "");
+        this.#display.text(textOf(delta, "text") ?? "");
         break;
       case "input_json_delta":
         this.#inputTexts.set(place, (this.#inputTexts.get(place) ?? "") + (textOf(delta, "partial_json") ?? ""));
+        this.#display.argument(place, textOf(delta, "partial_json") ?? "");
         break;
       case "thinking_delta":
         append("thinking", textOf(delta, "thinking"));
+        this.#display.reasoning(textOf(delta, "thinking") ?? "");
         break;
       case "signature_delta":
         append("signature", textOf(delta, "signature"));
@@ -181,7 +199,7 @@ function isKnown(entry: readonly [number, string | undefined]): entry is readonl
 /** The index of a block. Without it a part could be added to the input of another call. */
 function indexOf(event: unknown): number {
   const index = fieldOf(event, "index");
-  if (!Number.isSafeInteger(index))
+  if (!Number.isSafeInteger(index) || (index as number) < 0)
     throw new SyntaxError("A part of the reply does not say which block it belongs to.");
   return index as number;
 }
@@ -249,6 +267,10 @@ export function outputOf(content: unknown): { readonly output: string | undefine
     default:
       return { output: textOf(content, "error_code"), isError: true };
   }
+}
+
+export function reasoningOf(content: readonly Fields[]): string {
+  return content.map((block) => (block.type === "thinking" ? (textOf(block, "thinking") ?? "") : "")).join("");
 }
 
 export function wordsOf(content: readonly Fields[]): string {

@@ -8,12 +8,11 @@ import { loadSdk } from "../provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider-requests.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { CODE_EXECUTION_NAME } from "./reply.ts";
 import { countOpen, plainSchema } from "./plain-schema.ts";
 import { hasCycle } from "./schema-cycle.ts";
 
-/** Name of the provider's own tool that runs programs. */
-export const CODE_EXECUTION_NAME = "code_execution";
-/** Its type, which is also what `allowed_callers` calls it. */
+/** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
 const CODE_EXECUTION_TYPE = "code_execution_20260120";
 
 export type AnthropicClient = InstanceType<(typeof import("@anthropic-ai/sdk"))["default"]>;

@@ -3,7 +3,8 @@ import type { Conversation, ModelCall, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
-import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, wordsOf } from "./reply.ts";
+import type { TurnDisplay } from "../turn-display.ts";
+import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, reasoningOf, wordsOf } from "./reply.ts";
 import { declareFunction, declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
 import { callingMode, settingsConfig } from "./settings.ts";
 
@@ -53,8 +54,8 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
     return stream ? models.generateContentStream(params) : models.generateContent(params);
   }
 
-  protected openStream(onText: (text: string) => void): GeminiStream {
-    return new GeminiStream(onText);
+  protected openStream(display: TurnDisplay): GeminiStream {
+    return new GeminiStream(display, this.streamedNames);
   }
 
   protected readBody(body: unknown): GeminiReply {
@@ -66,6 +67,10 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
       candidates: [{ content: { parts }, ...(finishReason === undefined ? {} : { finishReason }) }],
       ...(blockReason === undefined ? {} : { promptFeedback: { blockReason } }),
     };
+  }
+
+  protected reasoningOf({ parts }: GeminiReply): string {
+    return reasoningOf(parts);
   }
 
   protected wordsOf({ parts }: GeminiReply): string {

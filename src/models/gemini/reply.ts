@@ -2,6 +2,7 @@ import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../v
 import type { ModelUsage, TurnEnd } from "../model.ts";
 import type { ReplyStream } from "../provider-conversation.ts";
 import { decisiveReason } from "../stop-reason.ts";
+import type { StreamedNames, TurnDisplay } from "../turn-display.ts";
 
 /** A whole reply, its parts as they go back in the next request. */
 export interface GeminiReply {
@@ -14,15 +15,28 @@ export interface GeminiReply {
 /** Collects the chunks of a streamed reply. No part is moved, merged or left out, because some are signed. */
 export class GeminiStream implements ReplyStream<GeminiReply> {
   readonly #chunks: unknown[] = [];
-  readonly #onText: (text: string) => void;
+  readonly #display: TurnDisplay;
+  readonly #names: StreamedNames;
 
-  constructor(onText: (text: string) => void) {
-    this.#onText = onText;
+  constructor(display: TurnDisplay, names: StreamedNames) {
+    this.#display = display;
+    this.#names = names;
   }
 
   take(chunk: unknown): void {
     this.#chunks.push(chunk);
-    this.#onText(wordsOf(partsOf(chunk)));
+    const parts = partsOf(chunk);
+    this.#display.reasoning(reasoningOf(parts));
+    this.#display.text(wordsOf(parts));
+    for (const { functionCall } of parts) if (isFields(functionCall)) this.#showCall(functionCall);
+  }
+
+  /** Gemini sends each call whole. */
+  #showCall(functionCall: Fields): void {
+    const name = textOf(functionCall, "name") ?? "";
+    const args = fieldOf(functionCall, "args") ?? {};
+    if (name === this.#names.program) this.#display.program(functionCall, textOf(args, "code") ?? "");
+    else this.#display.whole(functionCall, this.#names.own(name), JSON.stringify(args));
   }
 
   get reply(): GeminiReply {
@@ -75,6 +89,10 @@ export function endOf(finishReason: string | undefined): TurnEnd | undefined {
 export function isCallFragment({ functionCall }: Fields): boolean {
   if (!isFields(functionCall)) return false;
   return functionCall.willContinue === true || listOf(functionCall, "partialArgs").length > 0;
+}
+
+export function reasoningOf(parts: readonly Fields[]): string {
+  return parts.map((part) => (part.thought === true ? (textOf(part, "text") ?? "") : "")).join("");
 }
 
 export function wordsOf(parts: readonly Fields[]): string {

@@ -5,6 +5,7 @@ import { withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { toolNamesOf } from "../tool-names.ts";
+import type { TurnDisplay } from "../turn-display.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
 import { declareFunction, declareTools, type StrictInputs, toolMessage } from "./request.ts";
 import { callFields, settingsFields } from "./settings.ts";
@@ -56,8 +57,8 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     return this.#client.chat.completions.create(params, { signal });
   }
 
-  protected openStream(onText: (text: string) => void): ChatStream {
-    return new ChatStream(onText);
+  protected openStream(display: TurnDisplay): ChatStream {
+    return new ChatStream(display, this.streamedNames);
   }
 
   protected readBody(body: unknown): ChatReply | undefined {
@@ -66,6 +67,11 @@ class ChatConversation extends ProviderConversation<ChatReply> {
 
   protected bodyOf({ message, finishReason }: ChatReply): Fields {
     return { choices: [{ message, ...(finishReason === undefined ? {} : { finish_reason: finishReason }) }] };
+  }
+
+  /** The protocol has no place for summaries. */
+  protected reasoningOf(): string {
+    return "";
   }
 
   protected wordsOf({ message }: ChatReply): string {

@@ -1,7 +1,9 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
 import type { ReplyStream } from "../provider-conversation.ts";
+import { RUN_PROGRAM } from "../program-input.ts";
 import { decisiveReason } from "../stop-reason.ts";
+import type { StreamedNames, TurnDisplay } from "../turn-display.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply {
@@ -30,6 +32,7 @@ interface OpenCall {
   id: string;
   name: string;
   text: string;
+  unshown: string;
   readonly fields: Record<string, unknown>;
 }
 
@@ -44,12 +47,14 @@ export class ChatStream implements ReplyStream<ChatReply> {
   readonly #byId = new Map<string, OpenCall[]>();
   readonly #byBoth = new Map<string, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
-  readonly #onText: (text: string) => void;
+  readonly #display: TurnDisplay;
+  readonly #names: StreamedNames;
   #finishReason: string | undefined;
   #usage: unknown;
 
-  constructor(onText: (text: string) => void) {
-    this.#onText = onText;
+  constructor(display: TurnDisplay, names: StreamedNames) {
+    this.#display = display;
+    this.#names = names;
   }
 
   take(chunk: unknown): void {
@@ -62,7 +67,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
       if (name === "tool_calls") for (const fragment of listOf(delta, "tool_calls")) this.#takeFragment(fragment);
       else if (name !== "role") extend(this.#message, name, value);
     }
-    this.#onText(textOf(delta, "content") ?? "");
+    this.#display.text(textOf(delta, "content") ?? "");
   }
 
   get reply(): ChatReply | undefined {
@@ -83,8 +88,20 @@ export class ChatStream implements ReplyStream<ChatReply> {
     if (!call) return;
     call.name ||= name;
     call.text += text;
+    this.#showPiece(call, text);
     call.fields.type ??= textOf(fragment, "type");
     for (const [field, value] of own) extend(call.fields, field, value);
+  }
+
+  /** Shown once the name is known: some servers send it late. */
+  #showPiece(call: OpenCall, text: string): void {
+    call.unshown += text;
+    if (call.name === "") return;
+    const isProgram = call.name === this.#names.program;
+    if (isProgram) this.#display.begin(call, RUN_PROGRAM, "source");
+    else this.#display.begin(call, this.#names.own(call.name), "json");
+    this.#display.argument(call, call.unshown);
+    call.unshown = "";
   }
 
   /** The call that a fragment starts, by its name, or continues; undefined where several are possible. */
@@ -115,7 +132,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const call: OpenCall = { index, id: "", name: "", text: "", fields: {} };
+    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", fields: {} };
     this.#calls.push(call);
     appendTo(this.#byIndex, index, call);
     return this.#withId(call, id);

@@ -3,8 +3,10 @@ import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } 
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
+import { RUN_PROGRAM } from "../program-input.ts";
 import { toolNamesOf } from "../tool-names.ts";
-import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
+import type { TurnDisplay } from "../turn-display.ts";
+import { callerOf, endOf, readResponse, reasoningOf, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
 import { additionalTools, declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
 import { callFields, settingsFields } from "./settings.ts";
 import { withoutNulls } from "../openai-strict-schema.ts";
@@ -59,8 +61,14 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
     return this.#client.responses.create(params, { signal });
   }
 
-  protected openStream(onText: (text: string) => void): ResponsesStream {
-    return new ResponsesStream(onText);
+  protected openStream(display: TurnDisplay): ResponsesStream {
+    return new ResponsesStream(display, (place, item) => this.#showInput(display, place, item));
+  }
+
+  #showInput(display: TurnDisplay, place: number, item: unknown): void {
+    if (!isFields(item) || !isCall(item) || item.type === "tool_search_call") return;
+    const isProgram = item.type === "custom_tool_call" && item.name === this.opening.runProgram?.name;
+    display.begin(place, isProgram ? RUN_PROGRAM : this.#toolOf(item), isProgram ? "plain" : "json");
   }
 
   protected readBody(body: unknown): ResponsesReply | undefined {
@@ -75,6 +83,10 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
       ...(incompleteReason === undefined ? {} : { incomplete_details: { reason: incompleteReason } }),
       ...(error === undefined ? {} : { error }),
     };
+  }
+
+  protected reasoningOf({ items }: ResponsesReply): string {
+    return reasoningOf(items);
   }
 
   protected wordsOf({ items }: ResponsesReply): string {

@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
 import type { ReplyStream } from "../provider-conversation.ts";
+import type { TurnDisplay } from "../turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
 export interface ResponsesReply {
@@ -45,21 +46,33 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
 export class ResponsesStream implements ReplyStream<ResponsesReply> {
   readonly #added = new Set<number>();
   readonly #done = new Map<number, unknown>();
-  readonly #onText: (text: string) => void;
+  readonly #display: TurnDisplay;
+  readonly #show: ShowInput;
   #last: unknown;
 
-  constructor(onText: (text: string) => void) {
-    this.#onText = onText;
+  /** `show` begins the display of an item that was added. */
+  constructor(display: TurnDisplay, show: ShowInput) {
+    this.#display = display;
+    this.#show = show;
   }
 
   take(event: unknown): void {
     const type = textOf(event, "type") ?? "";
-    if (type === "response.output_item.added") this.#added.add(placeOf(event));
-    else if (type === "response.output_item.done") {
+    if (type === "response.output_item.added") {
+      this.#added.add(placeOf(event));
+      this.#show(placeOf(event), fieldOf(event, "item"));
+    } else if (type === "response.output_item.done") {
       const place = placeOf(event);
       if (this.#done.has(place)) throw new SyntaxError(`Two items of the reply have the place ${place}.`);
       this.#done.set(place, fieldOf(event, "item"));
-    } else if (type === "response.output_text.delta") this.#onText(textOf(event, "delta") ?? "");
+      // A program comes in one piece, once it is done.
+      const code = programOf(fieldOf(event, "item"));
+      if (code !== undefined) this.#display.program(place, code);
+    } else if (type === "response.output_text.delta") this.#display.text(textOf(event, "delta") ?? "");
+    else if (type === "response.reasoning_summary_text.delta") this.#display.reasoning(textOf(event, "delta") ?? "");
+    else if (type === "response.reasoning_summary_part.added") this.#display.reasoning(gapBefore(event));
+    else if (INPUT_DELTAS.has(type))
+      this.#display.argument(fieldOf(event, "output_index"), textOf(event, "delta") ?? "");
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
   }
 
@@ -84,10 +97,30 @@ export class ResponsesStream implements ReplyStream<ResponsesReply> {
   }
 }
 
+/** Begins the display of an item's input. */
+export type ShowInput = (place: number, item: unknown) => void;
+
+const INPUT_DELTAS: ReadonlySet<string> = new Set([
+  "response.function_call_arguments.delta",
+  "response.custom_tool_call_input.delta",
+]);
+
+function programOf(item: unknown): string | undefined {
+  return textOf(item, "type") === "program" ? textOf(item, "code") : undefined;
+}
+
+/** Parts of a summary stand apart. */
+function gapBefore(event: unknown): string {
+  return countOf(event, "summary_index") === 0 ? "" : GAP;
+}
+
+const GAP = "\n\n";
+
 /** The index of an item. Without it, it is not known which item is done. */
 function placeOf(event: unknown): number {
   const place = fieldOf(event, "output_index");
-  if (!Number.isSafeInteger(place)) throw new SyntaxError("An item of the reply does not say which place it has.");
+  if (!Number.isSafeInteger(place) || (place as number) < 0)
+    throw new SyntaxError("An item of the reply does not say which place it has.");
   return place as number;
 }
 
@@ -123,6 +156,11 @@ export function callerOf(caller: unknown): ToolCall["caller"] {
   const type = fieldOf(caller, "type");
   if (type === "direct") return "direct";
   return type === "program" ? "programmatic" : "unknown";
+}
+
+export function reasoningOf(items: readonly Fields[]): string {
+  const parts = items.filter(({ type }) => type === "reasoning").flatMap((item) => listOf(item, "summary"));
+  return parts.map((part) => textOf(part, "text") ?? "").join(GAP);
 }
 
 export function wordsOf(items: readonly Fields[]): string {

@@ -66,9 +66,10 @@ function messageOf(turn: WireTurn, number: number): Record<string, unknown> {
   };
 }
 
-function contentOf({ text, calls = [], raw }: WireTurn, number: number): Block[] {
+function contentOf({ text, reasoning, calls = [], raw }: WireTurn, number: number): Block[] {
   if (raw?.content) return raw.content as Block[];
   return [
+    ...(reasoning === undefined ? [] : [{ type: "thinking", thinking: reasoning, signature: `sealed-${number}` }]),
     ...(text === undefined ? [] : [{ type: "text", text, citations: null }]),
     ...calls.map((call, index) => ({
       type: "tool_use",

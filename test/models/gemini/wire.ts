@@ -55,9 +55,10 @@ function replyOf(turn: WireTurn): Record<string, unknown> {
   };
 }
 
-function partsOf({ text, calls = [], raw }: WireTurn): Part[] {
+function partsOf({ text, reasoning, calls = [], raw }: WireTurn): Part[] {
   if (raw?.parts) return raw.parts as Part[];
   return [
+    ...(reasoning === undefined ? [] : [{ text: reasoning, thought: true }]),
     ...(text === undefined ? [] : [{ text }]),
     ...calls.map((call) => ({
       functionCall: {

@@ -6,6 +6,7 @@ import { ResponsesStream } from "../../../src/models/openai-responses/reply.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { responsesWire } from "./wire.ts";
+import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
 
@@ -276,14 +277,14 @@ describe.each([
 });
 
 test("a reply with two items at one index is invalid", () => {
-  const stream = new ResponsesStream(() => {});
+  const stream = new ResponsesStream(UNSHOWN, () => {});
   const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
   stream.take(done(call("c_1", "f", { k: 1 })));
   expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
 });
 
 test("a reply with an item that is added and never done is incomplete", () => {
-  const stream = new ResponsesStream(() => {});
+  const stream = new ResponsesStream(UNSHOWN, () => {});
   stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
   stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
   expect(stream.reply).toBeUndefined();

@@ -78,11 +78,13 @@ function responseOf(turn: WireTurn, number: number): Record<string, unknown> {
   };
 }
 
-function outputOf({ text, calls = [], end, raw }: WireTurn, number: number): Item[] {
+function outputOf({ text, reasoning, calls = [], end, raw }: WireTurn, number: number): Item[] {
   if (raw?.output) return raw.output as Item[];
   const said = end === "refused" ? [{ type: "refusal", refusal: "No." }] : [];
   const words = text === undefined ? said : [{ type: "output_text", text, annotations: [] }, ...said];
+  const summary = reasoning?.split("\n\n").map((part) => ({ type: "summary_text", text: part }));
   return [
+    ...(summary ? [{ type: "reasoning", id: `rs_${number}`, summary, encrypted_content: `sealed-${number}` }] : []),
     ...(words.length === 0
       ? []
       : [{ type: "message", id: `msg_${number}`, role: "assistant", status: "completed", content: words }]),
@@ -135,12 +137,27 @@ function itemEvents(item: Item, output_index: number): Item[] {
           }))
         : item.type === "message"
           ? textEvents(item, about)
-          : [];
+          : item.type === "reasoning"
+            ? summaryEvents(item, about)
+            : [];
   return [
     { type: "response.output_item.added", output_index, item: added },
     ...deltas,
     { type: "response.output_item.done", output_index, item },
   ];
+}
+
+function summaryEvents({ summary }: Item, about: object): Item[] {
+  return (summary as Item[]).flatMap((part, summary_index) => [
+    { type: "response.reasoning_summary_part.added", ...about, summary_index, part: { ...part, text: "" } },
+    ...pieces(String(part.text)).map((delta) => ({
+      type: "response.reasoning_summary_text.delta",
+      ...about,
+      summary_index,
+      delta,
+    })),
+    { type: "response.reasoning_summary_part.done", ...about, summary_index, part },
+  ]);
 }
 
 function textEvents({ content }: Item, about: object): Item[] {

@@ -1,0 +1,159 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
+import { SourceReader } from "../../src/models/source-reader.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { HOSTED, OPENING, requested } from "./converse.ts";
+import { chatWire } from "./openai-chat/wire.ts";
+import { responsesWire } from "./openai-responses/wire.ts";
+import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
+import { WIRES } from "./wires.ts";
+
+const SOURCE = 'const a = "ü😀\\n";\nreturn `${a}`;';
+const SUMMARIZED = { ...OPENING, settings: { reasoning: { summary: true } } } satisfies Opening;
+
+interface Shown {
+  readonly reply: TurnReply;
+  readonly words: string;
+  readonly reasoning: string;
+  readonly pieces: readonly ArgumentPiece[];
+  /** Tools and texts of the inputs, by their index. */
+  readonly inputs: readonly string[];
+  readonly served: Served;
+}
+
+/** What is shown of one turn while it comes. */
+async function show(wire: Wire, stream: boolean, step: WireStep, opening: Opening = OPENING): Promise<Shown> {
+  await using served = await serve(wire, [step]);
+  const conversation = await served.model({ stream }).converse(opening);
+  conversation.say("Do it.");
+  let [words, reasoning] = ["", ""];
+  const pieces: ArgumentPiece[] = [];
+  const reply = await conversation.turn(
+    requested({
+      onText: (text) => (words += text),
+      onReasoning: (text) => (reasoning += text),
+      onArgument: (piece) => pieces.push(piece),
+    }),
+  );
+  const inputs: string[] = [];
+  for (const { index, tool, text } of pieces) inputs[index] = (inputs[index] ?? `${tool} `) + text;
+  return { reply, words, reasoning, pieces, inputs, served };
+}
+
+const EITHER = WIRES.flatMap(([name, wire]) => [
+  [`${name}, streamed`, wire, true] as const,
+  [`${name}, in one piece`, wire, false] as const,
+]);
+
+describe.each(EITHER)("with %s", (_, wire, stream) => {
+  const hasSummaries = wire !== chatWire;
+
+  test("what the model writes is shown while it writes: its reasoning, its words, inputs, and programs as plain source", async () => {
+    const calls = [{ tool: "a_b", input: { k: 1 } }, { program: SOURCE }, { tool: "f", input: { k: 2 } }];
+    const reasoning = "I look.\n\nThen I count.";
+    const step = { ...(hasSummaries ? { reasoning } : {}), text: "I call.", calls };
+    const shown = await show(wire, stream, step, hasSummaries ? SUMMARIZED : OPENING);
+    expect(shown.served.refusals).toEqual([]);
+    expect(shown.words).toBe("I call.");
+    expect(shown.reasoning).toBe(hasSummaries ? reasoning : "");
+    expect(shown.inputs).toEqual(['a.b {"k":1}', `run_program ${SOURCE}`, 'f {"k":2}']);
+    expect(shown.pieces.every(({ text }) => text.isWellFormed())).toBe(true);
+    if (stream && wire === anthropicWire) expect(shown.pieces.length).toBeGreaterThan(5);
+  });
+
+  test("of a flood of input the beginning is shown, and that there is more; the call is whole", async () => {
+    const flood = "x".repeat(300_000);
+    const shown = await show(wire, stream, {
+      calls: [
+        { tool: "f", input: { flood } },
+        { tool: "f", input: { k: 1 } },
+      ],
+    });
+    const total = shown.pieces.reduce((sum, { text }) => sum + text.length, 0);
+    expect(total).toBeLessThan(256 * 1024 + 100);
+    expect(shown.pieces.at(-1)?.text.slice(-26)).toContain("… (the rest is not shown)");
+    const [first] = shown.reply.type === "turn" ? shown.reply.calls : [];
+    expect(first?.type === "tool_call" && first.inputText === JSON.stringify({ flood })).toBe(true);
+  });
+
+  test("inputs of thousands of calls are shown for the first thousand", async () => {
+    const calls = Array.from({ length: 1500 }, (_, k) => ({ tool: "f", input: { k } }));
+    const shown = await show(wire, stream, { calls });
+    expect(shown.inputs).toHaveLength(1000);
+  });
+
+  test("of a turn that is cut off in the midst of a call no call comes, whatever was shown", async () => {
+    const shown = await show(wire, stream, { calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" });
+    expect(shown.reply).toMatchObject({ type: "turn", calls: [], end: { type: "cut_off" } });
+    expect(shown.inputs).toEqual(stream ? ['f {"k":1}'] : []);
+  });
+});
+
+describe.each(WIRES)("with %s", (_, wire) => {
+  test("arguments that never end are shown, and are no call", async () => {
+    const shown = await show(wire, true, { calls: [{ tool: "f", input: { k: 1 } }], sent: "short" });
+    expect(shown.reply).toMatchObject({ type: "failed", failure: { code: "interrupted" } });
+    expect(shown.inputs.join()).toContain("f {");
+  });
+});
+
+describe("hosted programs", () => {
+  const program = { type: "program", id: "prog_1", call_id: "call_p", code: SOURCE, fingerprint: "sealed" };
+  const block = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: SOURCE } };
+  const call = {
+    type: "function_call",
+    id: "fc_1",
+    call_id: "call_1",
+    name: "a_b",
+    arguments: '{"k":1}',
+    status: "completed",
+    caller: { type: "program", caller_id: "call_p" },
+  };
+  const use = {
+    type: "tool_use",
+    id: "toolu_1",
+    name: "a_b",
+    input: { k: 1 },
+    caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" },
+  };
+
+  test.each([
+    ["Anthropic", anthropicWire, { raw: { content: [block, use], stop_reason: "tool_use" } }],
+    ["OpenAI", responsesWire, { raw: { output: [program, call] } }],
+  ] as const)("the source of a program that %s runs is shown", async (_, wire, step) => {
+    for (const stream of [true, false])
+      expect((await show(wire, stream, step, HOSTED)).inputs).toEqual([`run_program ${SOURCE}`, 'a.b {"k":1}']);
+  });
+});
+
+test("a source is read out of JSON in whatever pieces it comes", () => {
+  const text = fc.string({ unit: "binary", maxLength: 40 });
+  const fields = fc.record({ before: fc.jsonValue({ maxDepth: 2 }), code: text, after: fc.jsonValue({ maxDepth: 2 }) });
+  fc.assert(
+    fc.property(
+      fields,
+      fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+      fc.boolean(),
+      (value, cuts, spaced) => {
+        const json = JSON.stringify(value, undefined, spaced ? 2 : 0);
+        const reader = new SourceReader();
+        let read = "";
+        for (let at = 0, turn = 0; at < json.length; turn += 1) {
+          const length = cuts[turn % cuts.length] ?? 1;
+          read += reader.read(json.slice(at, at + length));
+          at += length;
+        }
+        expect(read).toBe(value.code);
+      },
+    ),
+  );
+});
+
+test("what is no JSON gives no more than it has", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('"', "\\", "{", "}", ":", "u", "code", "1") }), (text) => {
+      expect(new SourceReader().read(text).length).toBeLessThanOrEqual(text.length);
+    }),
+  );
+});
