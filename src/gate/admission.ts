@@ -20,7 +20,7 @@ export interface AdmissionParts {
 }
 
 /** An input that was read, a refusal, or undefined if the call has ended. */
-type TakenInput = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
+export type TakenInput = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
 
 /** Which calls a session takes: by tool, by caller, by budget and memory, and by input. */
 export class Admission {

@@ -1,4 +1,4 @@
-import PQueue from "p-queue";
+import { Slots } from "./slots.ts";
 
 /**
  * Queues of the calls of one session. Calls that may need approval have their own queues for the input check and for
@@ -6,38 +6,38 @@ import PQueue from "p-queue";
  */
 export class CallQueues {
   readonly #concurrency: number;
-  readonly #handlers: PQueue;
+  readonly #handlers: Slots;
   /** Created on first use: most sessions have no call that may need approval. */
-  #checks: PQueue | undefined;
-  #approvals: PQueue | undefined;
+  #checks: Slots | undefined;
+  #approvals: Slots | undefined;
   /** Removes waiting calls from the queues of tools, which outlive the session. */
   readonly #closing = new AbortController();
 
   constructor(callsAtOnce: number) {
     this.#concurrency = callsAtOnce;
-    this.#handlers = new PQueue({ concurrency: callsAtOnce });
+    this.#handlers = new Slots(callsAtOnce);
   }
 
   /** Queues the check whether a call needs approval. */
   check<Value>(task: () => Promise<Value>): Promise<Value | undefined> {
-    this.#checks ??= new PQueue({ concurrency: this.#concurrency });
-    return this.#unlessDropped(this.#checks.add(task));
+    this.#checks ??= new Slots(this.#concurrency);
+    return this.#checks.run(task);
   }
 
   /** Queues a request for approval. */
   approve<Value>(task: () => Promise<Value>): Promise<Value | undefined> {
-    this.#approvals ??= new PQueue({ concurrency: this.#concurrency });
-    return this.#unlessDropped(this.#approvals.add(task));
+    this.#approvals ??= new Slots(this.#concurrency);
+    return this.#approvals.run(task);
   }
 
   /** Queues a handler. `task` gets a signal that is aborted when the queues close; resolves with undefined if that ended it. */
   run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value | undefined> {
-    return this.#unlessDropped(this.#handlers.add(() => task(this.#closing.signal)));
+    return this.#handlers.run(() => this.#unlessDropped(task(this.#closing.signal)));
   }
 
   /**
-   * No waiting task starts any more. The queues are paused and not cleared: clearing would reject thousands of waiting
-   * tasks in one turn of the event loop. They are freed with the session.
+   * No waiting task starts any more. Thousands of them are not rejected in one turn of the event loop: they never end, and
+   * are freed with the session.
    */
   close(): void {
     this.#closing.abort();

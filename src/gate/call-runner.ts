@@ -2,7 +2,7 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import type { CallContext } from "../tools/tool.ts";
 import type { Share } from "../values/held-bytes.ts";
 import { isLarge } from "../values/result-text.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission, TakenInput } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { runAttempts } from "./attempts.ts";
 import type { CallLedger } from "./call-ledger.ts";
@@ -27,6 +27,8 @@ export interface RunnerParts {
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   readonly contextOf: (call: OpenCall) => CallContext;
 }
+
+const NOTHING = Promise.resolve(undefined);
 
 /** Runs the handlers of calls that may be made, and makes answers of what they return. */
 export class CallRunner {
@@ -53,15 +55,14 @@ export class CallRunner {
   }
 
   /** Reads a call's input and passes it to `goOn`, or refuses the call. */
-  async withInput<Value>(
-    call: OpenCall,
-    goOn: (input: unknown) => Promise<Value>,
-  ): Promise<Value | Answer | undefined> {
+  withInput<Value>(call: OpenCall, goOn: (input: unknown) => Promise<Value>): Promise<Value | Answer | undefined> {
     const { admission, calls } = this.#parts;
+    const withRead = (read: TakenInput): Promise<Value | Answer | undefined> => {
+      if (!read) return NOTHING;
+      return read.ok ? goOn(read.value) : calls.refuse(call, read);
+    };
     const reading = admission.readInput(call);
-    const read = reading instanceof Promise ? await reading : reading;
-    if (!read) return undefined;
-    return read.ok ? goOn(read.value) : calls.refuse(call, read);
+    return reading instanceof Promise ? reading.then(withRead) : withRead(reading);
   }
 
   /** Answers a call with a value from outside this process, as JSON text. */

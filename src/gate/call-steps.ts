@@ -48,7 +48,7 @@ export class CallSteps {
   }
 
   /** Continues a call where the journal says that it is; a new one from its beginning. Resolves with undefined if it ends first. */
-  async goOn(call: OpenCall, { decided, decision, result, retried }: PastCall): Promise<Answer | undefined> {
+  goOn(call: OpenCall, { decided, decision, result, retried }: PastCall): Promise<Answer | undefined> {
     const { calls, scope } = this.#parts;
     if (retried) call.attempt = retried.attempt + 1;
     const { callId } = call.identity;

@@ -139,24 +139,33 @@ export class OpenCall {
   }
 
   /** The handler's result, or OVER as soon as the handler or the call is ended. */
-  orEnded<Value>(handler: () => Promise<Value>): Promise<Value | typeof OVER> {
-    const ended = new Promise<typeof OVER>((resolve) => {
+  orEnded<Value>(handler: () => Value | Promise<Value>): Promise<Value | typeof OVER> {
+    return new Promise((resolve, reject) => {
       this.#onLate = () => resolve(OVER);
+      this.#race(handler, resolve, reject);
     });
-    return this.orOver(() => Promise.race([ended, handler()]));
   }
 
   /** The task's result, or OVER as soon as the call has ended. Then the task is not awaited, and its error is ignored. */
-  orOver<Value>(task: () => Promise<Value>): Promise<Value | typeof OVER> {
-    return new Promise((resolve, reject) => {
-      if (this.#over !== undefined) return resolve(OVER);
-      const outer = this.#onOver;
-      this.#onOver = () => {
-        outer?.();
-        resolve(OVER);
-      };
-      task().then(resolve, reject);
-    });
+  orOver<Value>(task: () => Value | Promise<Value>): Promise<Value | typeof OVER> {
+    return new Promise((resolve, reject) => this.#race(task, resolve, reject));
+  }
+
+  /** One promise for both outcomes, because this runs twice for every call. What the task throws rejects it. */
+  #race<Value>(
+    task: () => Value | Promise<Value>,
+    resolve: (value: Value | typeof OVER) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    if (this.#over !== undefined) return resolve(OVER);
+    const outer = this.#onOver;
+    this.#onOver = () => {
+      outer?.();
+      resolve(OVER);
+    };
+    const running = task();
+    if (running instanceof Promise) running.then(resolve, reject);
+    else resolve(running);
   }
 
   /** The handler's second argument. */

@@ -56,7 +56,7 @@ export async function runHandler(
   let timer = setTimeout(onTime, allowedMs);
   let value: unknown;
   try {
-    value = await call.orEnded(async () => handler(input, context));
+    value = await call.orEnded(() => handler(input, context));
   } catch (error) {
     return failed(thrownFailure(call, error, context.resultBytes), error);
   } finally {

@@ -196,7 +196,7 @@ export class GateSession implements ParentSession, WorkBelow {
    * Takes one call through the gate. Resolves with its answer, or with undefined if the call or the session ended before
    * there was one. `past` is for a call that another driver has left open. Rejects only if the journal does.
    */
-  async call(request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
+  call(request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
     const found = this.#admission.toolOf(request);
     if (!("handler" in found)) return this.#calls.refuse(request, found);
     if (this.#calls.isClosed || this.#calls.isGivenUp(request.callId)) return this.#calls.drop(request);
@@ -209,7 +209,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   /** Takes a call that is admitted already, of a tool that need not be among the session's, from its approval on. */
-  async callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
+  callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
     return this.#calls.isClosed ? this.#calls.drop(request) : this.#answer(new OpenCall(tool, request), past);
   }
 

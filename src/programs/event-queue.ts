@@ -3,11 +3,24 @@ import type { GuestEvent } from "./guest-event.ts";
 /** Length of event text sent before the host's thread is yielded, in characters. */
 const FLUSH_LENGTH = 4 * 1024 * 1024;
 
-/** Events whose turns have not ended, in order. They are sent only while the queue is open. */
+/** Past events that are kept until they are removed together. */
+const KEPT = 1024;
+
+const GONE: GuestEvent = { head: { kind: "stop", now: 0 }, text: "" };
+
+/** Events sent together while the guest has others to work on. */
+const BATCH = 32;
+
+/**
+ * Events whose turns have not ended, in order. They are sent only while the queue is open: at once to a guest that has nothing
+ * to do, so that it begins with the first answer, and otherwise several together, because each write costs as much as a turn.
+ */
 export class EventQueue {
   readonly #send: (events: readonly GuestEvent[]) => void;
   /** All queued events, sent and unsent. */
-  readonly #events: GuestEvent[] = [];
+  #events: GuestEvent[] = [];
+  /** Index of the first of them. Removing the first entry of a long list is slow. */
+  #first = 0;
   #unsent: GuestEvent[] = [];
   #isOpen = false;
 
@@ -16,7 +29,7 @@ export class EventQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#events.length === 0;
+    return this.#events.length === this.#first;
   }
 
   /** Time of the latest event, in milliseconds since 1970; 0 if the queue is empty. */
@@ -26,7 +39,7 @@ export class EventQueue {
 
   /** Opens the queue for a new guest and sends it all queued events. */
   open(): void {
-    this.#unsent = [...this.#events];
+    this.#unsent = this.#events.slice(this.#first);
     this.#isOpen = true;
     this.#flush();
   }
@@ -38,14 +51,27 @@ export class EventQueue {
 
   push(event: GuestEvent): void {
     this.#events.push(event);
-    if (this.#unsent.push(event) === 1 && this.#isOpen) queueMicrotask(() => this.#flush());
+    const unsent = this.#unsent.push(event);
+    if (!this.#isOpen || unsent > BATCH) return;
+    const isGuestIdle = this.#events.length - this.#first === unsent;
+    if (unsent === BATCH) this.#flush();
+    else if (unsent === 1) queueMicrotask(() => (isGuestIdle ? this.#flush() : process.nextTick(() => this.#flush())));
   }
 
   /** Removes and returns the first event, whose turn has ended. */
   shift(): GuestEvent {
-    const event = this.#events.shift();
+    const event = this.#events[this.#first];
     if (!event) throw new Error("A turn ended, but no event is queued.");
+    // Its text may be large.
+    this.#events[this.#first] = GONE;
+    this.#first += 1;
+    if (this.#first === this.#events.length || this.#first === KEPT) this.#forget();
     return event;
+  }
+
+  #forget(): void {
+    this.#events = this.#events.slice(this.#first);
+    this.#first = 0;
   }
 
   #flush(): void {
