@@ -34,6 +34,9 @@ export const ERROR_CODES = {
   call_unknown: "The execution has no such open call, or the call does not wait for what was given.",
   approval_expired:
     "The call has waited for longer than its execution allows (limit `waitMs`), and takes no decision or result any more.",
+  call_open: "Calls of the conversation's last turn have no answer yet. The message says how to go on.",
+  conversation_busy: "Something of this conversation is under way already. Wait for it, or interrupt it.",
+  conversation_ended: "The conversation was disposed of, and takes nothing more. It can be continued from the journal.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",

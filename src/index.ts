@@ -29,6 +29,8 @@ export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
+export type { ConverseOptions } from "./agent/agent-options.ts";
+export type { Talk } from "./agent/talk.ts";
 
 export type { AsToolOptions, LoopTools } from "./loops/loops.ts";
 

@@ -1,5 +1,8 @@
 export { replayTranscript } from "./agent/replay-transcript.ts";
 export type { ReplayedTranscript, TranscriptViewer } from "./agent/replay-transcript.ts";
+export type { Notice, SaidMessage } from "./agent/said.ts";
+export type { Step, StepCall } from "./agent/talk.ts";
+export type { ContextDocument, Instructions } from "./agent/instructions.ts";
 export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
 export type { FailureEntry } from "./gate/failure-log.ts";

@@ -8,8 +8,10 @@ import { TOOLS, ToolSet } from "../tools/tool-set.ts";
 import type { AgentReport } from "./agent-report.ts";
 import { checkOpening } from "./check-opening.ts";
 import { childExecution } from "./child-execution.ts";
-import { MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, programsFor } from "./agent-options.ts";
+import { INSTRUCTION_RULES, MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, programsFor } from "./agent-options.ts";
 import { AgentScope } from "./agent-scope.ts";
+import { ownInstructions } from "./instructions.ts";
+import { MODEL_RULES, modelSettings } from "./settings.ts";
 
 const SUBJECT = "agentAsTool";
 
@@ -24,6 +26,8 @@ const AGENT_TOOL_RULES = {
   tools: required(TOOLS),
   /** Which callers may call it. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
+  ...INSTRUCTION_RULES,
+  ...MODEL_RULES,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Maximum of turns for one call; 20 by default. */
@@ -53,6 +57,9 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
   const programs = programsFor(read.programs, tools);
   // An opening that the model does not support is an error of the definition, not of a call.
   checkOpening(model, tools, programs, SUBJECT);
+  const instructions = ownInstructions(read, model.name, tools.all);
+  const settings = modelSettings(read);
+  const about = { programs, instructions, settings };
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = originOf(context);
     if (!origin || !(origin.scope instanceof AgentScope))
@@ -64,7 +71,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const inner = scope.with({ gate, above, signal: context.signal });
     const { execution, callId } = context;
     const { runAgentOnce } = await import("./resume-agent.ts");
-    return runAgentOnce(inner, { model, task, programs, maxTurns, maxTokens }, childExecution(execution, callId));
+    return runAgentOnce(inner, { model, ...about, maxTurns, maxTokens }, task, childExecution(execution, callId));
   };
   const tool = defineTool({
     name,

@@ -1,3 +1,4 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model } from "../models/model.ts";
 import {
   abortSignal,
@@ -8,6 +9,7 @@ import {
   option,
   type OptionsOf,
   required,
+  type Resolved,
   wholeNumber,
   withDefault,
   words,
@@ -17,18 +19,29 @@ import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
-import { type ProgramsOption, PROGRAMS_OPTIONS } from "./transcript.ts";
+import type { AgentRequest } from "./agent-report.ts";
+import { type ContextDocument, type Instructions, ownInstructions } from "./instructions.ts";
+import { MODEL_RULES, modelSettings } from "./settings.ts";
+import { type ProgramsOption, PROGRAMS_OPTIONS, type Transcript } from "./transcript.ts";
 
 export const MODEL = required(option<Model>("a model, like anthropic({ model: … })", isModel));
 export const PROGRAMS = oneOf(PROGRAMS_OPTIONS);
 export const MAX_TURNS = wholeNumber({ min: 1, max: 10_000, default: 20 });
 export const MAX_TOKENS = wholeNumber({ min: 1, default: 1_000_000 });
 
-export const AGENT_RULES = {
-  /** The model that works on the task. */
-  model: MODEL,
-  /** What the model is asked to do. */
-  task: required(words()),
+/** What the developer says to the model before it begins. */
+export const INSTRUCTION_RULES = {
+  /** The developer's own instructions: text for every model, or by the beginning of a model's name, like `{ default: "…", anthropic: "…" }`. */
+  instructions: option<Instructions>(
+    'text, or texts by the beginning of a model\'s name, like { default: "…", anthropic: "…" }',
+    isInstructions,
+  ),
+  /** Documents that the model has before it begins, like an AGENTS.md: `[{ name, text }]`. */
+  documents: option<readonly ContextDocument[]>("an array of { name, text }", isDocuments),
+};
+
+/** Options of `agent` and of `converse`. */
+const CONVERSATION_RULES = {
   /**
    * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
    * one, takes up one whose host died, or gives its report, and never begins a second one.
@@ -36,6 +49,8 @@ export const AGENT_RULES = {
   execution: EXECUTION,
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
+  ...INSTRUCTION_RULES,
+  ...MODEL_RULES,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Language of local programs; JavaScript by default. */
@@ -63,10 +78,76 @@ export const AGENT_RULES = {
   signal: abortSignal(),
 };
 
-export type AgentOptions<Context = unknown> = Omit<WithContext<OptionsOf<typeof AGENT_RULES>, Context>, "tools"> & {
+export const AGENT_RULES = {
+  /** The model that works on the task. */
+  model: MODEL,
+  /** What the model is asked to do. */
+  task: required(words()),
+  ...CONVERSATION_RULES,
+};
+
+export const CONVERSE_RULES = {
+  /** The model that answers. */
+  model: MODEL,
+  ...CONVERSATION_RULES,
+  /**
+   * The conversation to go on with: its id in the journal, or its transcript. One that has not ended is taken over and keeps
+   * what it began with. One that has ended stays as it is: the new conversation begins with its turns.
+   */
+  continue: option<ExecutionId | Transcript>("the id of a conversation, or a transcript", isContinued),
+  /** Take an open conversation up although tools have changed or are gone. */
+  allowChangedTools: withDefault(flag(), false),
+};
+
+type OptionsWith<Rules, Context> = Omit<WithContext<OptionsOf<Rules>, Context>, "tools"> & {
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   readonly tools?: readonly (Tool<Context> | string)[];
 };
+
+export type AgentOptions<Context = unknown> = OptionsWith<typeof AGENT_RULES, Context>;
+export type ConverseOptions<Context = unknown> = OptionsWith<typeof CONVERSE_RULES, Context>;
+
+/** Options that a conversation keeps from its beginning. */
+export const KEPT_OPTIONS = [
+  "instructions",
+  "documents",
+  "programs",
+  "language",
+  "maxTurns",
+  "maxTokens",
+  "limits",
+  ...Object.keys(MODEL_RULES),
+];
+
+/** The conversation to hold, of options that were read. */
+export function requestOf(
+  options: Resolved<typeof CONVERSATION_RULES> & { readonly model: Model },
+  tools: ToolSet,
+): AgentRequest {
+  const { model, maxTurns, maxTokens } = options;
+  const programs = programsFor(options.programs, tools);
+  const instructions = ownInstructions(options, model.name, tools.all);
+  return { model, programs, maxTurns, maxTokens, instructions, settings: modelSettings(options) };
+}
+
+function isContinued(value: unknown): boolean {
+  return typeof value === "string" ? value !== "" : typeof value === "object" && value !== null;
+}
+
+function isInstructions(value: unknown): boolean {
+  if (typeof value === "string") return value.trim() !== "";
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((one) => typeof one === "string" && one.trim() !== "");
+}
+
+function isDocuments(value: unknown): boolean {
+  const isDocument = (one: unknown) => {
+    if (typeof one !== "object" || one === null) return false;
+    const { name, text } = one as Partial<ContextDocument>;
+    return typeof name === "string" && name !== "" && typeof text === "string";
+  };
+  return Array.isArray(value) && value.every(isDocument);
+}
 
 export function isModel(value: unknown): value is Model {
   if (typeof value !== "object" || value === null) return false;

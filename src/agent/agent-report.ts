@@ -1,16 +1,21 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Model, ModelUsage } from "../models/model.ts";
+import type { Model, ModelSettings, ModelUsage } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
+import type { SaidMessage } from "./said.ts";
 import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
 
 /** A conversation to hold, checked. */
 export interface AgentRequest {
   readonly model: Model;
-  readonly task: string;
   readonly programs: ProgramsOption;
   readonly maxTurns: number;
   readonly maxTokens: number;
+  /** System text of the developer's; missing where there is none. */
+  readonly instructions?: string | undefined;
+  readonly settings?: ModelSettings | undefined;
+  /** Models that take its place, one after the other, where it fails for good. */
+  readonly fallbacks?: readonly Model[] | undefined;
 }
 
 /** A conversation that has ended, or that waits. */
@@ -33,7 +38,12 @@ export interface AgentReport {
 export interface AgentFacts {
   readonly execution: ExecutionId;
   readonly ending: AgentEnding;
+  readonly task: string;
   readonly turns: readonly TranscriptTurn[];
+  /** Said after the last turn. */
+  readonly said: readonly SaidMessage[];
+  /** Number of turns that were copied from a conversation that this one continues. */
+  readonly copied: number;
   /** Names of its tools. */
   readonly tools: readonly string[];
   readonly lines: readonly CallLine[];
@@ -44,15 +54,24 @@ export interface AgentFacts {
 
 /** The report of a conversation. */
 export function agentReport(
-  { model, task, programs }: Pick<AgentRequest, "task" | "programs"> & { readonly model: Pick<Model, "name"> },
-  { execution, ending, turns, tools, lines, calls, usage }: AgentFacts,
+  { model, programs }: Pick<AgentRequest, "programs"> & { readonly model: Pick<Model, "name"> },
+  { execution, ending, task, turns, said, copied, tools, lines, calls, usage }: AgentFacts,
 ): AgentReport {
   return {
     execution,
     ending,
     answer: ending.type === "answered" ? ending.answer : undefined,
     calls: lines,
-    usage: { ...usage, turns: turns.length, calls },
-    transcript: { format: 1, model: model.name, task, programs, tools, turns, ending },
+    usage: { ...usage, turns: turns.length - copied, calls },
+    transcript: {
+      format: 1,
+      model: model.name,
+      task,
+      programs,
+      tools,
+      turns,
+      ...(said.length > 0 ? { said } : {}),
+      ending,
+    },
   };
 }

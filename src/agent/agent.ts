@@ -2,11 +2,15 @@ import { randomUUID } from "node:crypto";
 import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
+import type { ContinuedRef } from "../journal/record.ts";
+import type { Opening } from "../models/model.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
-import { driveConversation } from "./agent-loop.ts";
+import { driveConversation } from "./drive-conversation.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
+import { LiveConversation } from "./live-conversation.ts";
 import { openingFor } from "./opening.ts";
+import { headerSettings } from "./settings.ts";
 
 /**
  * Runs a conversation: asks the model for a turn, answers its calls, asks for the next turn, until the model answers, a
@@ -17,29 +21,50 @@ import { openingFor } from "./opening.ts";
 export async function runAgent(
   scope: AgentScope,
   request: AgentRequest,
+  task: string,
   execution: ExecutionId = randomUUID(),
 ): Promise<AgentReport> {
-  const drive = await beginAgent(scope, request, execution);
-  return drive();
+  return driveConversation(await beginConversation(scope, request, { task, execution }));
 }
 
-/** Begins a conversation, and resolves with what drives it. Rejects with `execution_exists` if the id is taken. */
-export async function beginAgent(
+export interface Beginning {
+  /** What the model is asked first; empty where the user says it later. */
+  readonly task: string;
+  readonly execution: ExecutionId;
+  readonly continues?: ContinuedRef;
+  /** Name of the model that made the first turns, where they were copied. */
+  readonly model?: string;
+  /** Whether it goes on after an ending. */
+  readonly rests?: boolean;
+}
+
+/** Begins a conversation. Rejects with `execution_exists` if the id is taken. */
+export async function beginConversation(
   scope: AgentScope,
   request: AgentRequest,
-  execution: ExecutionId,
-): Promise<() => Promise<AgentReport>> {
-  const { model, task, programs, maxTurns, maxTokens } = request;
+  { task, execution, continues, rests = false, model: first = request.model.name }: Beginning,
+): Promise<LiveConversation> {
+  const { model, programs, maxTurns, maxTokens, instructions } = request;
   const { gate, journal, language, leaseMs, onEvent } = scope;
-  const opening = openingFor(model, gate.search, programs, scope);
+  const opening = openingFor(model, gate.search, { ...request, language, tenant: scope.tenant });
   const conversation = await model.converse(opening);
-  const about = { kind: "conversation", model: model.name, task, programs, language, maxTurns, maxTokens } as const;
-  const { tools, runProgram } = opening;
-  const shown = [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
-  const approval = scope.approvePrograms ? ({ approvePrograms: true } as const) : {};
-  const header = { ...headerBase(execution, scope, gate.tools.all), ...about, shown, ...approval };
+  const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
+  const header = {
+    ...headerBase(execution, scope, gate.tools.all),
+    ...about,
+    shown: shownTo(opening),
+    ...(scope.approvePrograms ? ({ approvePrograms: true } as const) : {}),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...headerSettings(request),
+    ...(continues ? { continues } : {}),
+  };
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
-  conversation.say(task);
-  return () => driveConversation(scope, log, { request, opening, conversation });
+  if (task !== "") conversation.say(task);
+  return new LiveConversation({ scope, log, request, opening, task, conversation, rests });
+}
+
+/** The definitions that the model is shown with the first request. */
+export function shownTo({ tools, runProgram }: Opening) {
+  return [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
 }

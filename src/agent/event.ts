@@ -30,6 +30,8 @@ export type AgentEvent =
       readonly hosted: boolean;
     }
   | { readonly type: "conversation_waiting"; readonly execution: ExecutionId; readonly waiting: Waiting }
+  /** It has come to an ending, and the user may say more. */
+  | { readonly type: "conversation_resting"; readonly execution: ExecutionId; readonly ending: AgentEnding }
   | { readonly type: "conversation_ended"; readonly execution: ExecutionId; readonly ending: AgentEnding }
   | ExecutionEvent;
 

@@ -1,3 +1,4 @@
+import type { Tool } from "../tools/tool.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
 /** How results are to be read. In loops of other packages it stands in the description of `run_program`. */
@@ -10,7 +11,59 @@ const WORK = `Do the task with the tools you have, then answer in plain words. $
 const HOSTED =
   " Where it takes more than a few calls, or large results, prefer one program that calls the tools: what a program fetches does not fill your context.";
 
-/** The system instructions. They are constant: no data from tools or users is ever added. */
-export function instructionsFor(programs: ProgramsOption): string {
-  return programs === "hosted" ? WORK + HOSTED : WORK;
+/** A document of the developer's that the model has before it begins, like an AGENTS.md. */
+export interface ContextDocument {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The developer's own text: the same for all models, or by the beginning of a model's name. */
+export type Instructions = string | Readonly<Record<string, string>>;
+
+export interface OwnInstructions {
+  readonly instructions?: Instructions | undefined;
+  readonly documents?: readonly ContextDocument[] | undefined;
+}
+
+/** The system text. What the package says comes first, whatever the developer adds; no data of tools or users is ever in it. */
+export function instructionsFor(programs: ProgramsOption, own?: string): string {
+  const ours = programs === "hosted" ? WORK + HOSTED : WORK;
+  return own === undefined ? ours : `${ours}\n\n${own}`;
+}
+
+/** All that the developer adds to the system text, for this model and these tools; undefined where there is nothing. */
+export function ownInstructions(
+  { instructions, documents = [] }: OwnInstructions,
+  model: string,
+  tools: readonly Tool[],
+): string | undefined {
+  const text = textFor(instructions, model);
+  const ofTools = tools.flatMap(({ name, instructions: about }) =>
+    about === undefined ? [] : [`## ${name}\n\n${about.trim()}`],
+  );
+  const parts = [
+    ...(text === undefined ? [] : [`# Instructions\n\n${text}`]),
+    ...(ofTools.length === 0 ? [] : [`# Instructions for tools\n\n${ofTools.join("\n\n")}`]),
+    ...(documents.length === 0 ? [] : [`# Documents\n\n${documents.map(documentText).join("\n\n")}`]),
+  ];
+  return parts.length === 0 ? undefined : parts.join("\n\n");
+}
+
+/** What stands under `default`, and what under the longest beginning of the model's name. */
+function textFor(instructions: Instructions | undefined, model: string): string | undefined {
+  if (instructions === undefined || typeof instructions === "string") return instructions?.trim();
+  const [family] = Object.keys(instructions)
+    .filter((key) => key !== DEFAULT && model.startsWith(key))
+    .toSorted((one, other) => other.length - one.length);
+  const keys = [...(Object.hasOwn(instructions, DEFAULT) ? [DEFAULT] : []), ...(family === undefined ? [] : [family])];
+  return keys.length === 0 ? undefined : keys.map((key) => instructions[key]?.trim()).join("\n\n");
+}
+
+const DEFAULT = "default";
+
+/** The tag is one that the text does not have, so that the text cannot end its own document. */
+function documentText({ name, text }: ContextDocument): string {
+  let tag = "document";
+  for (let number = 2; text.includes(`</${tag}>`); number += 1) tag = `document-${number}`;
+  return `<${tag} name=${JSON.stringify(name)}>\n${text.trim()}\n</${tag}>`;
 }

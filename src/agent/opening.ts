@@ -1,4 +1,4 @@
-import type { Model, Opening, ToolDeclaration } from "../models/model.ts";
+import type { Model, ModelSettings, Opening, ToolDeclaration } from "../models/model.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import type { JsonSchema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -10,6 +10,15 @@ import { instructionsFor } from "./instructions.ts";
 import { declarePrograms, SEARCH_DIRECT } from "./run-program.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
+export interface OpeningParts {
+  readonly programs: ProgramsOption;
+  readonly language: ProgramLanguage;
+  readonly tenant: string;
+  /** System text of the developer's. */
+  readonly instructions?: string | undefined;
+  readonly settings?: ModelSettings | undefined;
+}
+
 /**
  * The opening of a conversation. Throws `option_invalid` where the model does not host programs, and `tools_conflict`.
  * `subject` is the function that was called, for the error.
@@ -17,8 +26,7 @@ import type { ProgramsOption } from "./transcript.ts";
 export function openingFor(
   model: Model,
   search: ToolSearch,
-  programs: ProgramsOption,
-  { language, tenant }: { readonly language: ProgramLanguage; readonly tenant: string },
+  { programs, language, tenant, instructions, settings }: OpeningParts,
   subject = "agent",
 ): Opening {
   const { tools } = search;
@@ -34,7 +42,8 @@ export function openingFor(
   const shown = all.filter(({ tool }) => !isDeferred(tool)).map(({ declared }) => declared);
   const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
-    instructions: instructionsFor(programs),
+    instructions: instructionsFor(programs, instructions),
+    ...(settings === undefined ? {} : { settings }),
     tools: [...shown, ...(searched ? [searched] : [])],
     ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
     ...(local ? { runProgram: local.runProgram } : {}),

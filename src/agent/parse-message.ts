@@ -1,9 +1,19 @@
 import { z } from "zod";
 import { PortcullisError } from "../errors.ts";
-import type { MessageRecord } from "../journal/record.ts";
+import type { CompactRecord, MessageRecord } from "../journal/record.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { CallResult, ModelTurn } from "../models/model.ts";
+import { NOTICES, type SaidMessage } from "./said.ts";
 import { MAX_TURN_CALLS } from "./transcript.ts";
+
+/** A turn that a shortened history keeps. */
+export interface CompactTurn {
+  /** Place among all turns, from 0. */
+  readonly turn: number;
+  readonly said: readonly SaidMessage[];
+  /** Those that are shorter than they were. */
+  readonly results: readonly CallResult[];
+}
 
 const text = z.string();
 const count = z.number().nonnegative();
@@ -45,6 +55,17 @@ const TURN = z.object({
   usage: z.object({ inputTokens: count, outputTokens: count, cachedInputTokens: count }),
 });
 
+const CONTENT_PART = z.union([
+  z.object({ type: z.enum(["image", "file"]), mediaType: text, data: text, name: text.exactOptional() }),
+  z.object({ type: z.literal("link"), url: text, mediaType: text.exactOptional(), name: text.exactOptional() }),
+]);
+
+const USER_MESSAGE = z.union([text, z.array(z.union([z.object({ type: z.literal("text"), text }), CONTENT_PART]))]);
+
+const SAID = z.array(
+  z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).exactOptional() }),
+);
+
 const RESULTS = z.array(
   z.object({
     callId: text,
@@ -52,12 +73,24 @@ const RESULTS = z.array(
     isJson: z.boolean(),
     isError: z.boolean(),
     found: z.array(text).exactOptional(),
-    provenance: z.object({ tool: text, bytes: count, cut: text.exactOptional() }),
+    parts: z.array(CONTENT_PART).exactOptional(),
+    provenance: z.object({
+      tool: text,
+      bytes: count,
+      cut: text.exactOptional(),
+      source: text.exactOptional(),
+      at: count.exactOptional(),
+      filtered: text.exactOptional(),
+      approvedBy: text.exactOptional(),
+      summary: text.exactOptional(),
+    }),
   }),
 );
 
+const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID, results: RESULTS }));
+
 const ENDING = z.union([
-  z.object({ type: z.literal("answered"), answer: text }),
+  z.object({ type: z.literal("answered"), answer: text, wrappedUp: z.literal(true).exactOptional() }),
   z.object({ type: z.literal("turns_spent"), allowed: count }),
   z.object({ type: z.literal("tokens_spent"), allowed: count, seen: count }),
   z.object({ type: z.enum(["refused", "cut_off"]), reason: text }),
@@ -65,7 +98,9 @@ const ENDING = z.union([
     type: z.literal("provider_failed"),
     failure: z.object({ code: text, message: text, status: z.number().exactOptional() }),
   }),
-  z.object({ type: z.literal("cancelled") }),
+  z.object({ type: z.literal("stuck"), tool: text, times: count }),
+  z.object({ type: z.literal("answer_invalid"), answer: text, reason: text }),
+  z.object({ type: z.enum(["cancelled", "stopped"]) }),
 ]);
 
 const BROKEN_OFF = z.object({ type: z.literal("crashed"), detail: text });
@@ -85,7 +120,25 @@ export function parseEnding(execution: string, outcome: string): AgentEnding {
 
 /** A turn of a model as the journal holds it. Throws `journal_invalid`. */
 export function parseTurn(record: MessageRecord): ModelTurn {
-  const { calls, hosted, ...turn } = parsed(record, TURN);
+  return withCalls(parsed(record, TURN));
+}
+
+/** A turn of a transcript. Throws `option_invalid`. */
+export function readTurn(value: unknown): ModelTurn {
+  return withCalls(read(value, TURN));
+}
+
+/** Results of a transcript. Throws `option_invalid`. */
+export function readResults(value: unknown): readonly CallResult[] {
+  return read(value, RESULTS);
+}
+
+/** What was said in a transcript. Throws `option_invalid`. */
+export function readSaid(value: unknown): readonly SaidMessage[] {
+  return read(value, SAID);
+}
+
+function withCalls({ calls, hosted, ...turn }: z.output<typeof TURN>): ModelTurn {
   return {
     ...turn,
     // JSON leaves out what is undefined.
@@ -97,6 +150,24 @@ export function parseTurn(record: MessageRecord): ModelTurn {
 /** Results of calls as the journal holds them. Throws `journal_invalid`. */
 export function parseResults(record: MessageRecord): readonly CallResult[] {
   return parsed(record, RESULTS);
+}
+
+/** What was said to the model, as the journal holds it. Throws `journal_invalid`. */
+export function parseSaid(record: MessageRecord): readonly SaidMessage[] {
+  return parsed(record, SAID);
+}
+
+/** A shortened history, as the journal holds it: which turns are kept, by their place, and what changed in them. Throws `journal_invalid`. */
+export function parseCompact({ history }: CompactRecord): readonly CompactTurn[] {
+  const { success, data } = COMPACT.safeParse(parsedJson(history));
+  if (success) return data;
+  throw new PortcullisError("journal_invalid", "The journal holds a shortened history that cannot be read.");
+}
+
+function read<Schema extends z.ZodType>(value: unknown, schema: Schema): z.output<Schema> {
+  const { success, data } = schema.safeParse(value);
+  if (success) return data;
+  throw new PortcullisError("option_invalid", "A part of the transcript is not as `runtime.agent` gives it.");
 }
 
 function parsed<Schema extends z.ZodType>({ from, message }: MessageRecord, schema: Schema): z.output<Schema> {

@@ -1,29 +1,21 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
-import { type RememberedDecision, rememberedIn } from "../gate/remembered.ts";
 import type { PastUse } from "../gate/session.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { CallResult, ModelCall, ModelTurn, ModelUsage } from "../models/model.ts";
+import type { ModelUsage } from "../models/model.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
-import type { ConversationHeader, Header, OutcomeRecord } from "../journal/record.ts";
+import type { ConversationHeader, Header, OutcomeRecord, RestRecord, ToolDigest } from "../journal/record.ts";
 import { cancelLeft } from "../programs/cancel-left.ts";
-import { applyToCall, type UnansweredCall } from "../programs/execution-state.ts";
-import { headerOf } from "../programs/execute-once.ts";
-import { PastCalls } from "../programs/past-calls.ts";
+import type { UnansweredCall } from "../programs/execution-state.ts";
+import { headerOf } from "../programs/once.ts";
+import type { PastCalls } from "../programs/past-calls.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
-import { RUN_PROGRAM } from "./run-program.ts";
-
-/** A turn of the model, with the results that are there. */
-export interface PastTurn {
-  readonly turn: ModelTurn;
-  /** For the provider alone. */
-  readonly opaque: string | undefined;
-  /** By call id. */
-  readonly results: Map<string, CallResult>;
-}
+import { ConversationReader } from "./conversation-reader.ts";
+import type { KeptTurn } from "./history.ts";
+import type { SaidMessage } from "./said.ts";
 
 /** A call of the last turn without a result. */
 export interface OpenModelCall extends UnansweredCall {
@@ -37,7 +29,19 @@ export interface PastConversation {
   readonly header: ConversationHeader;
   /** Number of its records. */
   readonly records: number;
-  readonly turns: readonly PastTurn[];
+  readonly turns: readonly KeptTurn[];
+  /** What its model is sent of them. */
+  readonly sent: readonly KeptTurn[];
+  /** Said after the last turn. */
+  readonly said: readonly SaidMessage[];
+  /** Number of turns before what the user said last. */
+  readonly turnsBefore: number;
+  /** Name of the model that answers now. */
+  readonly model: string;
+  /** Its tools now. */
+  readonly tools: readonly ToolDigest[];
+  /** It goes no further before the user says more. */
+  readonly rest: RestRecord | undefined;
   readonly open: ReadonlyMap<string, OpenModelCall>;
   /** What it has used, with its programs. */
   readonly use: PastUse;
@@ -60,66 +64,15 @@ export async function readOwnConversation(
 
 /** Reads a conversation and its programs, without agents that its calls have started. Rejects with `journal_invalid` for records that cannot be read, and as the journal does. */
 export async function readPastConversation(journal: Journal, execution: ExecutionId): Promise<PastConversation> {
-  const turns: PastTurn[] = [];
-  const calls = new PastCalls();
-  let header: ConversationHeader | undefined;
-  const remembered: RememberedDecision[] = [];
-  let outcome: OutcomeRecord | undefined;
-  let open = new Map<string, UnansweredCall & { readonly id: string }>();
-  const ids = new Set<string>();
-  let records = 0;
   // Loaded on demand: loading the schema library takes as long as running a program.
-  const { parseTurn, parseResults } = await import("./parse-message.ts");
-  for await (const record of journal.read(execution)) {
-    records += 1;
-    switch (record.type) {
-      case "header":
-        if (record.kind === "conversation") header = record;
-        break;
-      case "message":
-        if (record.from === "model") {
-          const turn = parseTurn(record);
-          for (const { id } of turn.calls) {
-            if (ids.has(id))
-              throw new PortcullisError(
-                "journal_invalid",
-                `The journal holds two calls ${JSON.stringify(id)} of one model.`,
-              );
-            ids.add(id);
-          }
-          turns.push({ turn, opaque: record.opaque, results: new Map() });
-          open = new Map(turn.calls.map((call) => [call.id, unanswered(call)]));
-        } else
-          for (const result of parseResults(record)) {
-            open.delete(result.callId);
-            turns.at(-1)?.results.set(result.callId, result);
-          }
-        break;
-      case "call":
-      case "decision":
-      case "result":
-      case "answered":
-        applyToCall(open.get(record.call), record);
-        if (record.type === "call") calls.decided(record);
-        else if (record.type === "answered") calls.answered(record);
-        else remembered.push(...rememberedIn([record], (id) => open.get(id)));
-        break;
-      case "retry":
-        if (record.call === undefined) break;
-        applyToCall(open.get(record.call), record);
-        calls.retried(record);
-        break;
-      case "outcome":
-        outcome = record;
-        break;
-      default:
-    }
-  }
-  if (!header)
-    throw new PortcullisError("journal_invalid", `Execution ${JSON.stringify(execution)} is no conversation.`);
+  const reader = new ConversationReader(execution, await import("./parse-message.ts"));
+  for await (const record of journal.read(execution)) reader.take(record);
+  const { turns, calls, remembered } = reader;
+  const { header, open, facts } = reader.end();
+  const own = turns.slice(header.continues?.turns ?? 0);
   const programs = new Map<string, ProgramUse>();
   const openPrograms = new Map<string, Past>();
-  for (const { id } of turns.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
+  for (const { id } of own.flatMap(({ turn }) => turn.calls.filter(({ type }) => type === "program_call"))) {
     const program = await readProgram(journal, header, id);
     if (!program) continue;
     // Of those that have ended, with values of any size, no more is kept.
@@ -127,20 +80,13 @@ export async function readPastConversation(journal: Journal, execution: Executio
     if (open.has(id)) openPrograms.set(id, program);
   }
   return {
+    ...facts,
     header,
-    records,
     turns,
     open: new Map([...open].map(([id, call]) => [id, { ...call, program: openPrograms.get(id) }])),
-    use: { ...useOf(turns, calls, programs, open), remembered },
-    usage: sumOfUsage(turns.map(({ turn }) => turn.usage)),
-    outcome,
+    use: { ...useOf(own, calls, programs, open), remembered },
+    usage: sumOfUsage(own.map(({ turn }) => turn.usage)),
   };
-}
-
-function unanswered(call: ModelCall): UnansweredCall & { readonly id: string } {
-  const { id } = call;
-  if (call.type === "tool_call") return { id, tool: call.tool, inputText: call.inputText };
-  return { id, tool: RUN_PROGRAM, inputText: JSON.stringify(call.source ?? null) };
 }
 
 /** What a program counts for in its conversation. */
@@ -178,7 +124,7 @@ async function isChild(
 
 /** A call counts once it has a result: one without arrives again. So does an open call of a program. */
 function useOf(
-  turns: readonly PastTurn[],
+  turns: readonly KeptTurn[],
   calls: PastCalls,
   programs: ReadonlyMap<string, ProgramUse>,
   open: ReadonlyMap<string, unknown>,
@@ -266,9 +212,27 @@ export async function cancelPrograms(
   return cancelled;
 }
 
+/** Whether it goes on after an ending, when the user says more: it was begun without a task. */
+export function isHeld({ task }: Pick<ConversationHeader, "task">): boolean {
+  return task === "";
+}
+
+/** Whether its last turn has not been closed: calls lack results, or nothing followed it. */
+export function hasOpenTurn({ turns, open, said, rest }: PastConversation): boolean {
+  return open.size > 0 || (turns.length > 0 && said.length === 0 && rest === undefined);
+}
+
+/** Whether an open conversation goes no further before the user says more. */
+export function isResting({ header, rest, turns, said, outcome }: PastConversation): boolean {
+  if (outcome) return false;
+  return rest !== undefined || (isHeld(header) && turns.length === 0 && said.length === 0);
+}
+
 /** What an open conversation waits for, its programs included; undefined if it can go on by itself. */
-export function waitingOfConversation({ header, open, outcome }: PastConversation): Waiting | undefined {
+export function waitingOfConversation({ header, open, outcome, rest }: PastConversation): Waiting | undefined {
   if (open.size === 0 || outcome) return undefined;
+  // The calls of a turn that was asked for alone are for the host to answer.
+  if (rest) return { type: "waiting", approvals: [], calls: [...open.values()].map((call) => calledFor(call, rest)) };
   const approvals: Waiting["approvals"][number][] = [];
   const calls: Waiting["calls"][number][] = [];
   for (const call of open.values()) {
@@ -282,6 +246,19 @@ export function waitingOfConversation({ header, open, outcome }: PastConversatio
     for (const one of waiting.calls) calls.push(one);
   }
   return { type: "waiting", approvals, calls };
+}
+
+function calledFor({ id, tool, inputText }: OpenModelCall, { at }: RestRecord): Waiting["calls"][number] {
+  return { callId: id, tool, input: jsonOrText(inputText), since: at };
+}
+
+/** A model may write anything as input. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }
 
 function waitingBelow(callId: string, { state }: Past): Waiting | undefined {

@@ -33,7 +33,8 @@ export function replayTranscript(transcript: Transcript, viewer: TranscriptViewe
       const result = byCall.get(call.id);
       if (result) viewer.onResult?.(call, result);
     }
-    if (index + 1 < transcript.turns.length && !goesOn(turn))
+    const follows = transcript.turns[index + 1];
+    if (follows && !goesOn(turn) && !hasSaid(follows.said))
       return {
         type: "inconsistent",
         turn: index + 1,
@@ -41,7 +42,7 @@ export function replayTranscript(transcript: Transcript, viewer: TranscriptViewe
       };
   }
   const { ending, turns } = transcript;
-  if (!endsWith(turns, ending))
+  if (!endsWith(transcript))
     return { type: "inconsistent", turn: turns.length, detail: `The ending ${ending.type} does not follow from it.` };
   return { type: "consistent", ending };
 }
@@ -58,31 +59,47 @@ function faultIn({ turn, results }: TranscriptTurn, seen: Set<string>, mayLack: 
   return isDeepStrictEqual(asked, answered) ? undefined : "Its calls and their results are not the same.";
 }
 
+/** What was said brings a conversation further that had ended. */
+function hasSaid(said: unknown): boolean {
+  return Array.isArray(said) && said.length > 0;
+}
+
 function goesOn({ end }: ModelTurn): boolean {
   return end.type === "called" || end.type === "unfinished";
 }
 
 /** Whether an ending is possible after these turns. */
-function endsWith(turns: Transcript["turns"], ending: AgentEnding): boolean {
+function endsWith({ turns, ending, said }: Transcript): boolean {
   const last = turns.at(-1)?.turn;
-  const wentOn = last === undefined || goesOn(last);
+  const wentOn = last === undefined || goesOn(last) || hasSaid(said);
+  const isAnswer = last?.end.type === "answered";
   switch (ending.type) {
     case "answered":
-      return last?.end.type === "answered" && last.text === ending.answer;
+      return isAnswer && last.text === ending.answer;
     case "refused":
     case "cut_off":
       return last?.end.type === ending.type && isText(ending.reason) && last.end.reason === ending.reason;
     case "turns_spent":
-      return wentOn && turns.length === ending.allowed;
+      return wentOn && (turns.length === ending.allowed || hasSayings(turns, ending.allowed));
     case "tokens_spent":
       return wentOn && Number.isFinite(ending.seen) && ending.seen >= ending.allowed;
     case "provider_failed":
       return wentOn && typeof ending.failure?.message === "string";
     case "cancelled":
       return wentOn;
+    case "stuck":
+    case "stopped":
+      return last !== undefined && last.calls.length > 0;
+    case "answer_invalid":
+      return isAnswer && last.text === ending.answer && isText(ending.reason);
     case "waiting":
       return wentOn && turns.length > 0;
   }
+}
+
+/** Turns are counted anew after each message of the user. */
+function hasSayings(turns: Transcript["turns"], allowed: number): boolean {
+  return turns.length > allowed && turns.some(({ said }) => hasSaid(said));
 }
 
 function check(transcript: Transcript): void {

@@ -4,17 +4,20 @@ import { optionError, PortcullisError } from "../errors.ts";
 import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
-import type { Conversation, Model } from "../models/model.ts";
+import type { JournalRecord } from "../journal/record.ts";
+import type { Model } from "../models/model.ts";
 import type { Said } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven-here.ts";
-import { headerOf } from "../programs/execute-once.ts";
+import { once } from "../programs/once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
 import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
-import { beginAgent } from "./agent.ts";
+import { beginConversation } from "./agent.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
-import { driveConversation } from "./agent-loop.ts";
+import { driveConversation } from "./drive-conversation.ts";
+import { openConversation } from "./history.ts";
+import { LiveConversation, transcriptTurns } from "./live-conversation.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import {
   decideConversation,
@@ -26,10 +29,14 @@ import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./opening.ts";
 import {
   cancelPrograms,
+  hasOpenTurn,
+  isHeld,
+  isResting,
   type PastConversation,
   readOwnConversation,
   waitingOfConversation,
 } from "./past-conversation.ts";
+import { settingsOf } from "./settings.ts";
 import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
 
 export interface ResumeAgentWork extends Said {
@@ -39,6 +46,12 @@ export interface ResumeAgentWork extends Said {
   readonly allowChangedTools?: boolean | undefined;
   /** Drive a conversation that only waits, and ask the scope's approver about its calls. */
   readonly asks?: boolean | undefined;
+  /** Models that may have taken the place of the first. */
+  readonly fallbacks?: readonly Model[] | undefined;
+  /** The function that was called, for errors. */
+  readonly subject?: string;
+  /** It goes on after an ending, also where it began with a task. */
+  readonly rests?: boolean;
 }
 
 /**
@@ -59,8 +72,9 @@ export async function resumeAgent(
     return undrivenReport(execution, past, parseEnding(execution, past.outcome.outcome));
   }
   refuseOfAnother(scope, execution, header);
-  const records = recordsOfConversation(past, work);
+  recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
+  if (isResting(past)) return undrivenReport(execution, past, await restingEnding(past));
   const waiting = waitingOfConversation(past);
   if (waiting && !isSaid && !work.asks) return undrivenReport(execution, past, waiting);
   await refuseWrongResultsOf(past, work, scope.gate.tools);
@@ -69,44 +83,70 @@ export async function resumeAgent(
     if (isSaid) await decideConversation(scope, execution, work);
     return here.ended;
   }
-  const { model, allowChangedTools } = work;
-  if (model.name !== header.model)
-    throw optionError("resumeAgent({ model })", `${header.model}, with which the conversation began`, model.name);
+  return driveConversation(await takeUp(scope, past, work));
+}
+
+/**
+ * Takes over an open conversation, and brings a model to where it is. Rejects with `option_invalid` for another model,
+ * `execution_driven`, `tools_changed`, `journal_invalid`, and as the journal does.
+ */
+export async function takeUp(
+  scope: AgentScope,
+  past: PastConversation,
+  work: ResumeAgentWork,
+): Promise<LiveConversation> {
+  const { allowChangedTools, asks, subject = "resumeAgent" } = work;
+  const { header } = past;
+  const { execution } = header;
+  const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.model);
+  if (!model) throw optionError(`${subject}({ model })`, `${past.model}, which the conversation has`, work.model.name);
   const { gate } = scope;
-  const differing = changedTools(gate.tools.all, header);
+  const differing = changedTools(gate.tools.all, past);
   if (!allowChangedTools) refuseChangedTools(differing);
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
-  const known = header.tools.map(({ name }) => name).filter((name) => gate.tools.get(name) !== undefined);
+  const known = past.tools.map(({ name }) => name).filter((name) => gate.tools.get(name) !== undefined);
   const own = scope.with({
-    gate: gate.beside(gate.tools.select(known, "resumeAgent")),
+    gate: gate.beside(gate.tools.select(known, subject)),
     limits: limitsOf(header),
     language: header.language as Language,
     approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   });
+  const { task, maxTurns, maxTokens, instructions } = header;
   const programs = programsOf(header.programs);
-  const opening = openingFor(model, own.gate.search, programs, own, "resumeAgent");
-  const conversation = await model.converse(opening);
-  restore(conversation, past, model);
+  const { language, tenant } = own;
+  const settings = settingsOf(header);
+  const opening = openingFor(model, own.gate.search, { programs, language, tenant, instructions, settings }, subject);
+  const conversation = await openConversation(model, opening, {
+    task,
+    turns: past.sent,
+    said: past.said,
+    isOpen: hasOpenTurn(past),
+  });
 
-  const { journal, leaseMs } = scope;
+  const records = recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);
-  const driver = { driver: randomUUID(), leaseMs };
-  const claim = { type: "claim", ...driver, at: Date.now() } as const;
-  const log = await ExecutionLog.claim(journal, execution, past.records, driver, [claim, ...records]);
-  const { task, maxTurns, maxTokens } = header;
-  const request = { model, task, programs, maxTurns, maxTokens };
+  const log = await claim(own, past, records);
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };
-  return driveConversation(own, log, {
-    request,
-    opening,
-    conversation,
-    past: { ...past, use },
-    allowChangedTools,
-    asks: work.asks,
-  });
+  const request = { model, programs, maxTurns, maxTokens, instructions, settings };
+  const rests = work.rests ?? isHeld(header);
+  return new LiveConversation(
+    { scope: own, log, request, opening, task, conversation, rests, allowChangedTools, asks },
+    { ...past, use },
+  );
+}
+
+/** Takes over the execution by appending these records. */
+function claim(
+  { journal, leaseMs }: AgentScope,
+  { header, records: head }: PastConversation,
+  records: readonly JournalRecord[],
+): Promise<ExecutionLog> {
+  const driver = { driver: randomUUID(), leaseMs };
+  const first = { type: "claim", ...driver, at: Date.now() } as const;
+  return ExecutionLog.claim(journal, header.execution, head, driver, [first, ...records]);
 }
 
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
@@ -115,12 +155,9 @@ export async function cancelConversation(
   execution: ExecutionId,
   past: PastConversation,
 ): Promise<AgentReport> {
-  const { journal, leaseMs } = scope;
   const ending = { type: "cancelled" } as const;
-  const driver = { driver: randomUUID(), leaseMs };
-  const claim = { type: "claim", ...driver, at: Date.now() } as const;
   const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: Date.now() } as const;
-  const log = await ExecutionLog.claim(journal, execution, past.records, driver, [claim, outcome]);
+  const log = await claim(scope, past, [outcome]);
   await log.end(true);
   await cancelPrograms(scope, execution, past);
   return undrivenReport(execution, past, ending);
@@ -131,42 +168,23 @@ export async function cancelConversation(
  * one whose host died, or gives the report of one that has ended or waits. Rejects with `execution_exists` for another
  * task, model, caller or tenant under the id.
  */
-export async function runAgentOnce(
+export function runAgentOnce(
   scope: AgentScope,
   request: AgentRequest,
+  task: string,
   execution: ExecutionId,
 ): Promise<AgentReport> {
-  let drive: (() => Promise<AgentReport>) | undefined;
-  try {
-    drive = await beginAgent(scope, request, execution);
-  } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
-  }
-  if (drive) return drive();
-  const header = await headerOf(scope.journal, execution);
-  const { model, task } = request;
-  const { above, tenant } = scope;
-  const isSame =
-    header?.kind === "conversation" && header.tenant === tenant && header.task === task && header.model === model.name;
-  if (!isSame || header.parent?.execution !== above?.execution || header.parent?.call !== above?.callId)
-    throw new PortcullisError(
-      "execution_exists",
-      `There is another execution ${JSON.stringify(execution)} already: its task, model or tenant differs. Choose another id.`,
-    );
-  return drivenHere<AgentReport>(scope.journal, execution)?.ended ?? resumeAgent(scope, execution, { model });
-}
-
-/** Brings the model's side of the conversation to where the journal is. */
-function restore(conversation: Conversation, { header, turns, open }: PastConversation, model: Model): void {
-  if (!conversation.restore)
-    throw optionError("resumeAgent({ model })", "a model whose conversations have `restore`", model.name);
-  conversation.say(header.task);
-  for (const [index, { turn, opaque, results }] of turns.entries()) {
-    conversation.restore(turn, opaque);
-    // The results of the last turn are given together, once all are there.
-    if (index + 1 < turns.length || open.size === 0)
-      conversation.answer(turn.calls.flatMap(({ id }) => results.get(id) ?? []));
-  }
+  const { model } = request;
+  return once<AgentReport>(scope, {
+    execution,
+    what: "task, model or tenant",
+    begin: async () => {
+      const live = await beginConversation(scope, request, { task, execution });
+      return () => driveConversation(live);
+    },
+    isSame: (header) => header.kind === "conversation" && header.task === task && header.model === model.name,
+    goOn: () => resumeAgent(scope, execution, { model, fallbacks: request.fallbacks }),
+  });
 }
 
 function programsOf(text: string): ProgramsOption {
@@ -175,19 +193,27 @@ function programsOf(text: string): ProgramsOption {
   throw new PortcullisError("journal_invalid", `The journal says that programs run at ${JSON.stringify(text)}.`);
 }
 
+/** How it rests. One that nothing was said in yet, and one that was asked for one turn alone, wait for the user. */
+export async function restingEnding(past: PastConversation): Promise<AgentEnding> {
+  const { parseEnding } = await import("./parse-message.ts");
+  const { header, rest } = past;
+  if (rest?.ending !== undefined) return parseEnding(header.execution, rest.ending);
+  return waitingOfConversation(past) ?? { type: "waiting", approvals: [], calls: [] };
+}
+
 /** The report of a conversation that is not driven, from its journal alone. */
 function undrivenReport(execution: ExecutionId, past: PastConversation, ending: AgentEnding): AgentReport {
-  const { header, turns, use, usage } = past;
+  const { header, turns, said, use, usage } = past;
   return agentReport(
-    { model: { name: header.model }, task: header.task, programs: programsOf(header.programs) },
+    { model: { name: header.model }, programs: programsOf(header.programs) },
     {
       execution,
       ending,
-      turns: turns.map(({ turn, results }) => ({
-        turn,
-        results: turn.calls.flatMap(({ id }) => results.get(id) ?? []),
-      })),
-      tools: header.tools.map(({ name }) => name),
+      task: header.task,
+      turns: transcriptTurns(turns),
+      said,
+      copied: header.continues?.turns ?? 0,
+      tools: past.tools.map(({ name }) => name),
       lines: use.lines,
       calls: use.calls,
       usage,

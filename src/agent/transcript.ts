@@ -1,5 +1,6 @@
 import type { CallResult, ModelTurn, ModelUsage } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
+import type { SaidMessage } from "./said.ts";
 
 /** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
 export const MAX_TURN_CALLS = 1000;
@@ -10,6 +11,8 @@ export const PROGRAMS_OPTIONS: readonly ProgramsOption[] = ["local", "hosted", "
 
 /** One turn of the model, and the results of its calls. */
 export interface TranscriptTurn {
+  /** What was said to the model since the turn before; missing where nothing was. The first turn also has the task. */
+  readonly said?: readonly SaidMessage[];
   readonly turn: ModelTurn;
   /**
    * One for each call, in the same order; also for calls that were not made. In the last turn of a conversation that
@@ -29,6 +32,8 @@ export interface Transcript {
   readonly programs: ProgramsOption;
   readonly tools: readonly string[];
   readonly turns: readonly TranscriptTurn[];
+  /** What was said after the last turn. */
+  readonly said?: readonly SaidMessage[];
   readonly ending: AgentEnding;
 }
 

@@ -49,6 +49,9 @@ export function agentExitCodeOf(ending: AgentEnding): number {
     case "turns_spent":
     case "tokens_spent":
     case "cut_off":
+    case "stuck":
+    case "stopped":
+    case "answer_invalid":
       return EXIT.stopped;
     case "provider_failed":
       return EXIT.environment;

@@ -4,7 +4,7 @@ import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.
 import type { Header, ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import { applyRecord, initialState } from "../programs/execution-state.ts";
-import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
+import { isResting, readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
 import { type Waiting, waitingOf } from "../programs/waiting.ts";
 
 /** An execution or a conversation in the journal. */
@@ -12,7 +12,7 @@ export interface ListedExecution {
   readonly id: ExecutionId;
   readonly kind: Header["kind"];
   /**
-   * `waiting`: only a decision or a client's result brings it further. `unreadable`: it has no outcome, and its records
+   * `waiting`: only a decision, a client's result or, in a conversation, the user brings it further. `unreadable`: it has no outcome, and its records
    * cannot be read. `running`: anything else without an outcome.
    */
   readonly state: "running" | "waiting" | "ended" | "unreadable";
@@ -37,8 +37,9 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
   for await (const summary of journal.list(options)) {
     const driven = isDriven(journal, summary);
     const open = summary.ended ? ENDED : await readOpen(journal, summary, driven);
-    const { waitsFor = [], parent } = open ?? {};
-    const openState = open === undefined ? "unreadable" : waitsFor.length > 0 ? "waiting" : "running";
+    const { waitsFor = [], rests = false, parent } = open ?? {};
+    const waits = rests || waitsFor.length > 0;
+    const openState = open === undefined ? "unreadable" : waits ? "waiting" : "running";
     const { execution: id, kind, tenant, startedAt, records, ended } = summary;
     const state = ended ? "ended" : openState;
     const below = parent === undefined ? {} : { parent: parent.execution };
@@ -48,6 +49,8 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
 
 interface OpenFacts {
   readonly waitsFor: readonly string[];
+  /** A conversation that waits for the user. */
+  readonly rests?: boolean;
   readonly parent?: ParentRef | undefined;
 }
 
@@ -71,7 +74,7 @@ async function readOpen(
 
 async function readOpenConversation(journal: Journal, execution: ExecutionId): Promise<OpenFacts> {
   const past = await readPastConversation(journal, execution);
-  return { waitsFor: toolsIn(waitingOfConversation(past)), parent: past.header.parent };
+  return { waitsFor: toolsIn(waitingOfConversation(past)), rests: isResting(past), parent: past.header.parent };
 }
 
 async function readOpenProgram(journal: Journal, execution: ExecutionId, driven: boolean): Promise<OpenFacts> {

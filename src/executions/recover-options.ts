@@ -11,7 +11,7 @@ export interface RecoveredExecution {
 
 /** A conversation that is about to be taken up. */
 export interface RecoveredConversation extends RecoveredExecution {
-  /** Provider and model that it began with, like `anthropic:claude-opus-4-5`. */
+  /** Provider and model that answers in it, like `anthropic:claude-opus-4-5`. */
   readonly model: string;
   readonly task: string;
 }

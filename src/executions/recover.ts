@@ -1,6 +1,6 @@
 import type { AgentReport } from "../agent/agent-report.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
-import { readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
+import { isResting, readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
 import { cancelConversation, resumeAgent } from "../agent/resume-agent.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Model } from "../models/model.ts";
@@ -130,8 +130,8 @@ async function recoverConversation(
   // The conversation of an agent that is a tool is taken up with its caller.
   if (header.parent && (await findIfKnown(journal, header.parent.execution))?.ended === false) return undefined;
   if (header.parent) return run(one, (scope) => cancelConversation(scope, execution, past));
-  if (waitingOfConversation(past)) return undefined;
-  const model = modelFor({ ...one, model: header.model, task: header.task });
+  if (isResting(past) || waitingOfConversation(past)) return undefined;
+  const model = modelFor({ ...one, model: past.model, task: header.task });
   return model && run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model }));
 }
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */

@@ -75,6 +75,10 @@ export class Budget {
     return this.#calls;
   }
 
+  get inputBytes(): number {
+    return this.#inputBytes;
+  }
+
   get resultBytes(): number {
     return this.#resultBytes;
   }

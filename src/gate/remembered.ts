@@ -43,19 +43,23 @@ export function stillMeant(
 
 /** The decisions of one execution that are to be remembered. Of two about the same input the later one counts. */
 export class RememberedDecisions {
-  readonly #decisions = new Map<string, DecisionRecord>();
+  readonly #decisions = new Map<string, RememberedDecision>();
 
   constructor(past: readonly RememberedDecision[] = []) {
     for (const one of past) this.note(one);
   }
 
   /** Does nothing for a decision that is about its call alone. */
-  note({ tool, inputDigest, decision }: RememberedDecision): void {
-    if (decision.remember === "execution") this.#decisions.set(keyOf(tool, inputDigest), decision);
+  note(one: RememberedDecision): void {
+    if (one.decision.remember === "execution") this.#decisions.set(keyOf(one.tool, one.inputDigest), one);
+  }
+
+  get all(): readonly RememberedDecision[] {
+    return [...this.#decisions.values()];
   }
 
   of(tool: string, inputDigest: string): DecisionRecord | undefined {
-    return this.#decisions.size === 0 ? undefined : this.#decisions.get(keyOf(tool, inputDigest));
+    return this.#decisions.size === 0 ? undefined : this.#decisions.get(keyOf(tool, inputDigest))?.decision;
   }
 }
 

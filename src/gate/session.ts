@@ -101,6 +101,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #calls: OpenCalls;
   readonly #steps: CallSteps;
   readonly #search: SessionSearch;
+  readonly #remembered: RememberedDecisions;
   readonly #endBelow: (() => void) | undefined;
   #ended: Promise<void> = Promise.resolve();
 
@@ -126,6 +127,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const queues = new CallQueues(limits.callsAtOnce);
     const calls = new OpenCalls({ admission, ledger, share, unread, waitMs });
     const shared = { calls, admission, ledger, queues, inContext: AsyncLocalStorage.snapshot() };
+    const remembered = new RememberedDecisions(past?.remembered);
     const runner = new CallRunner({
       ...shared,
       share,
@@ -140,13 +142,14 @@ export class GateSession implements ParentSession, WorkBelow {
       execution,
       scope,
       runner,
-      remembered: new RememberedDecisions(past?.remembered),
+      remembered,
       canWait: options.canWait ?? false,
       waitMs,
       onWaiting: (callId) => this.onWaiting(callId),
     });
     const { deferred = [], language = "javascript" } = options;
     this.#search = new SessionSearch({ search: gate.search, tools, calls, share, visibleTo, deferred, language });
+    this.#remembered = remembered;
     this.share = share;
     this.#admission = admission;
     this.#ledger = ledger;
@@ -170,6 +173,13 @@ export class GateSession implements ParentSession, WorkBelow {
   get usage(): { readonly calls: number; readonly open: number; readonly resultBytes: number } {
     const { calls, resultBytes } = this.budget;
     return { calls, open: this.#calls.size, resultBytes };
+  }
+
+  /** What another session of the same execution goes on from. */
+  get pastUse(): PastUse {
+    const { calls, inputBytes, resultBytes } = this.budget;
+    const lines = [...this.lines];
+    return { calls, openCalls: 0, inputBytes, resultBytes, lines, remembered: this.#remembered.all };
   }
 
   /** The limit that a call of this session exceeded last. */

@@ -1,9 +1,10 @@
 import type { AgentReport } from "../agent/agent-report.ts";
-import type { AGENT_RULES, AgentOptions } from "../agent/agent-options.ts";
+import type { AGENT_RULES, AgentOptions, ConverseOptions } from "../agent/agent-options.ts";
 import { AgentScope } from "../agent/agent-scope.ts";
 import { type AgentEvent, isExecutionEvent } from "../agent/event.ts";
 import type { ResumeAgentOptions } from "../agent/resume-agent-options.ts";
 import { declarePrograms } from "../agent/run-program.ts";
+import type { Talk } from "../agent/talk.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { Approve } from "../gate/approval.ts";
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
@@ -242,20 +243,47 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async agent(options: AgentOptions<Context>): Promise<AgentReport> {
-    const [{ runAgent }, { runAgentOnce }, { AGENT_RULES, programsFor }] = await Promise.all([
+    const [{ runAgent }, { runAgentOnce }, { AGENT_RULES, requestOf }] = await Promise.all([
       import("../agent/agent.ts"),
       import("../agent/resume-agent.ts"),
       import("../agent/agent-options.ts"),
     ]);
     const read = readOptions("agent", options, AGENT_RULES);
-    const { model, task, maxTurns, maxTokens, onEvent } = read;
+    const { task, execution, onEvent } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     return this.#run("agent", read, listener, (scope) => {
-      const programs = programsFor(read.programs, scope.gate.tools);
-      const request = { model, task, programs, maxTurns, maxTokens };
-      const { execution } = read;
-      return execution === undefined ? runAgent(scope, request) : runAgentOnce(scope, request, execution);
+      const request = requestOf(read, scope.gate.tools);
+      return execution === undefined ? runAgent(scope, request, task) : runAgentOnce(scope, request, task, execution);
     });
+  }
+
+  /**
+   * Begins a conversation that you hold, or goes on with one: many messages of the user, turn by turn where wanted. Nothing is
+   * asked before the first `say` or `step`. Dispose of it with `await using`. Rejects as `agent` does, and to `continue` as
+   * `resumeAgent` does.
+   */
+  async converse(options: ConverseOptions<Context>): Promise<Talk<Context>> {
+    const [{ CONVERSE_RULES }, { openTalk }] = await Promise.all([
+      import("../agent/agent-options.ts"),
+      import("../agent/open-talk.ts"),
+    ]);
+    const read = readOptions("converse", options, CONVERSE_RULES);
+    const { onEvent, model, context, tenant = this.#scope.tenant } = read;
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
+    const { told, end } = this.#listening(this.#scopeFor("converse", read), listener);
+    return openTalk<Context>(
+      told,
+      { given: options, read },
+      {
+        untilEnded: (running) => this.#untilEnded(running),
+        selectTools: (tools) =>
+          this.#gateFor(
+            { model, context, tenant },
+            this.#parts.gate.beside(this.tools.select(tools, "setTools(tools)")),
+          ).tools,
+        onDisposed: end,
+      },
+    );
   }
 
   /**
@@ -367,7 +395,19 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     listener: ((event: AgentEvent) => void) | undefined,
     work: (scope: AgentScope) => Promise<Value>,
   ): Promise<Value> {
-    const scope = this.#scopeFor(subject, options);
+    const { told, end } = this.#listening(this.#scopeFor(subject, options), listener);
+    try {
+      return await this.#untilEnded(work(told));
+    } finally {
+      end();
+    }
+  }
+
+  /** A scope whose events are told to the listener and to the runtime's, until `end`. */
+  #listening(
+    scope: AgentScope,
+    listener: ((event: AgentEvent) => void) | undefined,
+  ): { readonly told: AgentScope; readonly end: () => void } {
     const { onEvent, logger = onEvent || listener ? undefined : CONSOLE_LOGGER } = this.#parts;
     const failures = logger && new FailureLog(logger);
     const told = scope.with({
@@ -378,11 +418,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
         if (event.type === "call_ended") failures?.take(event);
       },
     });
-    try {
-      return await this.#untilEnded(work(told));
-    } finally {
-      failures?.end();
-    }
+    return { told, end: () => failures?.end() };
   }
 
   #scopeFor(subject: string, options: ScopeOptions): AgentScope {

@@ -95,7 +95,7 @@ function textLengthOf(header: Header): number {
     case "program":
       return header.source.length + header.program.length;
     case "conversation":
-      return header.task.length;
+      return header.task.length + (header.instructions?.length ?? 0);
     case "call":
       return header.input.length;
   }
@@ -110,5 +110,6 @@ function lengthOf(record: JournalRecord): number {
   if (record.type === "turn")
     return record.event.length + record.commands.reduce((sum, command) => sum + command.length, 0);
   if (record.type === "message") return record.message.length;
+  if (record.type === "compact") return record.history.length;
   return record.type === "outcome" ? record.outcome.length : 128;
 }

@@ -10,6 +10,7 @@ const at = z.int().nonnegative().max(8.64e15);
 /** Milliseconds of a lease: a day at most, as in the options of a runtime. */
 const leaseMs = z.int().nonnegative().max(86_400_000);
 
+const tools = z.array(z.strictObject({ name: text, digest: text }));
 const shown = z.array(z.strictObject({ name: text, digest: text })).exactOptional();
 
 const headerBase = {
@@ -18,7 +19,7 @@ const headerBase = {
   execution: text.min(1),
   tenant: text.min(1),
   startedAt: at,
-  tools: z.array(z.strictObject({ name: text, digest: text })),
+  tools,
   limits: z.record(text, amount),
   versions: z.record(text, text),
   parent: z.strictObject({ execution: text, call: text }).exactOptional(),
@@ -47,6 +48,9 @@ export const RECORD_SCHEMAS = {
     maxTokens: z.int().positive(),
     shown,
     approvePrograms: z.literal(true).exactOptional(),
+    instructions: text.exactOptional(),
+    settings: text.exactOptional(),
+    continues: z.strictObject({ execution: text.exactOptional(), turns: z.int().nonnegative() }).exactOptional(),
   }),
   "header (call)": z.strictObject({
     ...headerBase,
@@ -61,11 +65,15 @@ export const RECORD_SCHEMAS = {
   turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
   message: z.strictObject({
     type: z.literal("message"),
-    from: z.enum(["model", "host"]),
+    from: z.enum(["model", "host", "user"]),
     message: text,
     opaque: text.exactOptional(),
     at,
   }),
+  rest: z.strictObject({ type: z.literal("rest"), ending: text.exactOptional(), at }),
+  model: z.strictObject({ type: z.literal("model"), model: text, at }),
+  tools: z.strictObject({ type: z.literal("tools"), tools, shown, at }),
+  compact: z.strictObject({ type: z.literal("compact"), history: text, at }),
   retry: z.strictObject({
     type: z.literal("retry"),
     call: text.exactOptional(),

@@ -63,6 +63,7 @@ export interface ConversationHeader extends HeaderBase {
   readonly kind: "conversation";
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
   readonly model: string;
+  /** What the model was asked first; empty where messages of the user alone begin the conversation. */
   readonly task: string;
   /** Where its programs run: `local`, `hosted` or `none`. */
   readonly programs: string;
@@ -74,6 +75,20 @@ export interface ConversationHeader extends HeaderBase {
   readonly shown?: readonly ShownDefinition[];
   /** Each of its programs needs a decision before it starts. */
   readonly approvePrograms?: true;
+  /** The system text, where it is not that of the package alone. */
+  readonly instructions?: string;
+  /** What is asked of the model, and how the loop ends: JSON text. */
+  readonly settings?: string;
+  /** The conversation that this one continues: its first turns were copied, and count nothing here. */
+  readonly continues?: ContinuedRef;
+}
+
+/** A conversation whose turns another one has copied. */
+export interface ContinuedRef {
+  /** Missing where the turns come from a transcript. */
+  readonly execution?: ExecutionId;
+  /** Number of the turns that were copied. */
+  readonly turns: number;
 }
 
 /** The first record of one call of a host (`runtime.call`), which is an execution of its own. */
@@ -126,10 +141,13 @@ export interface TurnRecord {
   readonly commands: readonly string[];
 }
 
-/** One turn of a model, appended before any of its calls is carried out, or answers to its calls, appended as they come. */
+/**
+ * One turn of a model, appended before any of its calls is carried out; or answers to its calls, appended as they come; or
+ * what was said to the model by the user, or by the host in the user's place, appended before the model is asked.
+ */
 export interface MessageRecord {
   readonly type: "message";
-  readonly from: "model" | "host";
+  readonly from: "model" | "host" | "user";
   /** JSON text, without the provider's `opaque` state. */
   readonly message: string;
   /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
@@ -148,6 +166,38 @@ export interface RetryRecord {
   readonly reason: string;
   /** Milliseconds until the next attempt. */
   readonly delayMs: number;
+  readonly at: number;
+}
+
+/** A conversation goes no further before the user says more: it has come to an ending, or was asked for one turn alone. */
+export interface RestRecord {
+  readonly type: "rest";
+  /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
+  readonly ending?: string;
+  readonly at: number;
+}
+
+/** Another model answers from here on. */
+export interface ModelRecord {
+  readonly type: "model";
+  /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
+  readonly model: string;
+  readonly at: number;
+}
+
+/** The conversation has other tools from here on. */
+export interface ToolsRecord {
+  readonly type: "tools";
+  readonly tools: readonly ToolDigest[];
+  readonly shown?: readonly ShownDefinition[];
+  readonly at: number;
+}
+
+/** The history that the model is sent from here on, in place of all turns so far. */
+export interface CompactRecord {
+  readonly type: "compact";
+  /** JSON text: which turns are kept, and what was said and answered in them. */
+  readonly history: string;
   readonly at: number;
 }
 
@@ -267,6 +317,10 @@ export type JournalRecord =
   | AliveRecord
   | TurnRecord
   | MessageRecord
+  | RestRecord
+  | ModelRecord
+  | ToolsRecord
+  | CompactRecord
   | RetryRecord
   | CallRecord
   | DecisionRecord

@@ -11,10 +11,10 @@ export function nearest(name: string, known: readonly string[], max = 3): string
     .map(({ candidate }) => candidate);
 }
 
-/** Edit distance of the wanted name to a candidate: by the whole name, by the last part, or as a substring. Undefined if too different. */
+/** Edit distance of the wanted name to a candidate: by the whole name, by the last part, or as a substring, which counts for a little more than one edit. Undefined if too different. */
 function distance(wanted: string, candidate: string): number | undefined {
   const distances = [editsIfNear(wanted, candidate), editsIfNear(lastPart(wanted), lastPart(candidate), 0.5)];
-  if (wanted.length >= 3 && candidate.includes(wanted)) distances.push(1);
+  if (wanted.length >= 3 && candidate.includes(wanted)) distances.push(1.2);
   return distances.filter((one) => one !== undefined).toSorted((a, b) => a - b)[0];
 }
 

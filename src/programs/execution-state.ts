@@ -184,6 +184,11 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "outcome":
       state.outcome = record.outcome;
       break;
+    case "rest":
+    case "model":
+    case "tools":
+    case "compact":
+      break;
     case "retry":
       if (record.call !== undefined) applyToCall(state.calls.get(Number(record.call)), record);
       break;

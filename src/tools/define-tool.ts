@@ -145,6 +145,8 @@ export const TOOL_RULES = {
   onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
   /** Words by which the tool is searched for, beside its name and description. */
   tags: array<string>("an array of strings"),
+  /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */
+  instructions: words(),
   /** Whether models are told of the tool also where the tools are too many to be listed; false by default. */
   pinned: flag(),
   /**
@@ -213,6 +215,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     handler,
     onUnknown,
     tags,
+    instructions,
     pinned,
     defer,
   } = readToolOptions(options);
@@ -241,6 +244,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     handler,
     onUnknown,
     ...(tags === undefined ? {} : { tags: tags.map(String) }),
+    ...(instructions === undefined ? {} : { instructions }),
     ...(pinned === undefined ? {} : { pinned }),
     ...(defer === undefined ? {} : { defer }),
   });

@@ -112,6 +112,8 @@ export interface Tool<Context = unknown> {
   readonly onUnknown: OnUnknown;
   /** Words by which the tool is searched for, beside its name and description. */
   readonly tags?: readonly string[];
+  /** For the system text of models that may use the tool: how and when to use it. */
+  readonly instructions?: string;
   /** Whether a model is always told of the tool, however many there are. */
   readonly pinned?: boolean;
   /** Whether a model that may call the tool directly is told of it only when it has searched for it. */

@@ -34,7 +34,11 @@ export async function expectSameRequests(
   });
   const begin = async (): Promise<Conversation> => {
     const conversation = await model.converse(
-      openingFor(model, search, programsFor(programs, search.tools), { language: "javascript", tenant: "default" }),
+      openingFor(model, search, {
+        programs: programsFor(programs, search.tools),
+        language: "javascript",
+        tenant: "default",
+      }),
     );
     conversation.say("Do it.");
     return conversation;

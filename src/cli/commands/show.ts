@@ -5,7 +5,9 @@ import { cleanText } from "../../output/clean-text.ts";
 import { insetText } from "../../output/foreign-text.ts";
 import { byteText } from "../../output/sentences.ts";
 import { childExecution } from "../../agent/child-execution.ts";
-import { type PastConversation, readPastConversation } from "../../agent/past-conversation.ts";
+import type { SaidMessage } from "../../agent/said.ts";
+import type { MessagePart } from "../../models/model.ts";
+import { isResting, type PastConversation, readPastConversation } from "../../agent/past-conversation.ts";
 import type { UnansweredCall } from "../../programs/execution-state.ts";
 import { type Past, readPast } from "../../programs/past-execution.ts";
 import { isExpired, isWaiting, openCalls } from "../../programs/waiting.ts";
@@ -67,8 +69,9 @@ function openCallsOfConversation({ open }: PastConversation): readonly Unanswere
 }
 
 /** The turns of the model. Its programs are executions of their own, which are shown by their ids. */
-function turnsText({ header, turns }: PastConversation): string {
-  const texts = turns.map(({ turn, results }, index) => {
+function turnsText(past: PastConversation): string {
+  const { header, turns } = past;
+  const texts = turns.map(({ said, turn, results }, index) => {
     const calls = turn.calls.map((call) => {
       const what =
         call.type === "tool_call"
@@ -77,9 +80,20 @@ function turnsText({ header, turns }: PastConversation): string {
       const result = results.get(call.id);
       return `  call ${call.id}: ${shortLine(what)} → ${result ? shortLine(result.text) : "no result yet"}`;
     });
-    return [`turn ${index + 1}: ${shortLine(turn.text)}`, ...calls].join("\n");
+    return [...said.map(saidText), `turn ${index + 1}: ${shortLine(turn.text)}`, ...calls].join("\n");
   });
-  return texts.join("\n\n");
+  return [...texts, ...past.said.map(saidText), ...(isResting(past) ? [RESTS] : [])].join("\n\n");
+}
+
+const RESTS = "It waits for the user to say more: continue it by runtime.converse({ continue }).";
+
+function saidText({ by, message }: SaidMessage): string {
+  const text = typeof message === "string" ? message : message.map(partText).join(" ");
+  return `${by === "user" ? "the user" : "the host"}: ${shortLine(text)}`;
+}
+
+function partText(part: MessagePart): string {
+  return part.type === "text" ? part.text : `(${part.type}${part.name === undefined ? "" : ` ${part.name}`})`;
 }
 
 /** Length of a text of a turn in its line, in UTF-16 code units. */

@@ -207,7 +207,8 @@ describe("the offline accounting of a recorded trial", () => {
   async function contexts(): Promise<readonly number[]> {
     const { transcript } = await trial([{ calls: CALLS }, { text: "7" }]);
     await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
-    const opening = openingFor(scriptedModel([]), new ToolSearch(runtime.tools), "none", {
+    const opening = openingFor(scriptedModel([]), new ToolSearch(runtime.tools), {
+      programs: "none",
       language: "javascript",
       tenant: "",
     });

@@ -1,0 +1,45 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import type { ModelCall, ToolCall } from "../models/model.ts";
+import type { ClientResult } from "../programs/decide.ts";
+import { jsonTextOf } from "../values/json-text.ts";
+import { refusal, resultOfAnswer } from "./call-result.ts";
+import { toolOf } from "./give-up-calls.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { cancelPrograms } from "./past-conversation.ts";
+
+/** Answers a call in place of its tool. Throws `call_unknown` for one that is not open, and `option_invalid` for what is no answer. */
+export async function answerByHand(live: LiveConversation, callId: string, answer: ClientResult): Promise<void> {
+  const { open, scope } = live;
+  const call = open?.turn.calls.find(({ id }) => id === callId);
+  if (!open || !call || open.results.has(callId))
+    throw new PortcullisError("call_unknown", `There is no open call ${JSON.stringify(callId)}.`);
+  const text = textOf(answer);
+  // What it has begun ends with it.
+  const past = await live.refresh();
+  const begun = past.open.get(callId);
+  if (begun?.program) await cancelPrograms(scope, live.execution, { ...past, open: new Map([[callId, begun]]) });
+  if (text.error !== undefined) return live.takeResult(refusal(call, text.error, toolOf(call)));
+  const share = scope.gate.held.share(scope.tenant, 0);
+  try {
+    const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
+    live.takeResult(await resultOfAnswer(asToolCall(call), value, scope.limits.outputBytes, share.lane));
+    await live.recorded;
+  } finally {
+    share.end();
+  }
+}
+
+function textOf(answer: unknown): { readonly value: string; readonly error?: undefined } | { readonly error: string } {
+  const { value, error, ...others } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  const isOne = (value === undefined) !== (error === undefined) && Object.keys(others).length === 0;
+  const text = isOne && value !== undefined ? jsonTextOf(value) : undefined;
+  if (isOne && typeof error === "string" && error.trim() !== "") return { error };
+  if (text === undefined) throw optionError("answer(callId, answer)", "{ value }, which is JSON, or { error }", answer);
+  return { value: text };
+}
+
+/** The result of a program is shown like that of a call. */
+function asToolCall(call: ModelCall): ToolCall {
+  if (call.type === "tool_call") return call;
+  return { type: "tool_call", id: call.id, tool: toolOf(call), caller: "direct", inputText: "" };
+}

@@ -1,0 +1,23 @@
+import { optionError } from "../errors.ts";
+import { toolDigest } from "../tools/tool-digest.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { shownTo } from "./agent.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { openingFor } from "./opening.ts";
+
+/** Gives a conversation other tools from the next turn on. Throws `tools_conflict`, and `option_invalid` where its model cannot take other tools. */
+export async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
+  const { scope, request, model } = live;
+  const gate = scope.gate.beside(tools);
+  const { language, tenant } = scope;
+  const opening = openingFor(model, gate.search, { ...request, language, tenant }, "setTools");
+  const conversation = await live.conversation();
+  if (!conversation.restore && live.turns.length > 0 && !conversation.declare)
+    throw optionError("setTools(tools)", "a model whose conversations have `restore` or `declare`", model.name);
+  const digests = tools.all.map((tool) => ({ name: tool.name, digest: toolDigest(tool) }));
+  await live.log.append({ type: "tools", tools: digests, shown: shownTo(opening), at: Date.now() });
+  live.scope = scope.with({ gate });
+  live.opening = opening;
+  if (conversation.restore || live.turns.length === 0) live.reopen();
+  else conversation.declare?.(opening);
+}

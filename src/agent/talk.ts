@@ -1,0 +1,239 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ModelCall, ModelTurn } from "../models/model.ts";
+import type { ClientResult } from "../programs/decide.ts";
+import type { AgentReport } from "./agent-report.ts";
+import type { AgentScope } from "./agent-scope.ts";
+import { answerByHand } from "./answer-by-hand.ts";
+import { changeTools } from "./change-tools.ts";
+import { driveConversation, inLoop } from "./drive-conversation.ts";
+import type { AgentEnding } from "./ending.ts";
+import { callsOpen, type LiveConversation } from "./live-conversation.ts";
+import { jsonOrText } from "./past-conversation.ts";
+import { RUN_PROGRAM } from "./run-program.ts";
+import { saidByUser } from "./said.ts";
+import { giveUpOpenCalls } from "./give-up-calls.ts";
+import { checkValue, required } from "../options/options.ts";
+import type { Tool } from "../tools/tool.ts";
+import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
+import { messagesOf, type Said } from "./user-message.ts";
+
+/** One turn of the model, of which nothing was done yet. */
+export interface Step {
+  readonly text: string;
+  readonly calls: readonly StepCall[];
+  /** Why there is no turn to go on from, or that it was an answer; missing where the model waits for its calls. */
+  readonly ending?: AgentEnding;
+}
+
+export interface StepCall {
+  readonly callId: string;
+  /** `run_program` for a program, whose input is `{ source }`. */
+  readonly tool: string;
+  /** As text where the model wrote no JSON. */
+  readonly input: unknown;
+}
+
+export interface TalkParts {
+  readonly live: LiveConversation;
+  /** The ending with which it rests, where it was taken up. */
+  readonly ending?: AgentEnding | undefined;
+  /** Counts work as the runtime's, which waits for it when it closes. */
+  readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
+  /** Tools, by themselves or by their names in the runtime. */
+  readonly selectTools: (tools: readonly (Tool | string)[]) => ToolSet;
+  readonly onDisposed: () => void;
+}
+
+/**
+ * A conversation that its developer holds, made by `runtime.converse`: many messages of the user, turn by turn where wanted.
+ * One thing at a time is under way. Dispose of it with `await using`: that ends it in the journal, from which it can be
+ * continued.
+ */
+export class Talk<Context = unknown> implements AsyncDisposable {
+  readonly #parts: TalkParts;
+  readonly #live: LiveConversation;
+  #underWay: Promise<unknown> | undefined;
+  #interrupt = new AbortController();
+  #ending: AgentEnding | undefined;
+  #disposed: Promise<void> | undefined;
+  readonly #gone = Promise.withResolvers<void>();
+
+  constructor(parts: TalkParts) {
+    this.#parts = parts;
+    this.#live = parts.live;
+    this.#ending = parts.ending;
+    const { signal } = this.#scope;
+    // The runtime that closes waits until the journal says that the conversation has ended.
+    void parts.untilEnded(this.#gone.promise);
+    const onAbort = () => void this[Symbol.asyncDispose]();
+    void this.#gone.promise.then(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  /** Id of the conversation in the journal. */
+  get execution(): ExecutionId {
+    return this.#live.execution;
+  }
+
+  get #scope(): AgentScope {
+    return this.#live.scope;
+  }
+
+  /**
+   * Says something to the model, and drives the conversation to an ending: resolves with the report of the conversation so
+   * far. Without a message it goes on from where it is: with the calls that wait, or that `step` has left open. With one,
+   * open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`, and as
+   * `runtime.agent` does.
+   */
+  async say(said?: Said): Promise<AgentReport> {
+    const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
+    return this.#run("say", async (interrupt) => {
+      if (messages) await giveUpOpenCalls(this.#live);
+      else await this.#goOn();
+      if (messages) await this.#live.say(saidByUser(messages));
+      const report = await driveConversation(this.#live, { interrupt, keeps: true });
+      this.#ending = report.ending;
+      return report;
+    });
+  }
+
+  /**
+   * Asks for one turn of the model, and does nothing of it: answer its calls by `answer`, or let `say()` make them. Rejects
+   * with `call_open` while calls of the last turn have no answer, and as `say` does.
+   */
+  async step(said?: Said): Promise<Step> {
+    const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
+    return this.#run("step", async (interrupt) => {
+      const open = this.#openCalls();
+      if (open.length > 0) throw callsOpen(open.length);
+      await this.#live.closeTurn();
+      if (messages) await this.#live.say(saidByUser(messages));
+      else this.#refuseSilence("step(message)");
+      const turn = await inLoop(this.#live, { interrupt, keeps: true }, async (loop) => {
+        const taken = await loop.oneTurn();
+        await loop.close();
+        return taken;
+      });
+      const step = stepOf(turn);
+      this.#ending = step.ending;
+      if (step.ending) await this.#live.rest(step.ending);
+      return step;
+    });
+  }
+
+  /**
+   * Answers an open call in place of its tool: nothing of it runs. Rejects with `call_unknown` for a call that is not open,
+   * `option_invalid` for what is no answer, and as `say` does.
+   */
+  async answer(callId: string, answer: ClientResult): Promise<void> {
+    return this.#run("answer", () => answerByHand(this.#live, callId, answer));
+  }
+
+  /**
+   * Ends what is under way: its `say` resolves with the ending `cancelled`, and the next one goes on. Does nothing where
+   * nothing is under way.
+   */
+  interrupt(): void {
+    this.#interrupt.abort(new PortcullisError("conversation_busy", "The user has interrupted."));
+  }
+
+  /**
+   * Gives the conversation other tools from the next turn on: tools, or names of the runtime's. Rejects with `call_open`
+   * while calls of the last turn have no answer, `option_invalid`, `tools_conflict`, and as `say` does.
+   */
+  async setTools(tools: readonly (Tool<Context> | string)[]): Promise<void> {
+    checkValue("setTools(tools)", tools, required(TOOLS));
+    return this.#run("setTools", async () => {
+      const open = this.#openCalls();
+      if (open.length > 0) throw callsOpen(open.length);
+      await this.#live.closeTurn();
+      await changeTools(this.#live, this.#parts.selectTools(tools as readonly (Tool | string)[]));
+    });
+  }
+
+  /** Interrupts what is under way, and ends the conversation in the journal. One whose calls wait is left open there. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#dispose().finally(() => {
+      this.#gone.resolve();
+      this.#parts.onDisposed();
+    });
+    return this.#disposed;
+  }
+
+  async #dispose(): Promise<void> {
+    this.interrupt();
+    await this.#underWay?.catch(() => {});
+    const { scope, log, execution } = this.#live;
+    if (this.#openCalls().length > 0) return log.end(false);
+    const ending = this.#ending ?? { type: "cancelled" };
+    try {
+      await this.#live.endWith(ending);
+    } catch {
+      // Another driver has it now, or the journal fails: then it is as open there as it was.
+      return log.end(false);
+    }
+    scope.onEvent({ type: "conversation_ended", execution, ending });
+  }
+
+  /** Goes on without a message. */
+  async #goOn(): Promise<void> {
+    if (this.#live.open) await this.#live.refresh();
+    else this.#refuseSilence("say(message)");
+    if (this.#live.isResting) await this.#live.say([]);
+  }
+
+  /** A model that has answered, and is told nothing more, has nothing to do. */
+  #refuseSilence(label: string): void {
+    const { said, turns, parts } = this.#live;
+    const hasMore = said.length > 0 || (parts.task !== "" && turns.length === 0);
+    const end = turns.at(-1)?.turn.end.type;
+    if (!hasMore && (end === undefined || end === "answered")) messagesOf(undefined, label);
+  }
+
+  #openCalls(): readonly ModelCall[] {
+    const { open } = this.#live;
+    return open ? open.turn.calls.filter(({ id }) => !open.results.has(id)) : [];
+  }
+
+  async #run<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
+    if (this.#disposed)
+      throw new PortcullisError(
+        "conversation_ended",
+        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of. Continue it by runtime.converse({ continue }).`,
+      );
+    if (this.#underWay)
+      throw new PortcullisError(
+        "conversation_busy",
+        `${what}: something of this conversation is under way. Wait for it, or interrupt it first.`,
+      );
+    this.#interrupt = new AbortController();
+    const working = this.#parts.untilEnded(work(this.#interrupt.signal));
+    this.#underWay = working;
+    try {
+      return await working;
+    } finally {
+      this.#underWay = undefined;
+    }
+  }
+}
+
+function stepOf(turn: ModelTurn | AgentEnding): Step {
+  if (!("calls" in turn && "text" in turn)) return { text: "", calls: [], ending: turn };
+  const { text, calls, end } = turn;
+  const called = calls.map((call) =>
+    call.type === "tool_call"
+      ? { callId: call.id, tool: call.tool, input: jsonOrText(call.inputText) }
+      : { callId: call.id, tool: RUN_PROGRAM, input: { source: call.source } },
+  );
+  switch (end.type) {
+    case "answered":
+      return { text, calls: called, ending: { type: "answered", answer: text } };
+    case "refused":
+    case "cut_off":
+      return { text, calls: called, ending: end };
+    default:
+      return { text, calls: called };
+  }
+}
