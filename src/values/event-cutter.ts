@@ -1,3 +1,5 @@
+import { ByteList } from "./byte-list.ts";
+
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
@@ -6,11 +8,14 @@ const CARRIAGE_RETURN = 13;
  * follows an event: many small chunks, or thousands of events in one chunk, would take quadratic time.
  */
 export class EventCutter {
-  #held: Uint8Array[] = [];
-  heldBytes = 0;
+  readonly #held = new ByteList();
   /** Consecutive line ends: two of them end an event. */
   #lineEnds = 0;
   #afterReturn = false;
+
+  get heldBytes(): number {
+    return this.#held.bytes;
+  }
 
   /** Takes a chunk and returns the events that it completes. */
   push(chunk: Uint8Array): Uint8Array[] {
@@ -39,7 +44,7 @@ export class EventCutter {
     if (this.#lineEnds >= 2 && !this.#afterReturn) {
       events.push(this.#cut(rest));
       this.#lineEnds = 0;
-    } else this.#hold(rest);
+    } else this.#held.add(rest);
     return events;
   }
 
@@ -48,19 +53,7 @@ export class EventCutter {
     return this.#cut(new Uint8Array());
   }
 
-  #hold(part: Uint8Array): void {
-    if (part.byteLength === 0) return;
-    // Small parts are copied, because each may keep a large buffer alive.
-    this.#held.push(part.byteLength < SMALL_BYTES ? part.slice() : part);
-    this.heldBytes += part.byteLength;
-  }
-
   #cut(last: Uint8Array): Uint8Array {
-    const event = this.#held.length === 0 ? last : new Uint8Array(Buffer.concat([...this.#held, last]));
-    this.#held = [];
-    this.heldBytes = 0;
-    return event;
+    return this.#held.bytes === 0 ? last : this.#held.take(last);
   }
 }
-
-const SMALL_BYTES = 1024;

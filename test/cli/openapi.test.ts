@@ -62,6 +62,15 @@ describe("portcullis run --openapi", () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true }]);
   });
 
+  test("--allow gives no caller what the file leaves to none", async () => {
+    const { code, stderr } = await run(
+      file({ ...API, portcullis: { tools: { "orders.get": false } } }),
+      "--allow",
+      "shop.*=write",
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining("failed: 0 calls")]);
+  });
+
   test("a call that waits for approval is made by another process, with credentials that no journal has", async () => {
     await using server = await startServer();
     const journal = ["--journal", join(folder, "journal.db")];
@@ -90,8 +99,14 @@ describe("portcullis run --openapi", () => {
   });
 
   test.each<[string, number, () => readonly string[], string]>([
-    ["a file that is not there", 2, () => [join(folder, "none.json")], "there is no file"],
+    ["a file that is not there", 2, () => [join(folder, "none.json")], "there is no such file"],
     ["a file that is no JSON", 2, () => [file("{")], "it is not JSON"],
+    [
+      "a file in which a key stands twice",
+      2,
+      () => [file('{ "name": "a", "name": "b" }')],
+      'the key "name" stands twice',
+    ],
     ["a list", 2, () => [file([])], ": name: expected a name"],
     [
       "a file without an address",
@@ -124,7 +139,7 @@ describe("portcullis run --openapi", () => {
       "a policy for a tool that there is none of",
       2,
       () => [file({ ...API, portcullis: { ...READ, tools: { "orders.gett": {} } } })],
-      "shop has no tool of this name, did you mean orders.get?",
+      `shop has no tool "orders.gett", did you mean "orders.get"?`,
     ],
     [
       "a caller that there is none of",

@@ -3,7 +3,14 @@ import { fieldsOf } from "../../src/options/options.ts";
 import { FilePolicies } from "../../src/sources/policy.ts";
 
 const PLACE = fieldsOf("api.json: portcullis");
-const read = (written: unknown) => new FilePolicies(PLACE, "github", written);
+const SUBJECT = {
+  place: PLACE,
+  source: "github",
+  namesOf: (name: string) => [name.slice("github.".length), name],
+  needsEffect: false,
+};
+const read = (written: unknown, subject = SUBJECT) => new FilePolicies(subject, written);
+const nothing = () => undefined;
 
 describe("the policy of a file", () => {
   test("gives a tool what its own entry says, and the rest from the more general ones", () => {
@@ -16,23 +23,23 @@ describe("the policy of a file", () => {
         "issues.list*": { effect: "read", approval: "never" },
       },
     });
-    expect(policies.of("github.repos.get")).toEqual({ allowedCallers: ["programmatic"], effect: "write" });
-    expect(policies.of("github.issues.create")).toEqual({
+    expect(policies.of("github.repos.get", nothing)).toEqual({ allowedCallers: ["programmatic"], effect: "write" });
+    expect(policies.of("github.issues.create", nothing)).toEqual({
       allowedCallers: ["programmatic"],
       effect: "write",
       approval: "always",
       timeoutMs: 5,
     });
-    expect(policies.of("github.issues.listForRepo")).toMatchObject({ effect: "read", approval: "never" });
+    expect(policies.of("github.issues.listForRepo", nothing)).toMatchObject({ effect: "read", approval: "never" });
   });
 
   test("has nothing for a tool whose callers it does not name, and for one that is set to false", () => {
     const policies = read({
       tools: { "repos.*": { allowedCallers: ["direct"] }, "repos.delete": false, "issues.*": { effect: "read" } },
     });
-    expect(policies.of("github.repos.get")).toEqual({ allowedCallers: ["direct"] });
-    expect(policies.of("github.repos.delete")).toBeUndefined();
-    expect(policies.of("github.issues.get")).toBeUndefined();
+    expect(policies.of("github.repos.get", nothing)).toEqual({ allowedCallers: ["direct"] });
+    expect(policies.of("github.repos.delete", nothing)).toBeUndefined();
+    expect(policies.of("github.issues.get", nothing)).toBeUndefined();
   });
 
   test.each([
@@ -50,12 +57,12 @@ describe("the policy of a file", () => {
     [
       "a policy that is no object",
       { tools: { a: true } },
-      'api.json: portcullis.tools: { "a" }: expected an object, got true.',
+      'api.json: portcullis.tools["a"]: expected a policy, or false, got true.',
     ],
     [
       "a star in the middle",
       { tools: { "a.*.b": {} } },
-      `api.json: portcullis.tools: { "a.*.b" }: expected a tool's name, or one that ends with *`,
+      `api.json: portcullis.tools["a.*.b"]: expected a tool's name, or one that ends with *`,
     ],
   ])("refuses %s, and says where", (_, written, message) => {
     expect(() => read(written)).toThrow(message);
@@ -64,14 +71,58 @@ describe("the policy of a file", () => {
   test("names the tool that an entry without a tool was meant for", () => {
     const policies = read({ allowedCallers: ["direct"], tools: { "issues.lst": { effect: "read" } } });
     expect(() => policies.refuseUnmatched(["github.issues.list", "github.repos.get"])).toThrow(
-      'api.json: portcullis.tools: { "issues.lst" }: github has no tool of this name, did you mean issues.list?',
+      'api.json: portcullis.tools["issues.lst"]: github has no tool "issues.lst", did you mean "issues.list"?',
     );
     expect(() => policies.refuseUnmatched(["github.issues.lst"])).not.toThrow();
   });
 
   test("takes names that objects inherit for names like all others", () => {
     const policies = read(JSON.parse('{ "tools": { "__proto__": { "allowedCallers": ["direct"] } } }'));
-    expect(policies.of("github.toString")).toBeUndefined();
-    expect(policies.of("github.__proto__")).toEqual({ allowedCallers: ["direct"] });
+    expect(policies.of("github.toString", nothing)).toBeUndefined();
+    expect(policies.of("github.__proto__", nothing)).toEqual({ allowedCallers: ["direct"] });
+  });
+
+  const others = () => ({ allowedCallers: ["programmatic"] as const, effect: "write" as const });
+
+  test("is asked first: false stays false, and others say only who may call", () => {
+    const policies = read({
+      approval: "always",
+      tools: {
+        "issues.delete": false,
+        "issues.*": { effect: "idempotent" },
+        "repos.get": { allowedCallers: ["direct"] },
+      },
+    });
+    expect(policies.of("github.issues.delete", others)).toBeUndefined();
+    expect(policies.of("github.issues.get", others)).toEqual({
+      allowedCallers: ["programmatic"],
+      effect: "idempotent",
+      approval: "always",
+    });
+    expect(policies.of("github.repos.get", others)).toEqual({ allowedCallers: ["direct"], approval: "always" });
+    expect(policies.of("github.users.get", others)).toMatchObject({ effect: "write", approval: "always" });
+  });
+
+  test.each([
+    [
+      { tools: { "issues.get": { effect: "read" } } },
+      false,
+      'portcullis.tools["issues.get"].allowedCallers: expected a list',
+    ],
+    [{ effect: "read" }, false, "portcullis.allowedCallers: expected a list"],
+    [{ approval: "always" }, false, "portcullis.allowedCallers: expected a list"],
+    [{ allowedCallers: ["direct"] }, true, "portcullis.effect: expected"],
+    [{ tools: { "issues.*": { allowedCallers: ["direct"] } } }, true, 'portcullis.tools["issues.*"].effect: expected'],
+  ])("that does not say all about a tool is refused where it stands: %j", (written, needsEffect, message) => {
+    const policies = read(written, { ...SUBJECT, needsEffect });
+    expect(() => policies.of("github.issues.get", nothing)).toThrow(message);
+  });
+
+  test("of as many entries as there are tools is read in time that grows with both", () => {
+    const names = Array.from({ length: 20_000 }, (_, place) => `github.t${place}`);
+    const tools = Object.fromEntries(names.map((name) => [name, { effect: "read" }]));
+    const policies = read({ allowedCallers: ["direct"], tools });
+    for (const name of names) expect(policies.of(name, nothing)?.effect).toBe("read");
+    policies.refuseUnmatched(names);
   });
 });

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { describe, PortcullisError } from "../../errors.ts";
 import {
@@ -18,10 +17,8 @@ import {
   type OpenApiPolicy,
   type OpenApiSource,
 } from "../../sources/openapi/from-openapi.ts";
+import { readFileText, readJsonFile } from "../../sources/json-file.ts";
 import { FilePolicies } from "../../sources/policy.ts";
-
-/** Bytes of a file that describes a source; its document is another file. */
-const FILE_BYTES = 1024 * 1024;
 
 const FILE_RULES = {
   name: required(words("a name of letters, digits and _")),
@@ -44,25 +41,26 @@ export async function readOpenApiFile(
   policies: (name: string) => OpenApiPolicy | undefined,
 ): Promise<OpenApiSource> {
   const place: OptionPlace = { object: path, subject: path, at: (name) => `${path}: ${name}` };
-  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, await readJson(path), FILE_RULES);
+  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, await readJsonFile(path), FILE_RULES);
   const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
-  const filePolicies = new FilePolicies(fieldsOf(`${path}: portcullis`), options.name, portcullis);
+  const inside = `${options.name}.`;
+  const filePolicies = new FilePolicies(
+    {
+      place: fieldsOf(`${path}: portcullis`),
+      source: options.name,
+      // With or without the source's name in front.
+      namesOf: (name) => (name.startsWith(inside) ? [name.slice(inside.length), name] : [name]),
+      needsEffect: false,
+    },
+    portcullis,
+  );
   const document = await readDocumentFile(place.at("spec"), resolve(dirname(path), spec), spec);
   const source = await atFile(
     path,
-    fromOpenApi({ ...options, spec: document }, (name) => filePolicies.of(name) ?? policies(name)),
+    fromOpenApi({ ...options, spec: document }, (name) => filePolicies.of(name, () => policies(name))),
   );
   filePolicies.refuseUnmatched(source.names);
   return source;
-}
-
-async function readJson(path: string): Promise<unknown> {
-  const text = await readText(path, path, FILE_BYTES);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw invalid(path, `it is not JSON: ${cause instanceof Error ? cause.message.split("\n", 1)[0] : ""}`);
-  }
 }
 
 /** Largest document, in bytes; longer text than `fromOpenApi` takes is refused there. */
@@ -70,19 +68,7 @@ const DOCUMENT_BYTES = 256 * 1024 * 1024;
 
 function readDocumentFile(place: string, path: string, written: string): Promise<string> {
   if (/^https?:/i.test(written)) throw invalid(place, "it is an address: save the document in a file, and name that");
-  return readText(place, path, DOCUMENT_BYTES);
-}
-
-async function readText(place: string, path: string, maxBytes: number): Promise<string> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(path);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw invalid(place, code === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read: ${message}`);
-  }
-  if (bytes.length > maxBytes) throw invalid(place, `${path} has ${bytes.length} bytes, at most ${maxBytes} are read`);
-  return bytes.toString().replace(/^\ufeff/, "");
+  return readFileText(place, path, DOCUMENT_BYTES);
 }
 
 /** The value with the variables in its texts. A message names the variable and its place, and no value. */

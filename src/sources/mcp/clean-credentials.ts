@@ -1,4 +1,6 @@
 import { cutMiddle } from "../../values/cut-middle.ts";
+import type { OutputTail } from "../../values/output-tail.ts";
+import { KeptSecrets } from "../kept-secrets.ts";
 
 /** Bytes of a server's text that are quoted. */
 const QUOTED_BYTES = 4096;
@@ -20,10 +22,18 @@ export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenT
   });
   return [
     ...Object.values(env),
-    ...Object.values(headers),
-    ...(address ? [address.username, address.password, ...address.searchParams.values()] : []),
+    ...Object.values(headers).flatMap((value) => [value, ...basicPair(value)]),
+    ...(address?.searchParams.values() ?? []),
     ...behindFlags,
   ];
+}
+
+/** User and password of basic authentication, as a server reads them. */
+function basicPair(header: string): readonly string[] {
+  const [, coded] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
+  if (coded === undefined) return [];
+  const pair = Buffer.from(coded, "base64").toString();
+  return [pair, pair.slice(pair.indexOf(":") + 1)];
 }
 
 interface GivenToServer {
@@ -35,28 +45,28 @@ interface GivenToServer {
 
 /** Quotes text of a server: bounded, and without the credentials that the server was given. */
 export class ServerText {
-  readonly #credentials: readonly string[];
+  readonly #secrets: KeptSecrets;
 
   constructor(values: readonly string[]) {
-    const parts = values.flatMap((value) => [value, ...value.split(/\s+/)]);
-    const forms = parts.flatMap((part) =>
-      part.length < SHORTEST_CREDENTIAL
-        ? []
-        : [part, encodeURIComponent(part.toWellFormed()), JSON.stringify(part).slice(1, -1)],
+    this.#secrets = new KeptSecrets(
+      values.flatMap((value) => [value, ...value.split(/\s+/)]),
+      SHORTEST_CREDENTIAL,
     );
-    // The longest first, so that none is left as the rest of another.
-    this.#credentials = [...new Set(forms)].toSorted((one, other) => other.length - one.length);
   }
 
   /** The text without credentials, cut to 4 KB in the middle. */
   quote(text: string, maxBytes = QUOTED_BYTES): string {
-    // A credential at the edge of what is read would be found in half only.
-    const edge = text.length > READ_LENGTH ? (this.#credentials[0]?.length ?? 0) : 0;
-    const read = text.slice(0, READ_LENGTH);
-    return cutMiddle(this.clean(read).slice(0, edge === 0 ? undefined : -edge), maxBytes);
+    const isCut = text.length > READ_LENGTH;
+    return cutMiddle(this.#secrets.takenFrom(text.slice(0, READ_LENGTH), { end: isCut }), maxBytes);
   }
 
-  clean(text: string): string {
-    return this.#credentials.reduce((cleaned, value) => cleaned.replaceAll(value, "[credential]"), text);
+  /** The beginning of a text without credentials. */
+  head(text: string, length: number): string {
+    return this.#secrets.takenFrom(text.slice(0, length), { end: text.length > length });
+  }
+
+  /** The end of what a server has written, without credentials. */
+  tail({ text, isCut }: OutputTail): string {
+    return this.#secrets.takenFrom(isCut ? text.replace(/^\ufffd+/, "") : text, { start: isCut });
   }
 }

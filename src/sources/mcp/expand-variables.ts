@@ -14,6 +14,11 @@ const PLACE = /\$\{([^{}]{0,256})\}/g;
  * an `Error` that names the variable that is not set or not known. A value is not searched for variables again.
  */
 export function expandVariables(text: string, variables: Variables): string {
+  const other = text.replaceAll(PLACE, " ");
+  if (other.includes("${"))
+    throw new Error(
+      "${ begins a variable that has no end, more than 256 characters, or braces within it: variables are not nested",
+    );
   return text.replaceAll(PLACE, (whole, inner: string) => valueOf(whole, inner, variables));
 }
 

@@ -43,17 +43,29 @@ export class McpSource implements AsyncDisposable {
   readonly #text: ServerText;
   readonly #log = new OutputTail(LOG_BYTES);
   readonly #closing = new AbortController();
-  readonly #known = new Map<string, Tool>();
   /** When the server was connected to, but for the first time. */
   #reconnects: number[] = [];
   #wasConnected = false;
   #session: Session | undefined;
   #connecting: Promise<Session> | undefined;
-  #list: ToolList = { tools: [], unassigned: [], problems: [], listed: new Map(), originalOf: new Map() };
+  #list: ToolList = {
+    tools: [],
+    unassigned: [],
+    problems: [],
+    listed: new Map(),
+    originalOf: new Map(),
+    known: new Map(),
+  };
   #listProblem: string | undefined;
   /** Definitions of the first list, by the server's own name of the tool. */
   #pinned: ReadonlyMap<string, string> | undefined;
   #listing: NodeJS.Timeout | undefined;
+  /** Whether the list has changed since it was asked for. */
+  #isStale = false;
+  /** Readings of the list so far. Of two at once the later one counts. */
+  #readings = 0;
+  /** Protocol of the last session. */
+  #protocol: ReadServer["protocol"] | undefined;
 
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
@@ -100,7 +112,7 @@ export class McpSource implements AsyncDisposable {
 
   /** For the operator: the end of what the server has written to standard error, without the values that it was given. */
   get log(): string {
-    return this.#text.clean(this.#log.text);
+    return this.#text.tail(this.#log);
   }
 
   /** Connects if there is no connection, and lists the tools. `fromMcp` has done so. */
@@ -147,8 +159,9 @@ export class McpSource implements AsyncDisposable {
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     let session: Session | undefined;
     try {
-      session = await Session.open(this.#mcp, this.#server, this.#log, () => this.#listAgain(), signal);
+      session = await Session.open(this.#mcp, this.#server, this.#log, () => this.#listAgain(), signal, this.#protocol);
       await this.#readList(session, signal);
+      this.#protocol = session.protocol;
       this.#session = session;
       return session;
     } catch (error) {
@@ -173,6 +186,8 @@ export class McpSource implements AsyncDisposable {
   }
 
   async #readList(session: Session, signal: AbortSignal): Promise<void> {
+    this.#readings += 1;
+    const reading = this.#readings;
     const { entries, problem } = await session.listTools(signal);
     const { name: source, timeoutMs, pin } = this.#server;
     const list = await readToolList(
@@ -180,11 +195,12 @@ export class McpSource implements AsyncDisposable {
         source,
         policies: this.#policies,
         timeoutMs,
-        known: this.#known,
+        known: this.#list.known,
         call: (tool, name, input, context) => this.#call(tool, name, input, context),
       },
       entries,
     );
+    if (reading !== this.#readings) return;
     const digests = new Map([...list.listed].map(([original, { digest }]) => [original, digest]));
     const isFirst = this.#pinned === undefined;
     this.#pinned ??= digests;
@@ -211,21 +227,29 @@ export class McpSource implements AsyncDisposable {
 
   /** Reads the list again soon: a server may say at any time, and as often as it likes, that it has changed. */
   #listAgain(): void {
+    this.#isStale = true;
     if (this.#listing || this.#closing.signal.aborted) return;
     this.#listing = setTimeout(() => {
-      const session = this.#session;
-      const done = () => {
+      this.#isStale = false;
+      void this.#readListAgain().finally(() => {
         this.#listing = undefined;
-      };
-      if (!session?.isOpen) return done();
-      const signal = AbortSignal.any([AbortSignal.timeout(this.#server.connectTimeoutMs), this.#closing.signal]);
-      this.#readList(session, signal)
-        .catch((error: unknown) => {
-          this.#listProblem = `The list of tools has changed and could not be read again: ${whatFailed(error, this.#text)}.`;
-        })
-        .finally(done);
+        // It has changed again while it was read.
+        if (this.#isStale) this.#listAgain();
+      });
     }, LIST_AGAIN_MS);
     this.#listing.unref();
+  }
+
+  async #readListAgain(): Promise<void> {
+    // A connection that is lost lists the tools once it is made anew; one that is being made may have listed them before.
+    const session = await (this.#connecting?.catch(() => undefined) ?? this.#session);
+    if (!session?.isOpen) return;
+    const signal = AbortSignal.any([AbortSignal.timeout(this.#server.connectTimeoutMs), this.#closing.signal]);
+    try {
+      await this.#readList(session, signal);
+    } catch (error) {
+      this.#listProblem = `The list of tools has changed and could not be read again: ${whatFailed(error, this.#text)}.`;
+    }
   }
 
   /** Makes a call at the server. A call that only reads, or may be repeated, is sent a second time where the connection was lost. */
@@ -284,7 +308,7 @@ export class McpSource implements AsyncDisposable {
         callId,
         progress,
         ...(typeof total === "number" ? { total } : {}),
-        ...(typeof message === "string" ? { message: this.#text.clean(message.slice(0, PROGRESS_LENGTH)) } : {}),
+        ...(typeof message === "string" ? { message: this.#text.head(message, PROGRESS_LENGTH) } : {}),
       });
     } catch {
       // The listener's own.
@@ -306,7 +330,7 @@ export class McpSource implements AsyncDisposable {
   /** For the developer: with what the server has written, and how it has ended. */
   #notConnected(cause: unknown): PortcullisError {
     const what = whatFailed(cause, this.#text);
-    const log = this.#text.quote(this.#log.text.trim(), QUOTED_LOG_BYTES).replaceAll(/\s+/g, " ");
+    const log = this.#text.quote(this.log.trim(), QUOTED_LOG_BYTES).replaceAll(/\s+/g, " ");
     const said = log === "" ? "" : ` It wrote: ${log}`;
     const how = cause instanceof ConnectionLost && this.#server.command !== undefined ? ` (${cause.message})` : "";
     return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${said}`, { cause });

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { ByteList } from "../../values/byte-list.ts";
 import { EventCutter } from "../../values/event-cutter.ts";
 import type { McpPackage } from "./load-client.ts";
 import {
@@ -110,7 +111,7 @@ export class HttpWire implements Wire {
       for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
     const response = await fetch(input, { ...init, headers });
     const exchange = this.#exchanges.getStore();
-    const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+    const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
     if (exchange && response.ok && !isStream) exchange.isDocument = true;
     if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
     return this.#bounded(response, isStream, exchange);
@@ -121,21 +122,23 @@ export class HttpWire implements Wire {
     if (!response.body) return response;
     const allowedBytes = () => this.#events?.allowedBytes() ?? 0;
     const events = new EventCutter();
-    let bytes = 0;
+    const document = new ByteList();
     const bounding = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        // Events are passed on as wholes, so that what is bounded is a message and not the stream.
-        const whole = isStream ? events.push(chunk) : [chunk];
-        bytes += chunk.byteLength;
-        if (!response.ok && bytes > ERROR_BODY_BYTES) controller.terminate();
-        else if ((isStream ? events.heldBytes : bytes) > allowedBytes()) {
+        // Events and documents are passed on as wholes: what is bounded is a message, and not how many parts it came in.
+        const whole = isStream ? events.push(chunk) : [];
+        if (!isStream) document.add(chunk);
+        if (!response.ok && document.bytes > ERROR_BODY_BYTES) {
+          controller.enqueue(document.take().subarray(0, ERROR_BODY_BYTES));
+          controller.terminate();
+        } else if (Math.max(events.heldBytes, document.bytes, ...whole.map((one) => one.byteLength)) > allowedBytes()) {
           const error = new MessageTooLarge(`A message of the server has more than ${allowedBytes()} bytes.`);
           if (exchange) exchange.tooLarge = error;
           controller.error(error);
         } else for (const one of whole) controller.enqueue(one);
       },
       flush(controller) {
-        const rest = events.end();
+        const rest = isStream ? events.end() : document.take();
         if (rest.byteLength > 0) controller.enqueue(rest);
       },
     });

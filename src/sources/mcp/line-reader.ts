@@ -1,6 +1,6 @@
+import { ByteList } from "../../values/byte-list.ts";
+
 const LINE_FEED = 10;
-/** Smaller chunks are copied, because each may keep a large buffer alive. */
-const SMALL_BYTES = 1024;
 /** Bytes that are kept of each end of a line that is too long. */
 const END_BYTES = 512;
 
@@ -15,8 +15,7 @@ export class LineReader {
   readonly #maxBytes: () => number;
   readonly #onLine: (line: string) => void;
   readonly #onLongLine: (line: LongLine) => void;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #held = new ByteList();
   /** Set while the rest of a line is skipped that is too long. */
   #skipped: { readonly head: string; tail: Buffer } | undefined;
 
@@ -29,37 +28,39 @@ export class LineReader {
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
-      this.#hold(chunk.subarray(start, end));
-      this.#endLine();
+      this.#endLine(chunk.subarray(start, end));
       start = end + 1;
     }
     this.#hold(chunk.subarray(start));
   }
 
   #hold(part: Buffer): void {
-    if (this.#skipped) {
-      this.#skipped.tail = Buffer.concat([this.#skipped.tail, part.subarray(-END_BYTES)]).subarray(-END_BYTES);
-      return;
-    }
-    this.#heldBytes += part.length;
-    if (part.length > 0) this.#held.push(part.length < SMALL_BYTES ? Buffer.from(part) : part);
-    if (this.#heldBytes <= this.#maxBytes()) return;
-    const held = this.#take();
-    this.#skipped = { head: held.toString("utf8", 0, END_BYTES), tail: Buffer.from(held.subarray(-END_BYTES)) };
+    if (this.#skipped) this.#skipped.tail = endOf(this.#skipped.tail, part);
+    else if (this.#held.bytes + part.length <= this.#maxBytes()) this.#held.add(part);
+    else this.#skip(part);
   }
 
-  #endLine(): void {
+  #skip(part: Buffer): void {
+    const held = this.#held.take();
+    const head = Buffer.concat([held.subarray(0, END_BYTES), part.subarray(0, END_BYTES)]).toString(
+      "utf8",
+      0,
+      END_BYTES,
+    );
+    this.#skipped = { head, tail: endOf(held, part) };
+  }
+
+  /** A line that came in one chunk is not copied. */
+  #endLine(last: Buffer): void {
+    if (this.#held.bytes + last.length > this.#maxBytes() || this.#skipped) this.#hold(last);
     const skipped = this.#skipped;
     this.#skipped = undefined;
     if (skipped) this.#onLongLine({ head: skipped.head, tail: skipped.tail.toString("utf8") });
-    else this.#onLine(this.#take().toString("utf8"));
+    else this.#onLine((this.#held.bytes === 0 ? last : this.#held.take(last)).toString("utf8"));
   }
+}
 
-  #take(): Buffer {
-    const [only] = this.#held;
-    const line = this.#held.length === 1 && only ? only : Buffer.concat(this.#held);
-    this.#held = [];
-    this.#heldBytes = 0;
-    return line;
-  }
+/** The last bytes of two parts, in a buffer of their own. */
+function endOf(one: Buffer, other: Buffer): Buffer {
+  return Buffer.from(Buffer.concat([one.subarray(-END_BYTES), other.subarray(-END_BYTES)]).subarray(-END_BYTES));
 }

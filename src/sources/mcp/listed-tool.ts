@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { describe } from "../../errors.ts";
 import type { Message } from "./wire.ts";
 import { isFields } from "../../values/fields.ts";
+import { sizeFault } from "../../values/size-fault.ts";
 
 /** What a server says of a tool. It binds the server to nothing, and grants nothing. */
 export interface McpAnnotations {
@@ -27,6 +28,8 @@ export interface ListedTool {
 /** Characters of a tool's name, and of its description. It is shown to models as a whole. */
 const NAME_LENGTH = 256;
 const DESCRIPTION_LENGTH = 16 * 1024;
+/** Both schemas of a tool. */
+const SCHEMA_BOUNDS = { depth: 200, values: 100_000 };
 
 /** The tool, or why an entry of a list is none. */
 export function readListed(entry: unknown): ListedTool | string {
@@ -43,6 +46,8 @@ export function readListed(entry: unknown): ListedTool | string {
   if (!isFields(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
   if (outputSchema !== undefined && !isFields(outputSchema))
     return `its outputSchema is ${describe(outputSchema)}, not a JSON Schema`;
+  const fault = sizeFault([inputSchema, outputSchema], SCHEMA_BOUNDS);
+  if (fault !== undefined) return `its schema ${fault}`;
   const told = { original: name, description: text, inputSchema, outputSchema, annotations };
   return { ...told, digest: hash("sha256", JSON.stringify(told)) };
 }

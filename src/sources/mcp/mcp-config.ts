@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import type { Node, ParseError } from "jsonc-parser";
 import { describe, PortcullisError } from "../../errors.ts";
 import { fieldsOf } from "../../options/options.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { ToolPolicy } from "../tool-policy.ts";
-import { type FilePolicies, readFilePolicies, refuseUnknownTools } from "./config-policies.ts";
+import { readJsonFile } from "../json-file.ts";
+import { readServerPolicies, type ServerPolicies } from "./config-policies.ts";
 import { expandVariables, type Variables } from "./expand-variables.ts";
 import { fromMcp, type McpSource } from "./from-mcp.ts";
 import type { McpAnnotations } from "./listed-tool.ts";
@@ -13,10 +12,10 @@ import type { McpServer } from "./mcp-options.ts";
 import type { UnassignedTool } from "./tool-list.ts";
 import { cleanPath, toolPath } from "./tool-path.ts";
 import type { Message } from "./wire.ts";
-import { isFields } from "../../values/fields.ts";
+import { fieldOf, isFields } from "../../values/fields.ts";
 
-/** Bytes of a configuration file. */
-const FILE_BYTES = 1024 * 1024;
+/** Servers of one file. Each is a process, or a connection. */
+const MOST_SERVERS = 100;
 
 /** The servers of a configuration file, connected. */
 export interface McpConfig extends AsyncDisposable {
@@ -67,21 +66,21 @@ async function closeAll(sources: readonly McpSource[]): Promise<void> {
 }
 
 interface ConfiguredServer {
-  /** How errors name it: `.mcp.json: server "files"`. */
-  readonly place: string;
   readonly server: McpServer;
-  readonly policies: FilePolicies;
+  readonly policies: ServerPolicies["policies"];
 }
 
 async function openServer(
-  { place, server, policies: { policyOf, names } }: ConfiguredServer,
+  { server, policies: own }: ConfiguredServer,
   policies: (name: string, annotations: McpAnnotations) => ToolPolicy | undefined,
 ): Promise<McpSource> {
-  const source = await fromMcp(server, (tool, annotations) =>
-    names.includes(tool) ? policyOf(tool) : (policyOf(tool) ?? policies(toolPath(server.name, tool), annotations)),
+  const source = await fromMcp(
+    server,
+    (tool, annotations) =>
+      own.of(tool, () => policies(toolPath(server.name, tool), annotations)) as ToolPolicy | undefined,
   );
   try {
-    refuseUnknownTools(fieldsOf(`${place}: portcullis`), names, source.originals);
+    own.refuseUnmatched(source.originals);
     return source;
   } catch (error) {
     await source[Symbol.asyncDispose]();
@@ -90,15 +89,19 @@ async function openServer(
 }
 
 async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
-  const { root, value: config } = await parseFile(path, await readText(path));
+  const config = await readJsonFile(path);
   const key = isFields(config) ? ["mcpServers", "servers"].find((one) => Object.hasOwn(config, one)) : undefined;
   if (!isFields(config) || key === undefined || !isFields(config[key]))
     throw invalid(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
-  refuseTwice(path, root, key);
   const servers = Object.entries(config[key]).filter(
     ([, entry]) => !(isFields(entry) && (isOwn(entry) || entry.disabled === true)),
   );
-  const beside = config.portcullis ?? {};
+  if (servers.length > MOST_SERVERS)
+    throw invalid(
+      path,
+      `it has ${servers.length} servers, at most ${MOST_SERVERS} are connected to: disable the others`,
+    );
+  const beside = fieldOf(config, "portcullis") ?? {};
   if (!isFields(beside))
     throw invalid(path, `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`);
   const stray = Object.keys(beside).find((name) => !Object.hasOwn(config[key] as Message, name));
@@ -109,51 +112,10 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
   const read = servers.map(([name, entry]) =>
     readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, beside, variables),
   );
-  for (const [index, { place, server }] of read.entries())
+  for (const [index, { server }] of read.entries())
     if (read.slice(0, index).some((other) => other.server.name === server.name))
-      throw invalid(place, `another server is named ${server.name} in programs too: rename one`);
+      throw invalid(path, `another server is named ${server.name} in programs too: rename one`);
   return read;
-}
-
-async function readText(path: string): Promise<string> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(path);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw invalid(path, code === "ENOENT" ? "there is no such file" : `it cannot be read: ${message}`);
-  }
-  if (bytes.length > FILE_BYTES) throw invalid(path, `it has ${bytes.length} bytes, at most ${FILE_BYTES} are read`);
-  return bytes.toString("utf8").replace(/^\ufeff/, "");
-}
-
-/** Comments and trailing commas are allowed, as editors allow them. */
-async function parseFile(path: string, text: string): Promise<ParsedFile> {
-  // Loaded with the first file: a bundler cannot follow what the package loads by itself.
-  const { getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser");
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
-  const [error] = errors;
-  if (error || !root) {
-    const before = text.slice(0, error?.offset ?? 0).split("\n");
-    const what = error ? printParseErrorCode(error.error) : "it is empty";
-    throw invalid(path, `it is not JSON: ${what} in line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`);
-  }
-  return { root, value: getNodeValue(root) as unknown };
-}
-
-interface ParsedFile {
-  readonly root: Node;
-  readonly value: unknown;
-}
-
-/** The value of a key that stands twice would be the last, without a word. */
-function refuseTwice(path: string, root: Node, key: string): void {
-  const servers = root.children?.find((one) => one.children?.[0]?.value === key)?.children?.[1];
-  const names = (servers?.children ?? []).map((one) => one.children?.[0]?.value as string);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw invalid(path, `two servers are named ${JSON.stringify(twice.slice(0, 128))}: rename one`);
 }
 
 /** Whether an entry starts this package's own server: it would front itself. */
@@ -181,7 +143,7 @@ function readEntry(
   if (portcullis !== undefined && Object.hasOwn(beside, name))
     throw invalid(place, "its policy stands both in the server and beside mcpServers: remove one");
   if ((command === undefined) === (url === undefined)) throw invalid(place, "expected either command or url");
-  const policies = readFilePolicies(
+  const { policies, settings } = readServerPolicies(
     fieldsOf(`${place}: portcullis`),
     portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
   );
@@ -208,16 +170,16 @@ function readEntry(
           cwd: resolve(variables.folder, cwd === undefined ? "" : text("cwd", cwd)),
           ...(args === undefined ? {} : { args: list(args) }),
           ...(env === undefined ? {} : { env: texts("env", env) }),
-          ...policies.options,
+          ...settings,
           name: cleanPath(name),
         }
       : {
           url: text("url", url),
           ...(headers === undefined ? {} : { headers: texts("headers", headers) }),
-          ...policies.options,
+          ...settings,
           name: cleanPath(name),
         };
-  return { place, server, policies };
+  return { server, policies };
 }
 
 function invalid(place: string, what: string): PortcullisError {

@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../errors.ts";
 import {
   callback,
   flag,
@@ -14,6 +14,7 @@ import {
 } from "../../options/options.ts";
 import { TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
+import { isHeaderName, isHeaderValue } from "../headers.ts";
 
 /** What has changed in the list of a server's tools, by the server's own names. */
 export interface SourceChange {
@@ -77,11 +78,11 @@ export type ReadServer = Resolved<typeof MCP_RULES> &
 /** Throws `option_invalid`. */
 export function readServer(server: unknown): ReadServer {
   const read = readOptions("fromMcp", server, MCP_RULES);
-  const fault = toolNameFault(read.name);
-  if (fault !== undefined)
+  const nameFault = toolNameFault(read.name);
+  if (nameFault !== undefined)
     throw new PortcullisError(
       "option_invalid",
-      `fromMcp({ name: ${JSON.stringify(read.name.slice(0, 128))} }): this name cannot be used: ${fault}.`,
+      `fromMcp({ name: ${JSON.stringify(read.name.slice(0, 128))} }): this name cannot be used: ${nameFault}.`,
     );
   if ((read.command === undefined) === (read.url === undefined))
     throw new PortcullisError(
@@ -94,21 +95,38 @@ export function readServer(server: unknown): ReadServer {
       "option_invalid",
       `fromMcp({ name: "${read.name}", ${misplaced} }): ${misplaced} goes with ${read.url === undefined ? "url" : "command"} only.`,
     );
-  if (read.url !== undefined && !isHttpUrl(read.url))
-    throw optionError(
-      `fromMcp({ name: "${read.name}", url })`,
-      "an address that begins with http:// or https://",
-      read.url,
-    );
+  const fault = valueFault(read);
+  // Without the value: it may hold credentials.
+  if (fault !== undefined) throw new PortcullisError("option_invalid", `fromMcp({ name: "${read.name}", ${fault}.`);
   return read as ReadServer;
+}
+
+/** What is wrong with a value that would be wrong only for the server's process or request, and would be shown there. */
+function valueFault({
+  url,
+  headers = {},
+  command = "",
+  args = [],
+  env = {},
+}: Resolved<typeof MCP_RULES>): string | undefined {
+  const address = url === undefined ? undefined : URL.parse(url);
+  if (url !== undefined && !/^https?:$/.test(address?.protocol ?? ""))
+    return "url }): expected an address that begins with http:// or https://";
+  if (address && (address.username !== "" || address.password !== ""))
+    return "url }): an address with a user and a password is not sent: give them in headers, as authorization";
+  const header = Object.entries(headers).find(([name, value]) => !isHeaderName(name) || !isHeaderValue(value));
+  if (header)
+    return `headers: { ${JSON.stringify(header[0].slice(0, 128))} } }): no request can have this header: expected a name of letters and hyphens, and text of Latin-1 without line breaks`;
+  const variable = Object.entries(env).find(([name, value]) => !/^[^=\0]+$/.test(name) || value.includes("\0"));
+  if (variable)
+    return `env: { ${JSON.stringify(variable[0].slice(0, 128))} } }): no process can have this variable: expected a name without =, and text without a null character`;
+  return [command, ...args].some((word) => word.includes("\0"))
+    ? "command, args }): a word has a null character"
+    : undefined;
 }
 
 const HTTP_ONLY: ReadonlySet<string> = new Set(["headers"]);
 const STDIO_ONLY: ReadonlySet<string> = new Set(["args", "env", "cwd"]);
-
-function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
 
 function isText(value: unknown): value is string {
   return typeof value === "string";

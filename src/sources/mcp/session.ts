@@ -8,9 +8,10 @@ import type { ReadServer } from "./mcp-options.ts";
 import { StdioWire } from "./stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire.ts";
 import { isFields } from "../../values/fields.ts";
+import { weigh } from "../../values/weigh.ts";
 
 /** Bounds of a list of tools. */
-const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024 } as const;
+const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024, megabytes: 32 } as const;
 /** How often a server may ask something before it answers a call. */
 const ROUNDS = 10;
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
@@ -40,8 +41,11 @@ export class Session {
   readonly #mcp: McpPackage;
   readonly #client: Client;
   readonly #channel: Channel;
+  /** The protocol by which it was opened. */
+  readonly protocol: ReadServer["protocol"];
 
-  private constructor(mcp: McpPackage, client: Client, channel: Channel) {
+  private constructor(mcp: McpPackage, client: Client, channel: Channel, protocol: ReadServer["protocol"]) {
+    this.protocol = protocol;
     this.#mcp = mcp;
     this.#client = client;
     this.#channel = channel;
@@ -49,7 +53,9 @@ export class Session {
 
   /**
    * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the one
-   * connection. `onListChanged` is called when the server says that its list of tools has changed. Rejects with what has become of the connection, or the signal's reason; then nothing is left running.
+   * connection. `onListChanged` is called when the server says that its list of tools has changed. `known` is the protocol
+   * of an earlier session. Rejects with what has become of the connection, or the signal's reason; then nothing is left
+   * running.
    */
   static async open(
     mcp: McpPackage,
@@ -57,12 +63,14 @@ export class Session {
     log: OutputTail,
     onListChanged: () => void,
     signal: AbortSignal,
+    known?: ReadServer["protocol"],
   ): Promise<Session> {
+    const protocol = known ?? server.protocol;
     try {
-      return await Session.#connect(mcp, server, server.protocol, log, onListChanged, signal);
+      return await Session.#connect(mcp, server, protocol, log, onListChanged, signal);
     } catch (error) {
-      // Some old servers end when they are asked in the new version.
-      const isOver = signal.aborted || server.protocol !== "auto" || server.command === undefined;
+      // Some old servers end when they are asked in the new version. One that was connected to before is started once.
+      const isOver = signal.aborted || known !== undefined || protocol !== "auto" || server.command === undefined;
       if (isOver || !(error instanceof ConnectionLost)) throw error;
       return await Session.#connect(mcp, server, "2025-11-25", log, onListChanged, signal);
     }
@@ -101,7 +109,7 @@ export class Session {
         },
       },
     );
-    const session = new Session(mcp, client, channel);
+    const session = new Session(mcp, client, channel, protocol);
     client.setRequestHandler("elicitation/create", (request) => session.#onQuestion(request.params));
     const aborted = Promise.withResolvers<never>();
     const onAbort = () => aborted.reject(signal.reason);
@@ -137,6 +145,7 @@ export class Session {
     const entries: unknown[] = [];
     const cursors = new Set<string>();
     let cursor: string | undefined;
+    let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
       const page = await this.#channel.request("tools/list", cursor === undefined ? {} : { cursor }, {
         signal,
@@ -145,9 +154,12 @@ export class Session {
       });
       const { tools, nextCursor } = page;
       if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
-      const room = LIST.tools - entries.length;
-      entries.push(...(tools.slice(0, room) as unknown[]));
-      if (tools.length > room || (tools.length === room && typeof nextCursor === "string"))
+      const missing = LIST.tools - entries.length;
+      const taken = tools.slice(0, missing) as unknown[];
+      room -= weigh([taken, nextCursor], room);
+      if (room < 0) return { entries, problem: `The list of tools is cut off after ${LIST.megabytes} MB.` };
+      entries.push(...taken);
+      if (tools.length > missing || (tools.length === missing && typeof nextCursor === "string"))
         return { entries, problem: `The list of tools is cut off after ${LIST.tools} tools.` };
       if (typeof nextCursor !== "string") return { entries, problem: undefined };
       if (cursors.has(nextCursor))

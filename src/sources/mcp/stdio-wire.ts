@@ -12,6 +12,8 @@ export class StdioWire implements Wire {
   readonly #server: ServerCommand;
   readonly #log: OutputTail;
   #process: ServerProcess | undefined;
+  /** Set once the process is being started. It may be closed before it runs. */
+  #starting: Promise<ServerProcess> | undefined;
   #garbageBytes = 0;
 
   /** `log` gets standard error, and the lines of standard output that are no messages. */
@@ -37,7 +39,8 @@ export class StdioWire implements Wire {
       (line) =>
         onFailed(answeredBy(line), new MessageTooLarge(`A line of the server has more than ${allowedBytes()} bytes.`)),
     );
-    const process = await ServerProcess.start(this.#server, (chunk) => reader.push(chunk), this.#log);
+    this.#starting = ServerProcess.start(this.#server, (chunk) => reader.push(chunk), this.#log);
+    const process = await this.#starting;
     this.#process = process;
     void process.ended.then(onClosed);
   }
@@ -54,7 +57,8 @@ export class StdioWire implements Wire {
   setProtocolVersion(): void {}
 
   async close(): Promise<void> {
-    await this.#process?.stop();
+    const process = await this.#starting?.catch(() => undefined);
+    await process?.stop();
   }
 
   explain(error: unknown): unknown {

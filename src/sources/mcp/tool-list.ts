@@ -4,6 +4,7 @@ import { defineTool } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/one-line.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
+import { nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
 import { entryName, type ListedTool, type McpAnnotations, readListed } from "./listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./param-headers.ts";
@@ -40,15 +41,19 @@ export interface ToolList {
   readonly listed: ReadonlyMap<string, ListedTool>;
   /** The server's own name of each tool, by its name here. */
   readonly originalOf: ReadonlyMap<string, string>;
+  readonly known: KnownTools;
 }
+
+/** Tools by name and definition. */
+export type KnownTools = ReadonlyMap<string, Tool>;
 
 export interface ListReader {
   readonly source: string;
   readonly policies: McpPolicies | undefined;
   readonly timeoutMs: number;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
-  /** Tools of earlier lists, by name and definition: one that has not changed stays the same tool. */
-  readonly known: Map<string, Tool>;
+  /** The tools of the list before: one that has not changed stays the same tool. */
+  readonly known?: KnownTools;
 }
 
 /** Characters of a problem; it may quote the server. */
@@ -77,22 +82,26 @@ export async function readToolList(reader: ListReader, entries: readonly unknown
       named.push(nameOf(reader, read));
     }
   }
-  const clashing = clashes(named);
+  const clashing = nameClashes(named);
   const tools: Tool[] = [];
+  const known = new Map<string, Tool>();
   const unassigned: UnassignedTool[] = [];
   for (const [index, one] of named.entries()) {
     const { name, policy, listed: tool } = one;
     const rival = clashing.get(one);
-    if (rival !== undefined) leaveOut(JSON.stringify(tool.original), rival);
+    if (rival) leaveOut(JSON.stringify(tool.original), clash(one, rival));
     else if (policy) {
       const made = toolOf(reader, one, policy);
       if (typeof made === "string") leaveOut(JSON.stringify(tool.original), made);
-      else tools.push(made);
+      else {
+        tools.push(made);
+        known.set(keyOf(name, tool), made);
+      }
     } else unassigned.push({ name, original: tool.original, annotations: tool.annotations });
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
   }
   const originalOf = new Map(named.map(({ name, listed: { original } }) => [name, original]));
-  return { tools, unassigned, problems, listed, originalOf };
+  return { tools, unassigned, problems, listed, originalOf, known };
 }
 
 interface Named {
@@ -108,43 +117,19 @@ function nameOf({ source, policies }: ListReader, listed: ListedTool): Named {
   return { listed, policy, name: toolPath(source, policy?.name ?? original) };
 }
 
-/** Why tools cannot have their names: two would have the same, or one would be the namespace of another. */
-function clashes(named: readonly Named[]): ReadonlyMap<Named, string> {
-  const byName = Map.groupBy(named, ({ name }) => name);
-  const found = new Map<Named, string>();
-  for (const one of named) {
-    const others = byName.get(one.name)?.filter((other) => other !== one) ?? [];
-    const [other = namespaceAmong(byName, one.name)] = others;
-    if (!other) continue;
-    found.set(one, clash(one, other));
-    if (others.length === 0) found.set(other, clash(other, one));
-  }
-  return found;
-}
-
 function clash(one: Named, other: Named): string {
   return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
 }
 
-/** The tool whose name is a namespace of this one. */
-function namespaceAmong(byName: ReadonlyMap<string, readonly Named[]>, name: string): Named | undefined {
-  for (let end = name.lastIndexOf("."); end > 0; end = name.lastIndexOf(".", end - 1)) {
-    const [outer] = byName.get(name.slice(0, end)) ?? [];
-    if (outer) return outer;
-  }
-  return undefined;
-}
-
 /** The tool, or why there is none. */
 function toolOf(reader: ListReader, { listed, name }: Named, policy: ToolPolicy): Tool | string {
-  const key = `${name} ${listed.digest}`;
-  const known = reader.known.get(key);
+  const known = reader.known?.get(keyOf(name, listed));
   if (known) return known;
   const { timeoutMs, call } = reader;
   try {
     const { inputSchema, outputSchema, description } = listed;
     const served = { listed, headers: paramHeaders(inputSchema) };
-    const made = defineTool({
+    return defineTool({
       timeoutMs,
       ...policy,
       name,
@@ -153,12 +138,14 @@ function toolOf(reader: ListReader, { listed, name }: Named, policy: ToolPolicy)
       ...(outputSchema === undefined ? {} : { output: schemaOf("outputSchema", outputSchema) }),
       handler: (input, context) => call(served, name, input, context),
     });
-    reader.known.set(key, made);
-    return made;
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     return error.message;
   }
+}
+
+function keyOf(name: string, { digest }: ListedTool): string {
+  return `${name} ${digest}`;
 }
 
 function schemaOf(which: string, given: Message) {

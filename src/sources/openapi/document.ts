@@ -1,6 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import { resolveReference } from "../../tools/schema.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
+import { sizeFault } from "../../values/size-fault.ts";
 
 /** Maximum length of a document's text, in UTF-16 code units. The largest public ones have some 40 million. */
 const MAX_LENGTH = 64 * 1024 * 1024;
@@ -34,7 +35,7 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
       "expected an OpenAPI document, as an object or as its text (JSON or YAML), got " +
         `${Array.isArray(parsed) ? "a list" : parsed === null ? "null" : typeof parsed}.`,
     );
-  const fault = sizeFault(parsed);
+  const fault = sizeFault(parsed, { depth: MAX_DEPTH, values: MAX_VALUES });
   if (fault !== undefined) throw invalid(`the document ${fault}.`);
   const version = versionOf(parsed);
   if (version === "2.0") return { root: await upgraded(parsed, invalid), hasOldSchemas: false };
@@ -61,28 +62,6 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
     const reason = cause instanceof Error ? cause.message.split("\n", 1)[0]!.slice(0, 200) : "";
     throw invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${reason}`, cause);
   }
-}
-
-/** Walks without recursion, and before anything else does. */
-function sizeFault(root: Fields): string | undefined {
-  const open: unknown[] = [root];
-  const depths: number[] = [1];
-  let values = 0;
-  while (open.length > 0) {
-    const part = open.pop();
-    const depth = depths.pop()!;
-    values += 1;
-    if (typeof part !== "object" || part === null) continue;
-    if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep, or holds itself`;
-    const children: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
-    if (values + open.length + children.length > MAX_VALUES)
-      return `holds more than ${MAX_VALUES} values, aliases written out`;
-    for (const child of children) {
-      open.push(child);
-      depths.push(depth + 1);
-    }
-  }
-  return undefined;
 }
 
 /** YAML reads a version without quotation marks as a number. */

@@ -13,6 +13,7 @@ import { defineTool } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
+import { nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
 import { type OpenApiDocument, PartFault, readDocument } from "./document.ts";
 import { textOf } from "../../values/fields.ts";
@@ -27,7 +28,8 @@ import {
 } from "./operations.ts";
 import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
 import { Schemas } from "./schemas.ts";
-import { Authorization, isHeaderName, isUsable, type OpenApiAuth, type Secret } from "./secrets.ts";
+import { isHeaderName } from "../headers.ts";
+import { Authorization, isUsable, type OpenApiAuth, type Secret } from "./secrets.ts";
 import { send, type Sender } from "./send.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
@@ -167,14 +169,14 @@ class SourceMaker {
       [...this.#parts.values()].filter((parts): parts is OperationParts => !(parts instanceof PartFault)),
     );
     const named = found.map((operation) => this.#nameOf(operation, policies));
-    const clashing = clashes(named);
+    const clashing = nameClashes(named.filter(({ policy }) => policy !== undefined));
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
     for (const one of named) {
       const { operationId, method, path, tags } = one.operation;
-      const clash = clashing.get(one);
+      const rival = clashing.get(one);
       if (!one.policy) unassigned.push({ name: one.name, operationId, method, path, tags });
-      else if (clash !== undefined) this.#leaveOut(one, clash);
+      else if (rival) this.#leaveOut(one, clash(rival));
       else {
         const tool = this.#toolOf(one, one.policy, layout);
         if (tool) tools.push(tool);
@@ -300,26 +302,6 @@ function withoutPeriod(text: string): string {
   return text.endsWith(".") ? text.slice(0, -1) : text;
 }
 
-/** Why tools cannot have their names: two would have the same, or one would be the namespace of another. */
-function clashes(named: readonly Named[]): ReadonlyMap<Named, string> {
-  const assigned = named.filter(({ policy }) => policy !== undefined);
-  const byName = Map.groupBy(assigned, ({ name }) => name);
-  const found = new Map<Named, string>();
-  const note = (one: Named, { operation: { method, path } }: Named) =>
-    found.set(one, `its name clashes with that of ${method} ${path}; give one of them a name in its policy`);
-  for (const one of assigned) {
-    const same = byName.get(one.name) ?? [];
-    if (same.length > 1)
-      note(
-        one,
-        same.find((other) => other !== one)!,
-      );
-    for (let end = one.name.lastIndexOf("."); end > 0; end = one.name.lastIndexOf(".", end - 1)) {
-      const outer = byName.get(one.name.slice(0, end))?.[0];
-      if (!outer) continue;
-      note(one, outer);
-      note(outer, one);
-    }
-  }
-  return found;
+function clash({ operation: { method, path } }: Named): string {
+  return `its name clashes with that of ${method} ${path}; give one of them a name in its policy`;
 }

@@ -1,5 +1,6 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import { checkOptions, oneOf, option, type OptionPlace, optionsIn, required, words } from "../../options/options.ts";
+import { isHeaderName, isHeaderValue } from "../headers.ts";
 
 /** A secret, or a function that gives it for each request. */
 export type Secret = string | (() => string | Promise<string>);
@@ -20,9 +21,6 @@ const KEY_RULES = {
   name: required(words("the name of the header, parameter or cookie")),
   value: required(secret),
 };
-
-/** Secrets that are shorter are part of too many words to be taken out of texts. */
-const SHORTEST = 4;
 
 /** What one request carries for the host. */
 export interface Credentials {
@@ -107,7 +105,7 @@ function quietly<Rules extends typeof BASIC_RULES | typeof KEY_RULES>(
 
 async function bearer(given: Secret): Promise<Credentials> {
   const token = await valueOf(given);
-  return { headers: [["authorization", `Bearer ${token}`]], query: [], secrets: formsOf(token) };
+  return { headers: [["authorization", `Bearer ${token}`]], query: [], secrets: [token] };
 }
 
 async function basic(username: Secret, password: Secret): Promise<Credentials> {
@@ -116,13 +114,13 @@ async function basic(username: Secret, password: Secret): Promise<Credentials> {
   return {
     headers: [["authorization", `Basic ${coded}`]],
     query: [],
-    secrets: [...formsOf(coded), ...formsOf(pair[1])],
+    secrets: [coded, pair[1]],
   };
 }
 
 async function key(where: "header" | "query" | "cookie", name: string, given: Secret): Promise<Credentials> {
   const value = await valueOf(given);
-  const secrets = formsOf(value);
+  const secrets = [value];
   if (where === "query") return { headers: [], query: [[name, value]], secrets };
   if (where === "header") return { headers: [[name, value]], query: [], secrets };
   return { headers: [["cookie", `${name}=${encodeURIComponent(value)}`]], query: [], secrets };
@@ -142,32 +140,7 @@ export async function valueOf(given: Secret): Promise<string> {
   });
 }
 
-export function isHeaderName(text: string): boolean {
-  return /^[\w!#$%&'*+.^`|~-]+$/.test(text);
-}
-
 /** Whether a value can stand in a header, and is a secret. */
 export function isUsable(value: unknown): value is string {
-  return typeof value === "string" && value.trim() !== "" && /^[\x20-\x7e\x80-\xff]*$/.test(value);
-}
-
-/** A secret in the forms in which servers repeat what they were sent. */
-export function formsOf(value: string): readonly string[] {
-  const forms = [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed())];
-  return [...new Set(forms)].filter((form) => form.length >= SHORTEST);
-}
-
-const REPLACEMENT = "[secret]";
-
-/** Takes secrets out of a text. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, one) => rest.replaceAll(one, REPLACEMENT), text);
-}
-
-/** Takes secrets out of bytes. Returns the same bytes where there are none. */
-export function bytesWithoutSecrets(bytes: Buffer, secrets: readonly string[]): Buffer {
-  const found = secrets.map((one) => Buffer.from(one)).filter((one) => bytes.includes(one));
-  if (found.length === 0) return bytes;
-  const forms = found.map((one) => one.toString("latin1"));
-  return Buffer.from(withoutSecrets(bytes.toString("latin1"), forms), "latin1");
+  return typeof value === "string" && value.trim() !== "" && isHeaderValue(value);
 }

@@ -1,25 +1,22 @@
 import { STATUS_CODES } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
+import { ByteList } from "../../values/byte-list.ts";
 import { oneLine } from "../../tools/one-line.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
-import { formOf } from "./operations.ts";
+import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
-import {
-  type Authorization,
-  bytesWithoutSecrets,
-  type Credentials,
-  formsOf,
-  type Secret,
-  valueOf,
-  withoutSecrets,
-} from "./secrets.ts";
+import { KeptSecrets } from "../kept-secrets.ts";
+import { withPlainEscapes } from "./plain-escapes.ts";
+import { type Authorization, type Credentials, type Secret, valueOf } from "./secrets.ts";
 
 /** Redirects of one call. */
 const MAX_REDIRECTS = 5;
 /** Bytes of a failure's body that are read, and characters that a program may read of it. */
 const FAILURE_BYTES = 64 * 1024;
 const FAILURE_LENGTH = 2000;
+/** Secrets that are shorter are part of too many words to be taken out of texts. */
+const SHORTEST_SECRET = 4;
 /** Shortest wait before a request is repeated, in milliseconds; doubled each time. */
 const FIRST_WAIT_MS = 100;
 
@@ -64,7 +61,7 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
 
 interface Answer {
   readonly response: Response;
-  readonly secrets: readonly string[];
+  readonly secrets: KeptSecrets;
 }
 
 /** Sends a request, and follows it where it is redirected on the same host. */
@@ -85,7 +82,7 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
       signal,
     });
     const location = isRedirect(response.status) ? response.headers.get("location") : null;
-    if (location === null) return { response, secrets: credentials.secrets };
+    if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET) };
     const next = URL.parse(location, url.href);
     if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "") {
       await drop(response);
@@ -116,7 +113,7 @@ async function credentialsOf({ authorization, headers }: Sender): Promise<Creden
   return {
     headers: [...given, ...own],
     query,
-    secrets: [...secrets, ...given.flatMap(([, value]) => formsOf(value))].toSorted((a, b) => b.length - a.length),
+    secrets: [...secrets, ...given.map(([, value]) => value)],
   };
 }
 
@@ -164,16 +161,19 @@ function unreachable(source: string, cause: unknown, effect: Effect): Portcullis
 async function readAnswer(
   sender: Sender,
   response: Response,
-  secrets: readonly string[],
+  secrets: KeptSecrets,
   resultBytes: number,
 ): Promise<unknown> {
-  const bytes = bytesWithoutSecrets(await readBody(sender, response, resultBytes, "refuse"), secrets);
+  const bytes = await readBody(sender, response, resultBytes, "refuse");
   if (bytes.length === 0) return null;
   const mediaType = response.headers.get("content-type");
   const form = mediaType === null ? "json" : formOf(mediaType);
   if (form === "bytes" || form === "multipart")
-    return { mediaType: withoutSecrets(oneLine(mediaType ?? "", 100), secrets), base64: bytes.toString("base64") };
-  const text = textOf(bytes, mediaType);
+    return {
+      mediaType: oneLine(secrets.takenFrom(mediaType ?? ""), 100),
+      base64: secrets.takenFromBytes(bytes).toString("base64"),
+    };
+  const text = secrets.takenFrom(saidIn(bytes, mediaType, form));
   if (form !== "json") return text;
   try {
     return JSON.parse(text) as unknown;
@@ -183,6 +183,12 @@ async function readAnswer(
       cause,
     });
   }
+}
+
+/** Text of an answer, in the form in which secrets are looked for. */
+function saidIn(bytes: Buffer, mediaType: string | null, form: BodyForm): string {
+  const text = textOf(bytes, mediaType);
+  return form === "json" ? withPlainEscapes(text) : text;
 }
 
 function textOf(bytes: Buffer, mediaType: string | null): string {
@@ -206,33 +212,31 @@ async function readBody(
     await drop(response);
     throw tooLarge();
   }
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  const body = new ByteList();
   try {
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.byteLength;
-      chunks.push(chunk);
+      body.add(chunk);
       // Leaving the loop cancels the body.
-      if (bytes > maxBytes) break;
+      if (body.bytes > maxBytes) break;
     }
   } catch (cause) {
     throw unreachable(source, cause, "write");
   }
-  if (bytes > maxBytes && larger === "refuse") throw tooLarge();
-  return Buffer.concat(chunks, Math.min(bytes, maxBytes));
+  if (body.bytes > maxBytes && larger === "refuse") throw tooLarge();
+  return body.take().subarray(0, maxBytes);
 }
 
 async function failureOf(
   sender: Sender,
   { effect }: Call,
   response: Response,
-  secrets: readonly string[],
+  secrets: KeptSecrets,
 ): Promise<PortcullisError> {
   const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
-  const form = formOf(response.headers.get("content-type") ?? "text/plain");
-  // A secret at the edge of what was read would be found in half only.
-  const edge = body.length < FAILURE_BYTES ? body.length : body.length - Buffer.byteLength(secrets[0] ?? "");
-  const said = form === "bytes" ? "" : bytesWithoutSecrets(body.subarray(0, edge), secrets).toString();
+  const mediaType = response.headers.get("content-type") ?? "text/plain";
+  const form = formOf(mediaType);
+  const said =
+    form === "bytes" ? "" : secrets.takenFrom(saidIn(body, mediaType, form), { end: body.length === FAILURE_BYTES });
   const line = oneLine(said, FAILURE_LENGTH);
   return failed(sender, response.status, [
     ...(effect === "read" && askedWaitMs(response) !== undefined

@@ -3,7 +3,7 @@ import { follow, type OpenApiDocument, PartFault } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
-import { isHeaderName } from "./secrets.ts";
+import { isHeaderName } from "../headers.ts";
 
 /**
  * Where the fields of bodies stand: beside the parameters, or in a field `body`. One answer for all operations of a

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fromMcpConfig, jsonSchema } from "../../../src/index.ts";
-import { FILE_POLICY_RULES, FILE_SERVER_RULES } from "../../../src/sources/mcp/config-policies.ts";
+import { FILE_SERVER_RULES } from "../../../src/sources/mcp/config-policies.ts";
 import { expandVariables } from "../../../src/sources/mcp/expand-variables.ts";
+import { WRITTEN_RULES } from "../../../src/sources/policy.ts";
 import { validate } from "../../../src/tools/schema.ts";
 import { call, isRunning, rawServer, READ } from "./servers.ts";
 
@@ -184,6 +185,10 @@ describe("variables", () => {
     ["${file}", "the variable file is not set"],
     ["${a b}", "is not known here"],
     ["${}", "is not known here"],
+    ["${SET:-${SET}}", "variables are not nested"],
+    ["${SET:-{}}", "variables are not nested"],
+    ["a ${SET", "has no end"],
+    [`\${SET:-${"x".repeat(300)}}`, "more than 256 characters"],
   ])("%s is refused", (text, message) => {
     expect(() => expandVariables(text, variables)).toThrow(message);
   });
@@ -203,7 +208,21 @@ describe("a file that is invalid is one sentence", () => {
     ['{ "mcpServers": {', "it is not JSON: CloseBraceExpected in line 1"],
     ["[]", 'expected an object "mcpServers"'],
     ['{ "mcpServers": 7 }', 'expected an object "mcpServers"'],
-    ['{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }', 'two servers are named "a": rename one'],
+    [
+      '{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }',
+      'the key "a" stands twice, again in line 1, column 44',
+    ],
+    ['{ "mcpServers": {}, "mcpServers": {} }', 'the key "mcpServers" stands twice'],
+    ['{ "mcpServers": { "a": { "command": "x", "env": { "B": "1", "B": "2" } } } }', 'the key "B" stands twice'],
+    ['{ "mcpServers": { "a": { "__proto__": { "command": "x" } } } }', "expected either command or url"],
+    [`{ "mcpServers": ${"[".repeat(500_000)}`, "nested more than 50 levels deep"],
+    [`{ "mcpServers": ${'{"a":'.repeat(60)}1${"}".repeat(61)}`, "nested more than 50 levels deep"],
+    [
+      JSON.stringify({ mcpServers: Object.fromEntries(Array.from({ length: 101 }, (_, a) => [a, { command: "x" }])) }),
+      "it has 101 servers, at most 100 are connected to",
+    ],
+    ['{ "mcpServers": { "a": { "url": "http://x", "headers": { "a b": "c" } } } }', "no request can have this header"],
+    ['{ "mcpServers": { "a": { "command": "x", "env": { "A=B": "c" } } } }', "no process can have this variable"],
     [
       '{ "mcpServers": { "a-b": { "command": "x" }, "a_b": { "command": "y" } } }',
       "another server is named a_b in programs too",
@@ -245,7 +264,7 @@ describe("the JSON Schema of the key portcullis", () => {
 
   test("has the options that the code reads", () => {
     expect(Object.keys(published.$defs.server.properties)).toEqual(Object.keys(FILE_SERVER_RULES));
-    expect(Object.keys(published.$defs.tool.properties)).toEqual(Object.keys(FILE_POLICY_RULES));
+    expect(Object.keys(published.$defs.tool.properties)).toEqual(Object.keys(WRITTEN_RULES));
   });
 
   const { $schema: _, ...own } = published as object as Record<string, unknown>;

@@ -158,7 +158,7 @@ test("a tool's own failure reaches the program, in 4 KB and without the credenti
   const answer = await callOf("failing", undefined, { env: { API_TOKEN: token } });
   const { code, message } = answer as { readonly code: string; readonly message: string };
   expect(code).toBe("handler_failed");
-  expect(message).toContain("No such file, with [credential] and zzz");
+  expect(message).toContain("No such file, with [secret] and zzz");
   expect(message).not.toContain(token);
   expect(Buffer.byteLength(message)).toBeLessThan(4200);
 });
@@ -176,7 +176,7 @@ test("garbage on standard output is no message, and is kept for the operator", a
 test("a flood on standard error stops nothing, and its end is kept without credentials", async () => {
   await using source = await fromMcp({ ...rawServer("flood"), env: { API_TOKEN: "token-0123456789" } }, READ);
   expect(await call(source.tools, "raw.echo({})")).toBe("after the flood");
-  expect(source.log).toMatch(/the end, \[credential\]\n$/);
+  expect(source.log).toMatch(/the end, \[secret\]\n$/);
   expect(source.log.length).toBeLessThan(10_000);
 });
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
+import { OutputTail } from "../../../src/values/output-tail.ts";
 import { LineReader, type LongLine } from "../../../src/sources/mcp/line-reader.ts";
 import { readToolList } from "../../../src/sources/mcp/tool-list.ts";
 import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
@@ -97,8 +98,11 @@ test("of a line that is too long the two ends are kept, and the next line is rea
 describe("the text of a server", () => {
   const given = {
     env: { KEY: "env-0123456789", FLAG: "true" },
-    headers: { authorization: "Bearer header/0123456789" },
-    url: "https://user:pass-0123456789@example.com/mcp?key=query-0123456789",
+    headers: {
+      authorization: "Bearer header/0123456789",
+      "x-other": `Basic ${Buffer.from("user:pass-0123456789").toString("base64")}`,
+    },
+    url: "https://example.com/mcp?key=query-0123456789",
     args: ["--api-key", "arg-0123456789", "--token=eq=0123456789", "/home/folder"],
   };
   const text = new ServerText(credentialsOf(given));
@@ -109,15 +113,26 @@ describe("the text of a server", () => {
     ["Bearer header/0123456789"],
     ["header%2F0123456789"],
     ["pass-0123456789"],
+    ["user:pass-0123456789"],
     ["query-0123456789"],
     ["arg-0123456789"],
     ["eq=0123456789"],
   ])("is quoted without %s", (secret) => {
-    expect(text.quote(`before ${secret} after`)).toBe("before [credential] after");
+    expect(text.quote(`before ${secret} after`)).toBe("before [secret] after");
   });
 
   test("keeps short values and folders", () => {
     expect(text.quote("true: /home/folder")).toBe("true: /home/folder");
+  });
+
+  test("has no half of a credential where the end of what a server wrote begins, or a beginning ends", () => {
+    for (let kept = 1; kept < 14; kept += 1) {
+      const log = new OutputTail(100);
+      log.add(Buffer.from("env-0123456789"));
+      log.add(Buffer.alloc(100 - kept, "y"));
+      expect(text.tail(log)).not.toMatch(/[0-9]{3}/);
+      expect(text.head("env-0123456789", kept)).not.toMatch(/env/);
+    }
   });
 
   test("has no half of a credential at the edges of what is quoted", () => {

@@ -1,0 +1,89 @@
+/** What stands in the place of a secret. */
+const REPLACEMENT = "[secret]";
+/** Shortest part of a secret that is looked for where a text was cut. */
+const SHORTEST_PART = 3;
+
+/** Where a text was cut: a part of a secret may be there. */
+interface Cut {
+  readonly start?: boolean;
+  readonly end?: boolean;
+}
+
+/** The secrets of a source, in the forms in which servers repeat what they were given. Takes them out of texts. */
+export class KeptSecrets {
+  readonly #forms: readonly string[];
+  /** The forms as bytes of UTF-8 and of Latin-1, one character for each byte. */
+  #byteForms: readonly string[] | undefined;
+
+  /** Values with less than `shortest` characters stand in any text, and are left in it. */
+  constructor(values: readonly string[], shortest: number) {
+    this.#forms = longestFirst(values.flatMap(formsOf).filter(({ length }) => length >= shortest));
+  }
+
+  /** The text without them, and without a part of one at an edge where it was cut. */
+  takenFrom(text: string, cut: Cut = {}): string {
+    return without(this.#forms, text, cut);
+  }
+
+  /** The same for bytes of any kind. Returns the same bytes where there are none of them. */
+  takenFromBytes(bytes: Buffer): Buffer {
+    this.#byteForms ??= longestFirst(this.#forms.flatMap((form) => [form, Buffer.from(form).toString("latin1")]));
+    const text = bytes.toString("latin1");
+    const rest = without(this.#byteForms, text, {});
+    return rest === text ? bytes : Buffer.from(rest, "latin1");
+  }
+}
+
+/** So that none is left as the rest of another. */
+function longestFirst(forms: readonly string[]): readonly string[] {
+  return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
+}
+
+function without(forms: readonly string[], text: string, { start = false, end = false }: Cut): string {
+  const first = start ? Math.max(0, ...forms.map((form) => sharedBySuffix(form, text))) : 0;
+  const last = end ? Math.max(0, ...forms.map((form) => sharedBySuffix(text, form))) : 0;
+  const whole = text.slice(first, Math.max(first, text.length - last));
+  return forms.reduce((rest, form) => (rest.includes(form) ? rest.replaceAll(form, REPLACEMENT) : rest), whole);
+}
+
+/** How many characters at the end of one text, but not all of it, are the beginning of the other. */
+function sharedBySuffix(one: string, other: string): number {
+  for (let length = Math.min(one.length, other.length); length >= SHORTEST_PART; length -= 1)
+    if (other.startsWith(one.slice(-length))) return length;
+  return 0;
+}
+
+/** As it is, in JSON, in addresses and forms, in HTML, and in base64. */
+function formsOf(value: string): readonly string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  const encoded = encodeURIComponent(value.toWellFormed());
+  const strict = encoded.replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  const inAddresses = [encoded, strict].flatMap((one) => [one, one.replaceAll("%20", "+")]);
+  return [
+    value,
+    json,
+    json.replaceAll("/", "\\/"),
+    ...inAddresses,
+    ...inAddresses.map((one) => one.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())),
+    inHtml(value, "&#39;", "&quot;"),
+    inHtml(value, "&#x27;", "&#34;"),
+    ...base64Of(value),
+  ];
+}
+
+function inHtml(value: string, apostrophe: string, quote: string): string {
+  const marks: Readonly<Record<string, string>> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    "'": apostrophe,
+    '"': quote,
+  };
+  return value.replaceAll(/[&<>'"]/g, (mark) => marks[mark] ?? mark);
+}
+
+/** Without padding, which not all servers write. */
+function base64Of(value: string): readonly string[] {
+  const coded = Buffer.from(value).toString("base64").replaceAll("=", "");
+  return [coded, coded.replaceAll("+", "-").replaceAll("/", "_")];
+}

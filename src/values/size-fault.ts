@@ -1,0 +1,27 @@
+/** What a foreign value may hold at most, before anything reads it by recursion. */
+export interface SizeBounds {
+  readonly depth: number;
+  /** Values within it. One that is shared counts wherever it stands. */
+  readonly values: number;
+}
+
+/** Why a foreign value is too large, as the rest of a sentence about it; undefined where it is not. Works without recursion. */
+export function sizeFault(root: unknown, { depth: maxDepth, values: maxValues }: SizeBounds): string | undefined {
+  const open: unknown[] = [root];
+  const depths: number[] = [1];
+  let values = 0;
+  while (open.length > 0) {
+    const part = open.pop();
+    const depth = depths.pop() ?? 0;
+    values += 1;
+    if (typeof part !== "object" || part === null) continue;
+    if (depth > maxDepth) return `is nested more than ${maxDepth} levels deep, or holds itself`;
+    const children: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
+    if (values + open.length + children.length > maxValues) return `holds more than ${maxValues} values`;
+    for (const child of children) {
+      open.push(child);
+      depths.push(depth + 1);
+    }
+  }
+  return undefined;
+}

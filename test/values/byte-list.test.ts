@@ -1,0 +1,78 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { LineReader } from "../../src/sources/mcp/line-reader.ts";
+import { ByteList } from "../../src/values/byte-list.ts";
+import { EventCutter } from "../../src/values/event-cutter.ts";
+
+test("bytes come out as they went in, however they were cut, and the list is empty then", () => {
+  const list = new ByteList();
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 200_000 }), { maxLength: 8 }), fc.uint8Array(), (parts, last) => {
+      for (const part of parts) list.add(part);
+      expect(list.bytes).toBe(parts.reduce((sum, { length }) => sum + length, 0));
+      expect(list.take(last).equals(Buffer.concat([...parts, last]))).toBe(true);
+      expect(list.bytes).toBe(0);
+    }),
+  );
+});
+
+test("what is added is copied: its buffer may be used again", () => {
+  const list = new ByteList();
+  const part = Buffer.from("before");
+  list.add(part);
+  part.fill("x");
+  expect(String(list.take())).toBe("before");
+});
+
+/** Whatever holds the bytes of a stream until a message is whole. */
+const HOLDERS: readonly (readonly [name: string, open: () => (part: Buffer) => unknown])[] = [
+  [
+    "a list of bytes",
+    () =>
+      (
+        (list) => (part: Buffer) =>
+          list.add(part)
+      )(new ByteList()),
+  ],
+  [
+    "a line",
+    () =>
+      (
+        (reader) => (part: Buffer) =>
+          reader.push(part)
+      )(
+        new LineReader(
+          () => 1e9,
+          () => {},
+          () => {},
+        ),
+      ),
+  ],
+  [
+    "an event",
+    () =>
+      (
+        (cutter) => (part: Buffer) =>
+          cutter.push(part)
+      )(new EventCutter()),
+  ],
+];
+
+describe.each(HOLDERS)("%s", (_, open) => {
+  test("that comes byte by byte takes little more memory than its bytes", () => {
+    const bytes = 1_000_000;
+    const [push, one] = [open(), Buffer.from("a")];
+    globalThis.gc?.();
+    const before = memory();
+    for (let count = 0; count < bytes; count += 1) push(one);
+    globalThis.gc?.();
+    // Held part by part it takes a hundred times as much.
+    expect(memory() - before).toBeLessThan(20 * bytes);
+    push(one);
+  });
+});
+
+function memory(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
