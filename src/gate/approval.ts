@@ -1,4 +1,5 @@
 import type { Caller } from "../tools/tool.ts";
+import { isFields } from "../values/fields.ts";
 import { approveFailed, approveUndecided } from "./sentences.ts";
 
 /** A call that waits for an approval decision. */
@@ -26,6 +27,8 @@ export interface ApprovalDecision {
   readonly note?: string;
   /** Decides later calls of the same execution with the same tool and the same input alike, without asking. */
   readonly remember?: "execution";
+  /** Values for the fields that a question asks for; for no other request. They are not journalled. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /** What an approver answers. `"later"`: the decision comes by `runtime.decide` or `runtime.resume`. */
@@ -42,7 +45,7 @@ export type Approve<Context = unknown> = (
 /** Approval state of a call that needs approval. */
 export type Approval =
   | { readonly type: "held" }
-  | ({ readonly type: "approved" | "denied" } & Omit<ApprovalDecision, "allow">);
+  | ({ readonly type: "approved" | "denied" } & Omit<ApprovalDecision, "allow" | "fields">);
 
 /** An approval that was given or denied. */
 export type DecidedApproval = Exclude<Approval, { type: "held" }>;
@@ -54,6 +57,7 @@ export const NOTE_LENGTH = 2048;
 /** What came of asking. `error`, for the operator, says why there was no decision; the call is denied then. */
 export interface Asked {
   readonly approval: DecidedApproval | "later";
+  readonly fields?: Readonly<Record<string, unknown>>;
   readonly error?: Error;
 }
 
@@ -69,7 +73,7 @@ export async function askApproval(
     if (answer === "later") return { approval: answer };
     if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
     if (typeof answer === "object" && answer !== null && typeof ownOf(answer, "allow") === "boolean")
-      return { approval: readDecision(answer) };
+      return { approval: readDecision(answer), ...fieldsOf(answer) };
   } catch (error) {
     return { approval: { type: "denied" }, error: approveFailed(request.tool, error) };
   }
@@ -84,8 +88,13 @@ function readDecision(answer: object): DecidedApproval {
   return { type: ownOf(answer, "allow") === true ? "approved" : "denied", ...detailsOf(answer) };
 }
 
-/** What a decision has beside `allow`, with texts within their bounds. Anything else than it may have is left out. */
-export function detailsOf(decision: object): Omit<ApprovalDecision, "allow"> {
+function fieldsOf(answer: object): Pick<Asked, "fields"> {
+  const fields = ownOf(answer, "fields");
+  return isFields(fields) ? { fields } : {};
+}
+
+/** What a decision has beside `allow` and `fields`, with texts within their bounds. Anything else than it may have is left out. */
+export function detailsOf(decision: object): Omit<ApprovalDecision, "allow" | "fields"> {
   const [by, note] = [ownOf(decision, "by"), ownOf(decision, "note")];
   return {
     ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),

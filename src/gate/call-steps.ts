@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
+import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { askApproval, detailsOf } from "./approval.ts";
@@ -127,7 +128,7 @@ export class CallSteps {
   }
 
   /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
-  async ask(call: OpenCall, question: unknown): Promise<boolean> {
+  async ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {
     const { calls, execution, inContext, scope } = this.#parts;
     const { tenant, context, approve } = scope;
     if (!approve || calls.isGone(call)) return false;
@@ -136,9 +137,9 @@ export class CallSteps {
     const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
     const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
     try {
-      const { approval, error } = await inContext(() => askApproval(approve, request, text));
+      const { approval, fields = {}, error } = await inContext(() => askApproval(approve, request, text));
       call.noticed ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
-      return approval !== "later" && approval.type === "approved" && !calls.isGone(call);
+      return approval !== "later" && approval.type === "approved" && !calls.isGone(call) && { fields };
     } finally {
       endWaiting();
     }

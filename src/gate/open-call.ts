@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { CallRecord, DecisionRecord, ResultRecord, RetryRecord, ShownDefinition } from "../journal/record.ts";
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
-import type { CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
+import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
@@ -201,7 +201,7 @@ export interface ParentSession {
   readonly resultBytes: number;
   readonly note: (line: CallLine) => void;
   /** Asks the approver a question of an open call's handler. */
-  readonly ask: (call: OpenCall, question: unknown) => Promise<boolean>;
+  readonly ask: (call: OpenCall, question: unknown) => Promise<AllowedQuestion | false>;
   /** Registers work that one of the session's calls has started. Returns the function that ends it. */
   readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
 }
@@ -251,7 +251,7 @@ class HandlerContext implements CallContext {
   }
 
   /** A getter, because most handlers never ask. */
-  get ask(): (question: unknown) => Promise<boolean> {
+  get ask(): CallContext["ask"] {
     return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
   }
 

@@ -3,7 +3,7 @@ import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import { searchTool } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
-import type { Caller, Effect, Tool } from "../tools/tool.ts";
+import type { AllowedQuestion, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -268,7 +268,7 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#options.limits.resultBytes;
   }
 
-  ask(call: OpenCall, question: unknown): Promise<boolean> {
+  ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {
     return this.#steps.ask(call, question);
   }
 

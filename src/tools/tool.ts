@@ -47,6 +47,11 @@ export interface ToolAudience<Context = unknown> {
 /** Whether a tool exists for them. */
 export type Enabled = (audience: ToolAudience) => boolean;
 
+/** The approval of a question, with the values that `approve` gave for what was asked for. */
+export interface AllowedQuestion {
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
 export interface CallContext<Context = unknown> {
   /** Aborted when the answer is no longer needed: the execution ended, or the call took too long. */
@@ -69,10 +74,11 @@ export interface CallContext<Context = unknown> {
   readonly resultBytes: number;
   /**
    * Asks the host's `approve` a question that came up while the handler runs; its request has the question, a value that
-   * is JSON, as `input`. Resolves with false where there is no `approve`, where it leaves the decision for later, and after
-   * the call has ended. Neither the question nor the decision is journalled.
+   * is JSON, as `input`. Resolves with what it was allowed with, or with false where it was not, where there is no `approve`,
+   * where it leaves the decision for later, and after the call has ended. Neither the question nor the decision is
+   * journalled.
    */
-  readonly ask: (question: unknown) => Promise<boolean>;
+  readonly ask: (question: unknown) => Promise<AllowedQuestion | false>;
   /** The `context` of the execution, conversation or call; undefined where none was given. */
   readonly context: Context;
 }

@@ -26,9 +26,9 @@ test("a handler's question goes to approve, with the call that it belongs to", a
   const requests: ApprovalRequest[] = [];
   const approve = (request: ApprovalRequest) => {
     requests.push(request);
-    return { allow: true, by: "ann" };
+    return { allow: true, by: "ann", fields: { name: "Ada" } };
   };
-  expect(await asked({ approve, tenant: "acme" })).toBe(true);
+  expect(await asked({ approve, tenant: "acme" })).toEqual({ fields: { name: "Ada" } });
   expect(requests).toMatchObject([
     {
       tool: "careful",
@@ -38,6 +38,12 @@ test("a handler's question goes to approve, with the call that it belongs to", a
       inputDigest: hash("sha256", JSON.stringify(QUESTION)),
     },
   ]);
+});
+
+test("what an approver gives beside the decision must be fields, and is none of a call's own", async () => {
+  expect(await asked({ approve: () => true })).toEqual({ fields: {} });
+  const odd = () => ({ allow: true, fields: ["x"] as never });
+  expect(await asked({ approve: odd })).toEqual({ fields: {} });
 });
 
 test("it is denied without an approver, and where the approver says no", async () => {
@@ -56,7 +62,7 @@ test("an approver that fails, or leaves it for later, denies it, and the operato
 
 test("a question after the call has ended is denied, and goes to no approver", async () => {
   const approve = vi.fn(() => true);
-  const late = Promise.withResolvers<boolean>();
+  const late = Promise.withResolvers<unknown>();
   const asksLate = defineTool({
     name: "late",
     description: "Asks too late",

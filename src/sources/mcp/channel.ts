@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
-import type { Question } from "./elicitation.ts";
+import type { Ask } from "./elicitation.ts";
 import { ConnectionLost, MalformedMessage, type Message, type MessageId, type Wire } from "./wire.ts";
 import { isFields } from "../../values/fields.ts";
 
@@ -16,7 +16,7 @@ export interface RequestOptions {
   readonly maxBytes: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Decides about a question that the server asks before it answers. */
-  readonly ask?: (question: Question) => Promise<boolean>;
+  readonly ask?: Ask;
   /** Called with what the server says of the progress. */
   readonly onProgress?: (progress: Message) => void;
   /** Fields of every request of the protocol version that was agreed on. */

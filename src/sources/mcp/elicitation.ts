@@ -1,10 +1,28 @@
+import { PortcullisError } from "../../errors.ts";
+import { jsonSchema, validate } from "../../tools/schema.ts";
+import type { AllowedQuestion } from "../../tools/tool.ts";
+import { isFields, without } from "../../values/fields.ts";
+import { sizeFault } from "../../values/size-fault.ts";
+import { weigh } from "../../values/weigh.ts";
 import { MalformedMessage, type Message } from "./wire.ts";
-import { isFields } from "../../values/fields.ts";
 
 /** What a server asks in the midst of a call; an approver sees it as the input of the call. */
 export interface Question {
-  readonly elicitation: { readonly message: string; readonly fields: readonly string[] };
+  readonly elicitation: {
+    readonly message: string;
+    /** Names of the fields that may be filled. */
+    readonly fields: readonly string[];
+    /** The JSON Schema of the fields, where there are any. */
+    readonly schema?: Message;
+  };
 }
+
+/** Has a question decided. */
+export type Ask = (question: Question) => Promise<AllowedQuestion | false>;
+
+export type Reply =
+  | { readonly action: "accept"; readonly content: Record<string, string | number | boolean | string[]> }
+  | { readonly action: "decline" | "cancel" };
 
 /** Characters of a question that an approver is shown, names of its fields, and their length. */
 const MESSAGE_LENGTH = 4096;
@@ -12,16 +30,16 @@ const FIELDS = 100;
 const FIELD_LENGTH = 256;
 /** Questions that a server may put in place of one result. */
 const QUESTIONS = 16;
+/** Bounds of the schema of a question. It is flat. */
+const SCHEMA_BOUNDS = { depth: 8, values: 2000 };
+const SCHEMA_BYTES = 64 * 1024;
 
 /**
- * Has the questions decided that a server put in place of a result, and gives what the call is repeated with. A question is
- * accepted only if it needs no field: an approver decides, and writes nothing. Rejects where the server asks for anything
- * else, which it was told that it cannot.
+ * Has the questions decided that a server put in place of a result, and gives what the call is repeated with. A question
+ * is accepted with the fields that the approver gave, if they fit its schema, and else cancelled. Rejects where the server
+ * asks for anything else, which it was told that it cannot.
  */
-export async function readAnswers(
-  { inputRequests = {}, requestState }: Message,
-  ask: (question: Question) => Promise<boolean>,
-): Promise<Message> {
+export async function readAnswers({ inputRequests = {}, requestState }: Message, ask: Ask): Promise<Message> {
   const entries = isFields(inputRequests) ? Object.entries(inputRequests) : [];
   if (entries.length > QUESTIONS) throw new MalformedMessage(`The server asked ${entries.length} questions at once.`);
   const answers: [string, unknown][] = [];
@@ -38,18 +56,46 @@ export async function readAnswers(
   };
 }
 
-async function answerOf(params: Message, ask: (question: Question) => Promise<boolean>): Promise<Message> {
-  const { mode = "form", message, requestedSchema } = params;
-  if (mode !== "form" || typeof message !== "string") return { action: "cancel" };
-  const schema = isFields(requestedSchema) ? requestedSchema : {};
-  const fields = isFields(schema.properties) ? Object.keys(schema.properties) : [];
-  const question = {
+async function answerOf(params: Message, ask: Ask): Promise<Reply> {
+  const { mode = "form", message, requestedSchema = {} } = params;
+  const isShown =
+    sizeFault(requestedSchema, SCHEMA_BOUNDS) === undefined && weigh(requestedSchema, SCHEMA_BYTES) <= SCHEMA_BYTES;
+  if (mode !== "form" || typeof message !== "string" || !isFields(requestedSchema) || !isShown)
+    return { action: "cancel" };
+  const { properties } = requestedSchema;
+  const names = isFields(properties) ? Object.keys(properties) : [];
+  const allowed = await ask({
     elicitation: {
       message: message.slice(0, MESSAGE_LENGTH),
-      fields: fields.slice(0, FIELDS).map((field) => field.slice(0, FIELD_LENGTH)),
+      fields: names.slice(0, FIELDS).map((field) => field.slice(0, FIELD_LENGTH)),
+      ...(names.length > 0 ? { schema: requestedSchema } : {}),
     },
-  };
-  if (!(await ask(question))) return { action: "decline" };
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  return required.length === 0 ? { action: "accept", content: {} } : { action: "cancel" };
+  });
+  if (allowed === false) return { action: "decline" };
+  const content = await contentOf(allowed.fields, requestedSchema, names);
+  return content ? { action: "accept", content } : { action: "cancel" };
+}
+
+/** The fields that an approver gave, if they are what was asked for. */
+async function contentOf(
+  fields: AllowedQuestion["fields"],
+  schema: Message,
+  names: readonly string[],
+): Promise<Record<string, string | number | boolean | string[]> | undefined> {
+  const entries = Object.entries(fields);
+  if (!entries.every(([name, value]) => names.includes(name) && isAnswer(value))) return undefined;
+  const content = Object.fromEntries(entries) as Record<string, string | number | boolean | string[]>;
+  try {
+    return (await validate(jsonSchema(without(schema, "$schema")), content)).ok ? content : undefined;
+  } catch (error) {
+    // A schema that cannot be checked at a bounded cost.
+    if (PortcullisError.is(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A value that a form can have. */
+function isAnswer(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((one) => typeof one === "string");
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }

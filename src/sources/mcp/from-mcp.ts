@@ -268,7 +268,7 @@ export class McpSource implements AsyncDisposable {
           onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
           ask: async (question) => {
             questions += 1;
-            return questions <= QUESTIONS && (await ask(question));
+            return questions <= QUESTIONS ? await ask(question) : false;
           },
         });
         return resultValue(result, this.#text);

@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { OutputTail } from "../../values/output-tail.ts";
 import { Channel } from "./channel.ts";
-import { readAnswers, type Question } from "./elicitation.ts";
+import { type Ask, readAnswers, type Reply } from "./elicitation.ts";
 import { HttpWire } from "./http-wire.ts";
 import type { McpPackage } from "./load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
@@ -33,7 +33,7 @@ export interface CallOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly onProgress: ((progress: Message) => void) | undefined;
   /** Decides about a question of the server. */
-  readonly ask: (question: Question) => Promise<boolean>;
+  readonly ask: Ask;
 }
 
 /** One connection to a server, after the handshake. */
@@ -211,15 +211,13 @@ export class Session {
     return this.#channel.hasPerRequestStream && this.#envelope !== undefined;
   }
 
-  async #onQuestion(
-    params: unknown,
-  ): Promise<{ action: "accept"; content: Record<string, never> } | { action: "decline" | "cancel" }> {
+  async #onQuestion(params: unknown): Promise<Reply> {
     const ask = this.#channel.currentAsk;
     if (!ask || !isFields(params)) return { action: "cancel" };
     const { inputResponses } = await readAnswers(
       { inputRequests: { asked: { method: "elicitation/create", params } } },
       ask,
     );
-    return (inputResponses as { readonly asked: never }).asked;
+    return (inputResponses as { readonly asked: Reply }).asked;
   }
 }

@@ -34,6 +34,8 @@ test.each([
   ["endless-cursors", 100, "The list of tools is cut off after 100 pages."],
   ["many-pages", 10_000, "The list of tools is cut off after 10000 tools."],
   ["many-tools", 10_000, "The list of tools is cut off after 10000 tools."],
+  ["heavy-pages", 2, "The list of tools is cut off after 32 MB."],
+  ["long-cursors", 2, "The list of tools is cut off after 32 MB."],
 ])("a list that has no end is cut off with a sentence: %s", async (mode, count, problem) => {
   await using source = await fromMcp(rawServer(mode), READ);
   expect(source.problems[0]).toBe(problem);
@@ -79,6 +81,19 @@ test("one malformed tool does not lose the list", async () => {
   expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
   expect(source.problems).toHaveLength(7);
   expect(source.problems.join("\n")).toContain("it is null, not a tool");
+});
+
+test("a schema that is nested without end is left out, and the rest of the list stands", async () => {
+  await using source = await fromMcp(rawServer("deep"), READ);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo"]);
+  expect(source.problems).toEqual([
+    '"deep" is left out: its schema is nested more than 200 levels deep, or holds itself.',
+  ]);
+});
+
+test("of ten thousand names that are one, all are refused by name", async () => {
+  await using source = await fromMcp(rawServer("same-names"), READ);
+  expect([source.tools.length, source.problems.length]).toEqual([0, 10_000]);
 });
 
 test("a description of a megabyte is left out, and is in no problem", async () => {

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { createRuntime, fromMcp } from "../../../src/index.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
+import { StdioWire } from "../../../src/sources/mcp/stdio-wire.ts";
+import { OutputTail } from "../../../src/values/output-tail.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";
 
@@ -63,6 +65,23 @@ test("a server is started again at most three times in a minute", async () => {
     ),
   });
   expect(notesIn(notes)).toEqual(Array(4).fill("call die"));
+});
+
+test("a server that ends when it is asked in the new version is started once at each further call", async () => {
+  const notes = notesFile();
+  await using source = await fromMcp(rawServer("dies-when-asked-anew", notes), WRITE);
+  for (let time = 0; time < 3; time += 1) await call(source.tools, "raw.die({})");
+  expect(notesIn(notes)).toEqual(["start", "start", "call die", "start", "call die", "start", "call die"]);
+});
+
+test("a server whose connection is closed while it starts does not run", async () => {
+  const mark = `mark-starting-${process.pid}`;
+  const { command = "", args = [] } = rawServer("stays", mark);
+  const wire = new StdioWire({ name: "raw", command, args }, new OutputTail(100));
+  const starting = wire.start({ allowedBytes: () => 100, onMessage() {}, onFailed() {}, onClosed() {} });
+  await wire.close();
+  expect(isRunning(mark)).toBe(false);
+  await starting;
 });
 
 test("a server that cannot be started again says nothing of this machine to programs, and all to the operator", async () => {

@@ -69,6 +69,16 @@ function read(chunks: readonly Buffer[], maxBytes = 1 << 20): readonly (string |
   return lines;
 }
 
+test("of earlier lists no tool is kept that is not in the last one", async () => {
+  const policies = { allowedCallers: ["programmatic"], effect: "read" } as const;
+  const reader = { source: "s", policies, timeoutMs: 1000, call: async () => 1 };
+  const entry = (name: string) => ({ name, inputSchema: { type: "object" } });
+  const first = await readToolList(reader, [entry("stays"), entry("goes")]);
+  const second = await readToolList({ ...reader, known: first.known }, [entry("stays"), entry("comes")]);
+  expect(second.tools[0]).toBe(first.tools[0]);
+  expect([...second.known.values()]).toEqual(second.tools);
+});
+
 test("lines are the same however they are cut into chunks", () => {
   const cuts = fc.array(fc.nat(400), { maxLength: 20 });
   fc.assert(

@@ -21,6 +21,15 @@ test("a change of the list is told; new lists have the new tools, and old tools 
   expect(await call(before, "raw.echo({})")).toBe("changed");
 });
 
+test("a change that is told while the list is read is read too", async () => {
+  const changed = Promise.withResolvers();
+  const onSourceChange = ({ added }: SourceChange) => added.includes("list3") && changed.resolve(undefined);
+  await using source = await fromMcp({ ...rawServer("changes-while-listed"), onSourceChange }, READ);
+  await call(source.tools, "raw.echo({})");
+  await changed.promise;
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.echo", "raw.list3"]);
+});
+
 test("with pin, a tool whose definition has changed is refused and listed no more", async () => {
   const changed = Promise.withResolvers<SourceChange>();
   await using source = await fromMcp({ ...rawServer("changes"), pin: true, onSourceChange: changed.resolve }, READ);
@@ -51,6 +60,32 @@ test("what a server asks in the midst of a call goes to approve, and is declined
   expect(inputs).toEqual([["raw.echo", { elicitation: { message: "Really?", fields: [] } }]]);
   await using other = await fromMcp(rawServer("asks"), READ);
   expect(await call(other.tools, "raw.echo({})")).toBe('[{"action":"decline"}]');
+});
+
+test.each<[unknown, string]>([
+  [{ allow: true, fields: { name: "Ada", age: 36 } }, '[{"action":"accept","content":{"name":"Ada","age":36}}]'],
+  [{ allow: true, fields: { name: "Ada" } }, '[{"action":"accept","content":{"name":"Ada"}}]'],
+  [{ allow: false, fields: { name: "Ada" } }, '[{"action":"decline"}]'],
+  [true, '[{"action":"cancel"}]'],
+  [{ allow: true, fields: { name: "A" } }, '[{"action":"cancel"}]'],
+  [{ allow: true, fields: { name: "Ada", age: "36" } }, '[{"action":"cancel"}]'],
+  [{ allow: true, fields: { name: "Ada", other: 1 } }, '[{"action":"cancel"}]'],
+  [{ allow: true, fields: { name: ["Ada"] } }, '[{"action":"cancel"}]'],
+])("a form of the server gets the fields that the approver gave, if they fit it: %j", async (answer, expected) => {
+  const approve = vi.fn(() => answer as never);
+  await using source = await fromMcp(rawServer("asks-for-fields"), READ);
+  expect(await call(source.tools, "raw.echo({})", { approve })).toBe(expected);
+  expect(approve).toHaveBeenCalledWith(
+    expect.objectContaining({
+      input: {
+        elicitation: {
+          message: "Who?",
+          fields: ["name", "age"],
+          schema: expect.objectContaining({ required: ["name"] }),
+        },
+      },
+    }),
+  );
 });
 
 test("while an approver is asked, the time of the call stands still", async () => {
