@@ -75,7 +75,14 @@ export type HostFrame =
 /** Frames that a guest sends. */
 export type GuestFrame =
   | { readonly kind: "ready"; readonly protocol: number; readonly language: Language }
-  | { readonly kind: "call"; readonly id: number; readonly tool: string; readonly body: string }
+  | {
+      readonly kind: "call";
+      readonly id: number;
+      readonly tool: string;
+      /** Of `save_artifact` only: the name under which the body is kept. */
+      readonly name?: string;
+      readonly body: string;
+    }
   | { readonly kind: "timer"; readonly id: number; readonly ms: number }
   | { readonly kind: "clear"; readonly id: number }
   | {

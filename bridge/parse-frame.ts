@@ -32,9 +32,14 @@ const wait: Field = (value) =>
 const notes: Field = (value) =>
   Array.isArray(value) && value.length <= 8 && value.every((note) => typeof note === "string" && note.length <= 256);
 
+/** The call whose body is a value to be kept, and whose header names it. */
+const SAVE_ARTIFACT = "save_artifact";
+
 interface Form {
   readonly fields: readonly (readonly [string, Field])[];
   readonly body: "required" | "allowed" | "forbidden";
+  /** Further fields of a frame with these. */
+  readonly more?: (header: Readonly<Record<string, unknown>>) => Form["fields"];
 }
 
 type Forms = ReadonlyMap<string, Form>;
@@ -57,6 +62,7 @@ const GUEST_FORMS: Forms = new Map<string, Form>([
         ["id", id],
         ["tool", name],
       ],
+      more: ({ tool }) => (tool === SAVE_ARTIFACT ? [["name", name]] : []),
       body: "required",
     },
   ],
@@ -162,14 +168,15 @@ function parseFrame(text: string, forms: Forms): object {
   if (!header) return new MalformedFrame("its header is not a JSON object");
   const form = typeof header.kind === "string" ? forms.get(header.kind) : undefined;
   if (!form) return new MalformedFrame(`its kind is unknown: ${quote(header.kind)}`);
-  for (const [field, accepts] of form.fields) {
+  const fields = [...form.fields, ...(form.more?.(header) ?? [])];
+  for (const [field, accepts] of fields) {
     if (!Object.hasOwn(header, field) || !accepts(header[field])) {
       return new MalformedFrame(
         `its kind is ${String(header.kind)}, and \`${field}\` cannot be ${quote(header[field])}`,
       );
     }
   }
-  if (Object.keys(header).length !== form.fields.length + 1)
+  if (Object.keys(header).length !== fields.length + 1)
     return new MalformedFrame(`its kind is ${String(header.kind)}, and it has fields that do not belong there`);
   if (body === undefined ? form.body === "required" : form.body === "forbidden") {
     return new MalformedFrame(

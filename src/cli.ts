@@ -62,6 +62,7 @@ const APPROVE_PROGRAM = [
   "--approve-program",
   "hold each program itself for a decision before it starts, as --approve says",
 ] as const;
+const ARTIFACTS = ["--artifacts <folder>", "write what programs have kept to files of this folder"] as const;
 const TOOLS = ["--tools <module>", "module whose default export is an array of tools"] as const;
 
 /** `--mcp`, `--openapi` and `--allow` of the commands that take tools of sources. */
@@ -113,6 +114,7 @@ program
   .option("--execution <id>", "id of the execution: the same id again gives the same execution")
   .option("--result <schema.json>", "file with the JSON Schema of what the program has to return")
   .option(...JOURNAL)
+  .option(...ARTIFACTS)
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
     exitCode = await run(file, options);
@@ -138,6 +140,7 @@ program
   .addOption(approveOption())
   .option(...APPROVE_PROGRAM)
   .option("--no-stream", "request each turn as one reply, not as a stream")
+  .option(...ARTIFACTS)
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
     exitCode = await ask(task, options);
@@ -263,6 +266,7 @@ program
   .option("--allow-changed-tools", "go on although tools are gone or changed")
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)
+  .option(...ARTIFACTS)
   .option("--json", "print the whole report as one JSON document")
   .action(async (execution: string, options) => {
     exitCode = await resume(execution, options);

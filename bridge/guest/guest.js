@@ -34,6 +34,11 @@
 
   /** Name of the search among tools in frames. It is no tool's: programs have it as the global function `searchTools`. */
   const SEARCH_TOOLS = "search_tools";
+  /** Names of the calls that keep a value and read it again: the global functions `save` and `load`. */
+  const SAVE_ARTIFACT = "save_artifact";
+  const LOAD_ARTIFACT = "load_artifact";
+  /** Maximum length of the name of a kept value. The host checks the rest of it. */
+  const NAME_LENGTH = 100;
 
   // ---- built-ins, as they are before the program starts ------------------------------------------------------
 
@@ -175,6 +180,11 @@
     seedRandom(header.seed);
     defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
     define("searchTools", toolFunction(SEARCH_TOOLS, searchInputs));
+    define(
+      "save",
+      toolFunction(SAVE_ARTIFACT, (inputs) => inputs),
+    );
+    define("load", toolFunction(LOAD_ARTIFACT, loadInputs));
     let program;
     try {
       program = new AsyncFunction(`${body.program}\n//# sourceURL=program.js`);
@@ -271,27 +281,51 @@
   define("ToolError", ToolError);
 
   /** Sends a call. Resolves with the answer: `ok`, and the value or the fields of the error. */
-  function call(tool, input, extra) {
-    if (extra)
+  function call(tool, inputs) {
+    const keeps = tool === SAVE_ARTIFACT;
+    if (!keeps && inputs.length > 1)
       throw new ToolError("input_invalid", tool, `${tool} takes one object with named fields, not several arguments.`);
     if (callCount > limits.calls)
       throw new ToolError("budget_spent", tool, `This execution may make ${limits.calls} calls, and has.`);
-    const text = inputText(tool, input);
+    if (keeps) refuseSave(inputs);
+    const text = inputText(tool, inputs[keeps ? 1 : 0]);
+    const header = { __proto__: null, kind: "call", id: 0, tool };
+    if (keeps) header.name = inputs[0];
     needStack(COMMAND_STACK);
     callCount += 1;
     lastId += 1;
     const id = lastId;
+    header.id = id;
     const answered = new RealPromise((resolve) => {
       mapSet(openCalls, id, { __proto__: null, resolve, tool });
-      emit({ __proto__: null, kind: "call", id, tool }, text);
+      emit(header, text);
     });
     // `await` reads this, and Promise.prototype is the program's to change.
     return defineProperty(answered, "constructor", { __proto__: null, value: RealPromise });
   }
 
+  function refuseSave(inputs) {
+    const refuse = (message) => {
+      throw new ToolError("input_invalid", SAVE_ARTIFACT, message);
+    };
+    if (inputs.length !== 2 || typeof inputs[0] !== "string")
+      refuse('save takes a name, which is a string, and a value: await save("rows", rows).');
+    const length = inputs[0].length;
+    if (length === 0 || length > NAME_LENGTH)
+      refuse(`The name of a value has ${length} characters, and may have 1 to ${NAME_LENGTH}.`);
+    if (inputs[1] === undefined) refuse("The value to save is undefined, which JSON has not. Did you forget await?");
+  }
+
   function inputText(tool, input) {
     try {
-      return encode(input === undefined ? {} : input, `The input of ${tool} holds`, undefined, true) ?? "null";
+      return (
+        encode(
+          input === undefined ? {} : input,
+          `The ${tool === SAVE_ARTIFACT ? "value to save" : `input of ${tool}`} holds`,
+          undefined,
+          true,
+        ) ?? "null"
+      );
     } catch (error) {
       if (!instanceOf(ValueError, error)) throw error;
       throw new ToolError(error.code === TOO_LARGE ? "budget_spent" : "input_invalid", tool, error.message);
@@ -308,7 +342,7 @@
   /** Makes one call. The error is created after the await, so that its stack has the line of the program that awaits the call. */
   async function ask(own, name, inputs) {
     try {
-      const reply = await call(name, inputs[0], inputs.length > 1);
+      const reply = await call(name, inputs);
       if (reply.ok) return reply.value;
       throw new ToolError(reply.value.code, reply.value.tool, reply.value.message);
     } catch (error) {
@@ -467,7 +501,7 @@
       if (own.failed) forgive(own.result);
       return own.result;
     };
-    defineProperty(tool, "name", { value: name === SEARCH_TOOLS ? "searchTools" : name });
+    defineProperty(tool, "name", { value: functionOf(name) ?? name });
     return freeze(tool);
   }
 
@@ -480,9 +514,21 @@
     return [input];
   }
 
+  /** The name of a kept value alone. */
+  function loadInputs(inputs) {
+    return inputs.length === 1 && typeof inputs[0] === "string" ? [{ name: inputs[0] }] : inputs;
+  }
+
+  /** The global function that makes calls of this name, if one does. */
+  function functionOf(name) {
+    if (name === SEARCH_TOOLS) return "searchTools";
+    if (name === SAVE_ARTIFACT) return "save";
+    return name === LOAD_ARTIFACT ? "load" : undefined;
+  }
+
   /** How a program writes a tool. */
   function pathOf(tool) {
-    return tool === SEARCH_TOOLS ? "searchTools" : `tools.${tool}`;
+    return functionOf(tool) ?? `tools.${tool}`;
   }
 
   function freezeTree(branch) {

@@ -78,6 +78,12 @@ WALK_DEPTH = 10_000
 PROGRAM_FILE = "program.py"
 # Name of the search among tools in frames. It is no tool's: programs have it as the function `searchTools`.
 SEARCH_TOOLS = "search_tools"
+# Names of the calls that keep a value and read it again: the functions `save` and `load`.
+SAVE_ARTIFACT = "save_artifact"
+LOAD_ARTIFACT = "load_artifact"
+FUNCTIONS = {SEARCH_TOOLS: "searchTools", SAVE_ARTIFACT: "save", LOAD_ARTIFACT: "load"}
+# Maximum length of the name of a kept value. The host checks the rest of it.
+NAME_LENGTH = 100
 PROGRAM_FUNCTION = "__program__"
 # An object's address in its default text. It differs in each run of a program.
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=[>\s,])")
@@ -924,7 +930,42 @@ class ToolNamespace:
         return f"<{self.__path}: {', '.join(self.__tools)}>"
 
 
-class SearchFunction(ToolFunction):
+class GlobalFunction(ToolFunction):
+    """A function of programs that makes calls and is none of `tools`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        raise AttributeError(f"{FUNCTIONS[self.__name__]} is a function, and has no '{name}'")
+
+    def __repr__(self):
+        return f"<function {FUNCTIONS[self.__name__]}>"
+
+
+class SaveFunction(GlobalFunction):
+    """`save`: keeps a value under a name."""
+
+    __slots__ = ()
+
+    def __init__(self, call):
+        super().__init__(SAVE_ARTIFACT, call)
+
+
+class LoadFunction(GlobalFunction):
+    """`load`: reads a value that was kept."""
+
+    __slots__ = ()
+
+    def __init__(self, call):
+        super().__init__(LOAD_ARTIFACT, call)
+
+    def __call__(self, /, *inputs, **fields):
+        if len(inputs) == 1 and isinstance(inputs[0], str) and not fields:
+            return self._call(LOAD_ARTIFACT, (), {"name": inputs[0]})
+        return self._call(LOAD_ARTIFACT, inputs, fields)
+
+
+class SearchFunction(GlobalFunction):
     """`searchTools`: the search among the tools, which takes a query and a limit."""
 
     __slots__ = ()
@@ -940,16 +981,10 @@ class SearchFunction(ToolFunction):
             return self._call(SEARCH_TOOLS, inputs, fields)
         return self._call(SEARCH_TOOLS, (), {**named, **fields})
 
-    def __getattr__(self, name):
-        raise AttributeError(f"searchTools is a function, and has no '{name}'")
-
-    def __repr__(self):
-        return "<function searchTools>"
-
 
 def path_of(tool):
     """How a program writes a tool."""
-    return "searchTools" if tool == SEARCH_TOOLS else f"tools.{tool}"
+    return FUNCTIONS.get(tool) or f"tools.{tool}"
 
 
 def tool_tree(names, call):
@@ -1318,7 +1353,8 @@ class Guest:
         module = types.ModuleType("__main__")
         tools = tool_tree(body["tools"], self.call)
         self._positional = body.get("positional", {})
-        vars(module).update(tools=tools, searchTools=SearchFunction(self.call), ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
+        functions = {"searchTools": SearchFunction(self.call), "save": SaveFunction(self.call), "load": LoadFunction(self.call)}
+        vars(module).update(functions, tools=tools, ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
         sys.modules["__main__"] = module
         sys.argv = [PROGRAM_FILE]
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.log.streams
@@ -1409,20 +1445,43 @@ class Guest:
         return call
 
     def _send_call(self, call, tool, inputs, fields):
-        given = self._input_of(tool, inputs, fields)
+        header = {"kind": "call", "id": self._last_id + 1, "tool": tool}
+        if tool == SAVE_ARTIFACT:
+            header["name"], given = self._saved(inputs, fields)
+            what = "The value to save holds"
+        else:
+            given = self._input_of(tool, inputs, fields)
+            what = f"The input of {tool} holds"
         if self._call_count > self._limits["calls"]:
             raise ToolError("budget_spent", tool, f"This execution may make {self._limits['calls']} calls, and has.")
         try:
-            body = encode(given, f"The input of {tool} holds", self._limits["frameBytes"])
+            body = encode(given, what, self._limits["frameBytes"])
         except ValueRefused as error:
             code = "budget_spent" if error.code == TOO_LARGE else "input_invalid"
             raise ToolError(code, tool, str(error)) from None
-        number = self._last_id + 1
+        number = header["id"]
         # This may fail when the stack is full, so the counters are changed after it.
-        self._emit({"kind": "call", "id": number, "tool": tool}, body)
+        self._emit(header, body)
         self._last_id = number
         self._call_count += 1
         self._calls[number] = call
+
+    def _saved(self, inputs, fields):
+        """The name and the value that are to be kept."""
+        named = {**dict(zip(("name", "value"), inputs)), **fields}
+        if len(inputs) + len(fields) != 2 or set(named) != {"name", "value"} or not isinstance(named["name"], str):
+            raise ToolError(
+                "input_invalid", SAVE_ARTIFACT, 'save takes a name, which is a str, and a value: await save("rows", rows).'
+            )
+        # A str of a subclass may have methods of its own.
+        name = str.__str__(named["name"])
+        if not 0 < units(name) <= NAME_LENGTH:
+            raise ToolError(
+                "input_invalid",
+                SAVE_ARTIFACT,
+                f"The name of a value has {units(name)} characters, and may have 1 to {NAME_LENGTH}.",
+            )
+        return name, named["value"]
 
     def _input_of(self, tool, inputs, fields):
         """The input that a call's arguments mean. A positional argument is the whole input, or the only required field."""

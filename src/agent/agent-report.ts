@@ -1,6 +1,7 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model, ModelSettings, ModelUsage } from "../models/model.ts";
+import type { ReportArtifact } from "../output/artifacts.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { SaidMessage } from "./said.ts";
 import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
@@ -31,6 +32,8 @@ export interface AgentReport {
    */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
+  /** Values that programs have kept under names, and results that were too large for the model. */
+  readonly artifacts: readonly ReportArtifact[];
   readonly transcript: Transcript;
 }
 
@@ -50,12 +53,13 @@ export interface AgentFacts {
   /** Number of calls, with those below it. */
   readonly calls: number;
   readonly usage: ModelUsage;
+  readonly artifacts: readonly ReportArtifact[];
 }
 
 /** The report of a conversation. */
 export function agentReport(
   { model, programs }: Pick<AgentRequest, "programs"> & { readonly model: Pick<Model, "name"> },
-  { execution, ending, task, turns, said, copied, tools, lines, calls, usage }: AgentFacts,
+  { execution, ending, task, turns, said, copied, tools, lines, calls, usage, artifacts }: AgentFacts,
 ): AgentReport {
   return {
     execution,
@@ -63,6 +67,7 @@ export function agentReport(
     answer: ending.type === "answered" ? ending.answer : undefined,
     calls: lines,
     usage: { ...usage, turns: turns.length - copied, calls },
+    artifacts,
     transcript: {
       format: 1,
       model: model.name,

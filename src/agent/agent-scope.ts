@@ -26,6 +26,7 @@ export class AgentScope implements Scope {
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
   readonly onSwitchFailed: ScopeParts["onSwitchFailed"];
+  readonly artifacts: Scope["artifacts"];
   readonly above: Scope["above"];
   readonly #parts: ScopeParts;
 
@@ -43,6 +44,7 @@ export class AgentScope implements Scope {
     this.signal = parts.signal;
     this.onEvent = parts.onEvent;
     this.onSwitchFailed = parts.onSwitchFailed;
+    this.artifacts = parts.artifacts;
     this.above = parts.above;
     this.#parts = parts;
   }

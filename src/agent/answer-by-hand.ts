@@ -1,6 +1,7 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ModelCall, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../programs/decide.ts";
+import { keepLarge } from "../programs/keep-value.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { refusal, resultOfAnswer } from "./call-result.ts";
 import { toolOf } from "./give-up-calls.ts";
@@ -22,7 +23,14 @@ export async function answerByHand(live: LiveConversation, callId: string, answe
   const share = scope.gate.held.share(scope.tenant, 0);
   try {
     const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
-    live.takeResult(await resultOfAnswer(asToolCall(call), value, scope.limits.outputBytes, share.lane));
+    const ways = {
+      outputBytes: scope.limits.outputBytes,
+      lane: share.lane,
+      keep: (id: string, json: string) =>
+        keepLarge({ space: live.artifacts, prefix: "" }, json, id, scope.limits, share.lane),
+      loads: live.request.programs === "local",
+    };
+    live.takeResult(await resultOfAnswer(asToolCall(call), value, ways));
     await live.recorded;
   } finally {
     share.end();

@@ -3,6 +3,7 @@ import type { PastCall } from "../gate/open-call.ts";
 import type { GateSession } from "../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../models/model.ts";
 import type { Report } from "../output/report.ts";
+import type { KeptValue } from "../programs/keep-value.ts";
 import type { Waiting } from "../programs/waiting.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { Effect } from "../tools/tool.ts";
@@ -20,6 +21,10 @@ export interface AnswererParts {
   readonly deferred: ReadonlySet<string>;
   /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
+  /** Keeps a result that is too large, as JSON text; undefined where it cannot be kept. */
+  readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
+  /** Whether programs can load what is kept. */
+  readonly loads: boolean;
   /** Undefined where programs do not run locally. Resolves with `WAITS` if the program waits for the outside. */
   readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report | typeof WAITS>) | undefined;
   /** Journals a call with an unknown caller, which the gate cannot decide, and one that its turn did not allow. */
@@ -151,7 +156,7 @@ export class CallAnswerer {
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
-    const { session, deferred, outputBytes, recordRefused } = this.#parts;
+    const { session, deferred, outputBytes, recordRefused, keep, loads } = this.#parts;
     if (forbidden !== undefined) {
       await recordRefused(call);
       return refusal(call, forbidden);
@@ -165,7 +170,7 @@ export class CallAnswerer {
     try {
       const answer = await session.call({ callId, tool, caller, inputText }, past);
       if (answer) {
-        const result = await resultOfAnswer(call, answer, outputBytes, session.share.lane);
+        const result = await resultOfAnswer(call, answer, { outputBytes, lane: session.share.lane, keep, loads });
         return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
       }
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);

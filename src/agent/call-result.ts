@@ -5,6 +5,7 @@ import { cleanText } from "../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
 import type { Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
+import type { KeptValue } from "../programs/keep-value.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
@@ -12,12 +13,26 @@ import { readHead } from "../values/value-head.ts";
 const ADVICE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
 
+function loadAdvice(name: string): string {
+  return `The result is too large to be shown, and is kept: read it in a program by await load("${name}").`;
+}
+
+/** What a result is made with. */
+export interface ResultWays {
+  /** Maximum size of a result that a model reads, in bytes. */
+  readonly outputBytes: number;
+  readonly lane: Lane;
+  /** Keeps a result that is too large, as JSON text; undefined where it cannot be kept. */
+  readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
+  /** Whether programs can load what is kept. */
+  readonly loads: boolean;
+}
+
 /** The gate's answer to a call, as a result for the model. */
 export async function resultOfAnswer(
   call: ToolCall,
   answer: Answer,
-  outputBytes: number,
-  lane: Lane,
+  { outputBytes, lane, keep, loads }: ResultWays,
 ): Promise<CallResult> {
   if (!answer.ok) return failureResult(call, answer, outputBytes);
   // A hosted program parses the text itself: it gets the value unchanged, within the gate's limits.
@@ -28,7 +43,9 @@ export async function resultOfAnswer(
     value: answer.text.slice(0, outputBytes),
     counts: new Map(),
   };
-  const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, ADVICE);
+  const kept = await keep(call.id, answer.text);
+  const advice = kept && loads ? loadAdvice(kept.name) : ADVICE;
+  const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, advice, kept?.name);
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 

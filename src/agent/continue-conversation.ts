@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { optionError, PortcullisError } from "../errors.ts";
 import { refuseOfAnother } from "../programs/resume.ts";
+import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ModelTurn } from "../models/model.ts";
@@ -51,7 +52,11 @@ export async function continueConversation(
   work: ContinueWork,
 ): Promise<Continued> {
   const past = await readOwnConversation(scope, from);
-  if (past.outcome) return { live: await copied(scope, historyOf(past), work, from) };
+  if (past.outcome) {
+    const live = await copied(scope, historyOf(past), work, from);
+    await copyArtifacts(new ArtifactSpace(scope.journal, from, past.artifacts), live.artifacts);
+    return { live };
+  }
   refuseOfAnother(scope, from, past.header);
   const [fixed] = work.execution === undefined ? work.chosen : ["execution"];
   if (fixed !== undefined)
@@ -107,6 +112,12 @@ interface CopiedHistory {
 /** What its model was sent, up to its last complete turn. */
 function historyOf({ header, sent, said, open }: PastConversation): CopiedHistory {
   return { task: header.task, turns: open.size > 0 ? sent.slice(0, -1) : sent, said };
+}
+
+/** What was kept is copied too: a journal in a file holds its text once. */
+async function copyArtifacts(from: ArtifactSpace, to: ArtifactSpace): Promise<void> {
+  for (const { name, call, bytes, shape, first } of from.all)
+    await to.save({ name, call, bytes, shape, first }, await from.read({ name, call, bytes, shape, first }));
 }
 
 /** A new execution with the same turns. */

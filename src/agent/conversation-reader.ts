@@ -1,5 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import { type RememberedDecision, rememberedIn } from "../gate/remembered.ts";
+import { type PastArtifact, pastArtifact } from "../journal/artifact-space.ts";
 import type {
   CompactRecord,
   ConversationHeader,
@@ -42,6 +43,7 @@ export class ConversationReader {
   #outcome: OutcomeRecord | undefined;
   #open = new Map<string, Unanswered>();
   #records = 0;
+  readonly #artifacts: PastArtifact[] = [];
 
   constructor(execution: string, parsers: Parsers) {
     this.#execution = execution;
@@ -86,6 +88,9 @@ export class ConversationReader {
         applyToCall(this.#open.get(record.call), record);
         this.calls.retried(record);
         break;
+      case "artifact":
+        this.#artifacts.push(pastArtifact(record, this.#records - 1));
+        break;
       case "outcome":
         this.#outcome = record;
         break;
@@ -108,6 +113,7 @@ export class ConversationReader {
       tools: this.#tools,
       rest: this.#rest,
       outcome: this.#outcome,
+      artifacts: this.#artifacts,
     };
     return { header, open: this.#open, facts };
   }

@@ -1,8 +1,10 @@
 import { PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { PastUse } from "../gate/session.ts";
+import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
 import type { CallResult, Conversation, Model, ModelTurn, ModelUsage, Opening } from "../models/model.ts";
+import { reportArtifacts } from "../output/artifacts.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import type { AgentEnding } from "./ending.ts";
@@ -48,6 +50,8 @@ export class LiveConversation {
   readonly log: ExecutionLog;
   readonly request: AgentRequest;
   readonly parts: LiveParts;
+  /** What its programs keep, and results that are too large for the model. */
+  readonly artifacts: ArtifactSpace;
   scope: AgentScope;
   opening: Opening;
   /** All turns with all results, for the transcript. */
@@ -80,6 +84,7 @@ export class LiveConversation {
     this.execution = log.execution;
     this.scope = scope;
     this.log = log;
+    this.artifacts = new ArtifactSpace(scope.journal, log.execution, past?.artifacts, log);
     this.request = request;
     this.opening = opening;
     this.#model = request.model;
@@ -244,6 +249,7 @@ export class LiveConversation {
       lines,
       usage: this.usage,
       copied: this.copied,
+      artifacts: reportArtifacts(this.artifacts),
     });
   }
 

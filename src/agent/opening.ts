@@ -33,7 +33,7 @@ export function openingFor(
   checkOpening(model, tools, programs, subject);
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
-  const local = programs === "local" ? declarePrograms(search, language, tenant) : undefined;
+  const local = programs === "local" ? declarePrograms(search, language, tenant, { shares: true }) : undefined;
   const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
   // The provider of a hosted program reads the definitions of all tools.
   const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));

@@ -1,6 +1,7 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { PastUse } from "../gate/session.ts";
+import type { PastArtifact } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ModelUsage } from "../models/model.ts";
@@ -48,6 +49,8 @@ export interface PastConversation {
   /** Tokens of its turns, and of agents that its calls have started. */
   readonly usage: ModelUsage;
   readonly outcome: OutcomeRecord | undefined;
+  /** What its programs have kept, and results that were too large. */
+  readonly artifacts: readonly PastArtifact[];
 }
 
 /** Reads a conversation of this tenant, and all below it. Rejects with `execution_unknown`, and as `readPastConversation` does. */

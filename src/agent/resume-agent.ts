@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { rememberedIn, stillMeant } from "../gate/remembered.ts";
+import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
+import { reportArtifacts } from "../output/artifacts.ts";
 import type { Said } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven-here.ts";
 import { once } from "../programs/once.ts";
@@ -69,14 +72,14 @@ export async function resumeAgent(
   const { header } = past;
   if (past.outcome) {
     const { parseEnding } = await import("./parse-message.ts");
-    return undrivenReport(execution, past, parseEnding(execution, past.outcome.outcome));
+    return undrivenReport(scope.journal, execution, past, parseEnding(execution, past.outcome.outcome));
   }
   refuseOfAnother(scope, execution, header);
   recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
-  if (isResting(past)) return undrivenReport(execution, past, await restingEnding(past));
+  if (isResting(past)) return undrivenReport(scope.journal, execution, past, await restingEnding(past));
   const waiting = waitingOfConversation(past);
-  if (waiting && !isSaid && !work.asks) return undrivenReport(execution, past, waiting);
+  if (waiting && !isSaid && !work.asks) return undrivenReport(scope.journal, execution, past, waiting);
   await refuseWrongResultsOf(past, work, scope.gate.tools);
   const here = drivenHere<AgentReport>(scope.journal, execution);
   if (here) {
@@ -160,7 +163,7 @@ export async function cancelConversation(
   const log = await claim(scope, past, [outcome]);
   await log.end(true);
   await cancelPrograms(scope, execution, past);
-  return undrivenReport(execution, past, ending);
+  return undrivenReport(scope.journal, execution, past, ending);
 }
 
 /**
@@ -202,7 +205,12 @@ export async function restingEnding(past: PastConversation): Promise<AgentEnding
 }
 
 /** The report of a conversation that is not driven, from its journal alone. */
-function undrivenReport(execution: ExecutionId, past: PastConversation, ending: AgentEnding): AgentReport {
+function undrivenReport(
+  journal: Journal,
+  execution: ExecutionId,
+  past: PastConversation,
+  ending: AgentEnding,
+): AgentReport {
   const { header, turns, said, use, usage } = past;
   return agentReport(
     { model: { name: header.model }, programs: programsOf(header.programs) },
@@ -217,6 +225,7 @@ function undrivenReport(execution: ExecutionId, past: PastConversation, ending: 
       lines: use.lines,
       calls: use.calls,
       usage,
+      artifacts: reportArtifacts(new ArtifactSpace(journal, execution, past.artifacts)),
     },
   );
 }

@@ -13,13 +13,17 @@ export { RUN_PROGRAM };
 /** The answer to a call of `run_program` without a source. */
 export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text, and got none.`;
 
+const AFRESH = "Each run begins afresh.";
+/** The same where programs of one conversation share what they keep. */
+const SHARES = "Runs share only what await save(name, value) keeps and await load(name) reads.";
+
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 
-Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. Each run begins afresh. There is no network, no files, no modules; everything outside is reached through tools:`,
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} There is no network, no files, no modules; everything outside is reached through tools:`,
   python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
 
-Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. Each run begins afresh. There is no network and no package but the standard library; everything outside is reached through tools:`,
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
 const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
@@ -60,10 +64,15 @@ export interface ProgramDeclarations {
 /**
  * The tool that runs a program. Its description has the typed stubs of the tools that programs may call, or, where they
  * exceed \`stubTokens\`, those of pinned tools and the namespaces of the others. \`run_program\` and \`search_tools\` together
- * take no more tokens than that.
+ * take no more tokens than that. `shares`: later programs can load what earlier ones keep.
  */
-export function declarePrograms(search: ToolSearch, language: ProgramLanguage, tenant: string): ProgramDeclarations {
-  const rules = RULES[language];
+export function declarePrograms(
+  search: ToolSearch,
+  language: ProgramLanguage,
+  tenant: string,
+  { shares }: { readonly shares: boolean },
+): ProgramDeclarations {
+  const rules = shares ? RULES[language].replace(AFRESH, SHARES) : RULES[language];
   const tools = search.tools.visibleTo(["programmatic"]);
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
   const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);

@@ -3,6 +3,7 @@ import { isHeadMoved } from "../journal/execution-log.ts";
 import type { CallResult, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { executeOnce } from "../programs/execute-once.ts";
+import { keepLarge } from "../programs/keep-value.ts";
 import { waitingOf } from "../programs/waiting.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { AgentReport } from "./agent-report.ts";
@@ -68,6 +69,9 @@ export class SayLoop {
       tools: gate.tools,
       deferred: new Set(deferred.map(({ name }) => name)),
       outputBytes: limits.outputBytes,
+      keep: (callId, text) =>
+        keepLarge({ space: live.artifacts, prefix: "" }, text, callId, limits, this.#session.share.lane),
+      loads: programs === "local",
       runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
       recordRefused: ({ id: call, tool, caller }) =>
         log.append({
@@ -224,11 +228,11 @@ export class SayLoop {
 
   /** Runs a program, or goes on with it, as the execution that belongs to its call. */
   async #runProgram(call: ProgramCall, source: string): Promise<Report | typeof WAITS> {
-    const { execution, parts } = this.#live;
+    const { execution, parts, artifacts: space } = this.#live;
     const { allowChangedTools, asks } = parts;
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
-    const scope = this.#scope.with({ above });
+    const scope = this.#scope.with({ above, artifacts: { space, prefix: `${call.id}/` } });
     const ended = await executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools, asks });
     if (ended.ending.type === "waiting") return WAITS;
     const report = reportOf(ended, scope.limits, scope.gate.tools);

@@ -1,16 +1,19 @@
 import type { Caller, Tool } from "../tools/tool.ts";
+import { SAVE_ARTIFACT } from "../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
 import type { CallIdentity, CallRequest, OpenCall } from "./open-call.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
+import type { SessionArtifacts } from "./session-artifacts.ts";
 import * as sentences from "./sentences.ts";
 
 export interface AdmissionParts {
   readonly tools: ToolSet;
-  /** The search among tools, which each caller may call. */
-  readonly searchTool: Tool;
+  /** The session's own tools, which are none of the set: its search, and those that keep values. */
+  readonly own: ReadonlyMap<string, Tool>;
+  readonly artifacts: SessionArtifacts | undefined;
   readonly callers: readonly Caller[];
   readonly visibleTo: readonly Caller[];
   readonly limits: GateLimits;
@@ -40,9 +43,9 @@ export class Admission {
 
   /** Counts a call that has arrived. Returns its tool, or the refusal of one that this caller may not call. */
   toolOf({ tool: name, caller }: CallIdentity): Tool | Refusal {
-    const { tools, searchTool, callers, visibleTo } = this.#parts;
+    const { tools, own, callers, visibleTo } = this.#parts;
     this.budget.arrive();
-    const tool = name === searchTool.name ? searchTool : tools.get(name);
+    const tool = own.get(name) ?? tools.get(name);
     const isCaller = callers.includes(caller);
     if (!tool || !isCaller || !isVisible(tool, visibleTo))
       return sentences.toolUnknown(name, isCaller ? tools.nearestNames(name, caller) : []);
@@ -59,7 +62,8 @@ export class Admission {
   /** Reserves the text of an input. Returns the refusal if it exceeds the budget. */
   takeInput({ tool, inputText }: CallRequest): Refusal | undefined {
     const bytes = Buffer.byteLength(inputText);
-    const overdraft = this.budget.takeInput(bytes, memoryOf(inputText, bytes));
+    const limit = tool === SAVE_ARTIFACT ? "artifactBytes" : "inputBytes";
+    const overdraft = this.budget.takeInput(bytes, memoryOf(inputText, bytes), limit);
     return overdraft && this.#overdrawn(tool, overdraft);
   }
 
@@ -68,6 +72,9 @@ export class Admission {
    * ends first. Returns a promise only where it must wait, because it runs for every call.
    */
   readInput(call: OpenCall): TakenInput | Promise<TakenInput> {
+    const { artifacts } = this.#parts;
+    if (artifacts && call.tool.name === SAVE_ARTIFACT)
+      return artifacts.readSave(call).then((read) => this.#taken(call, read));
     const reading = this.#parts.share.lane.run(() => this.#read(call));
     return reading instanceof Promise ? reading.then((read) => this.#taken(call, read)) : this.#taken(call, reading);
   }
@@ -105,10 +112,9 @@ export class Admission {
 
   #taken(call: OpenCall, read: ReadInput | undefined): TakenInput {
     if (!read || call.isOver) return undefined;
-    if (read.ok === true) return read;
-    return read.ok === false
-      ? sentences.inputInvalid(call.tool, read.reason)
-      : this.#overdrawn(call.tool.name, read.overdraft);
+    if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
+    const reason = read.ok ? this.#parts.artifacts?.faultOf(call.tool.name, read.value) : read.reason;
+    return reason === undefined && read.ok ? read : sentences.inputInvalid(call.tool, reason ?? "");
   }
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {

@@ -5,13 +5,17 @@ export interface GateLimits {
   readonly inputBytes: number;
   readonly resultBytes: number;
   readonly totalBytes: number;
+  /** Bytes of one value that a program keeps; `inputBytes` if left out. */
+  readonly artifactBytes?: number;
+  /** Names under which values may be kept; unbounded if left out. */
+  readonly artifacts?: number;
   /** Time that a held call may wait for an answer, in milliseconds; unbounded if left out. */
   readonly waitMs?: number;
 }
 
 /** A limit that a call would exceed. */
 export interface Overdraft {
-  readonly limit: "calls" | "inputBytes" | "totalBytes" | "heldBytes";
+  readonly limit: "calls" | "inputBytes" | "totalBytes" | "heldBytes" | "artifactBytes" | "artifacts";
   readonly allowed: number;
   readonly seen: number;
 }
@@ -113,11 +117,15 @@ export class Budget {
   }
 
   /** Reserves the bytes of an input, or returns the limit that it would exceed. `heldBytes` is the memory that its text takes. */
-  takeInput(bytes: number, heldBytes = bytes): Overdraft | undefined {
-    const { inputBytes } = this.#limits;
+  takeInput(
+    bytes: number,
+    heldBytes = bytes,
+    limit: "inputBytes" | "artifactBytes" = "inputBytes",
+  ): Overdraft | undefined {
+    const allowed = this.#limits[limit] ?? this.#limits.inputBytes;
     const spent = this.overCalls();
     if (spent) return spent;
-    if (bytes > inputBytes) return { limit: "inputBytes", allowed: inputBytes, seen: bytes };
+    if (bytes > allowed) return { limit, allowed, seen: bytes };
     const wide = Math.max(0, heldBytes - bytes);
     const overdraft = this.#overTotal(bytes + wide);
     if (overdraft) return overdraft;

@@ -10,6 +10,8 @@ import type { CallQueues } from "./call-queues.ts";
 import type { OpenCall } from "./open-call.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import * as sentences from "./sentences.ts";
+import { StoredText } from "./stored-text.ts";
 import type { ToolQueues } from "./tool-queues.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
@@ -99,9 +101,36 @@ export class CallRunner {
     const { calls, inContext, resultBytes, share, unread } = this.#parts;
     const make = () => {
       if (calls.isGone(call)) return undefined;
+      if (returned instanceof StoredText) return this.#answerStored(call, returned);
       const made = inContext(() => toText(call, returned, resultBytes, share));
       return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
     };
-    return unread && isLarge(returned) ? unread.makeLarge(make) : make();
+    return unread && isLargeResult(returned) ? unread.makeLarge(make) : make();
   }
+
+  /** Makes the answer of a text that is stored. While it is read, its memory is held. */
+  async #answerStored(call: OpenCall, stored: StoredText): Promise<Answer | undefined> {
+    const { calls, resultBytes, share } = this.#parts;
+    const { name } = call.tool;
+    const { bytes, shape } = stored;
+    if (bytes > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, bytes, resultBytes));
+    const overdraft = share.hold(bytes);
+    if (overdraft) return calls.finish(call, { answer: sentences.resultOverBudget(name, overdraft), overdraft });
+    let text: string;
+    try {
+      text = await stored.read();
+    } catch (error) {
+      return calls.fail(call, sentences.handlerFailed(name, call.identity.callId, undefined), error);
+    } finally {
+      share.giveBack(bytes);
+    }
+    return calls.finish(call, { answer: { ok: true, text, bytes }, shape });
+  }
+}
+
+/** Bytes of a stored text from which on it is read one at a time. */
+const LARGE_BYTES = 64 * 1024;
+
+function isLargeResult(returned: unknown): boolean {
+  return returned instanceof StoredText ? returned.bytes > LARGE_BYTES : isLarge(returned);
 }

@@ -14,6 +14,8 @@ export interface CallRequest {
   readonly caller: Caller;
   /** JSON text. */
   readonly inputText: string;
+  /** Of a value that a program keeps: its name. The text is the value. */
+  readonly artifact?: string | undefined;
 }
 
 /** Result of a task whose call ended first. */
@@ -22,7 +24,7 @@ export const OVER = Symbol("over");
 const NO_SCOPE: WorkScope = { tenant: "" };
 
 /** A call without its input. */
-export type CallIdentity = Omit<CallRequest, "inputText">;
+export type CallIdentity = Omit<CallRequest, "inputText" | "artifact">;
 
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
@@ -36,6 +38,8 @@ export interface PastCall {
 export class OpenCall {
   readonly tool: Tool;
   readonly identity: CallIdentity;
+  /** Of a value that a program keeps: its name. */
+  readonly artifact: string | undefined;
   readonly since = performance.now();
   /** Whether a decision about it was appended to the journal. */
   decided = false;
@@ -68,9 +72,10 @@ export class OpenCall {
   #onOver: (() => void) | undefined;
   #onLate: (() => void) | undefined;
 
-  constructor(tool: Tool, { callId, tool: name, caller, inputText }: CallRequest) {
+  constructor(tool: Tool, { callId, tool: name, caller, inputText, artifact }: CallRequest) {
     this.tool = tool;
     this.effect = tool.effect;
+    this.artifact = artifact;
     this.identity = { callId, tool: name, caller };
     this.#inputText = inputText;
   }

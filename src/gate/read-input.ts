@@ -1,4 +1,5 @@
 import { nearest } from "../options/nearest.ts";
+import type { Overdraft } from "./budget.ts";
 import type { FieldsRead } from "../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../tools/json-schema/steps.ts";
 import { type Issue, issuesText, pathText, validate, type Validated } from "../tools/schema.ts";
@@ -11,7 +12,7 @@ const MAX_VALUES = 40_000;
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
 
-export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: HeldOverdraft };
+export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: Overdraft };
 
 /** Maximum length of a field's name in a message, in characters. */
 const NAME_LENGTH = 64;

@@ -64,6 +64,10 @@ function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): strin
       return `This execution may make ${allowed} calls (limit calls), and has used them all. Return what you have, or fetch more with each call.`;
     case "inputBytes":
       return `The input of ${tool} has ${seen} bytes, at most ${allowed} are allowed for one call (limit inputBytes). Pass less, or split it into several calls.`;
+    case "artifactBytes":
+      return `The value has ${seen} bytes, and one that is kept may have ${allowed} (limit artifactBytes). Keep less, or split it into several.`;
+    case "artifacts":
+      return `Values are kept under ${allowed} names already (limit artifacts). Use one of these names again, or keep several values in one.`;
     case "totalBytes":
       return `The inputs and results of this execution may take ${allowed} bytes in all (limit totalBytes), and ${tool} would bring them to ${seen}. Return what you have, or ask tools for less.`;
     case "heldBytes":

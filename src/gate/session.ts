@@ -29,6 +29,7 @@ import {
 } from "./open-call.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
+import { type ArtifactPlace, SessionArtifacts } from "./session-artifacts.ts";
 import { SessionSearch } from "./session-search.ts";
 import type { ToolQueues } from "./tool-queues.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
@@ -63,6 +64,8 @@ export interface SessionOptions {
   readonly above?: ParentCall | undefined;
   /** Whether the execution may end its driving to wait for decisions or results from outside; false by default. */
   readonly canWait?: boolean;
+  /** Where its programs keep values; without it they cannot. */
+  readonly artifacts?: ArtifactPlace | undefined;
   /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
   readonly unread?: UnreadAnswers | undefined;
   /** What an execution that is taken up again has used already. */
@@ -112,9 +115,14 @@ export class GateSession implements ParentSession, WorkBelow {
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const { tools } = gate;
     this.#tools = tools;
+    const search = searchTool((input, context) => this.#search.find(input, context));
+    const artifacts =
+      options.artifacts && new SessionArtifacts(options.artifacts, limits.artifacts ?? Number.POSITIVE_INFINITY, share);
+    const own = new Map([search, ...(artifacts?.tools ?? [])].map((tool) => [tool.name, tool]));
     const admission = new Admission({
       tools,
-      searchTool: searchTool((input, context) => this.#search.find(input, context)),
+      own,
+      artifacts,
       callers,
       visibleTo,
       limits,

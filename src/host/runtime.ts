@@ -110,6 +110,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       signal: this.closing,
       onEvent: () => {},
       onSwitchFailed: (failed) => this.#tellSwitchFailed(failed),
+      artifacts: undefined,
       above: undefined,
     });
   }
@@ -313,7 +314,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const gate = this.#gateFor({ context: (options as { readonly context?: unknown }).context });
     const host: ProgramHost = {
       tools: gate.tools,
-      programs: declarePrograms(gate.search, "javascript", tenant),
+      programs: declarePrograms(gate.search, "javascript", tenant, { shares: false }),
       approves,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
       search: (input, context, signal) => {

@@ -62,6 +62,11 @@ export class ExecutionLog {
     return new ExecutionLog(journal, execution, await journal.append(execution, head, records), driver);
   }
 
+  /** Number of records that are known to be in the journal. */
+  get position(): Head {
+    return this.#head;
+  }
+
   /** Whether records are being written, which takes long where another process keeps the store locked. */
   get isWriting(): boolean {
     return this.#isWriting;

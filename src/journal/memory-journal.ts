@@ -111,5 +111,6 @@ function lengthOf(record: JournalRecord): number {
     return record.event.length + record.commands.reduce((sum, command) => sum + command.length, 0);
   if (record.type === "message") return record.message.length;
   if (record.type === "compact") return record.history.length;
+  if (record.type === "artifact") return record.value.length;
   return record.type === "outcome" ? record.outcome.length : 128;
 }

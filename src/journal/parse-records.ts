@@ -124,6 +124,16 @@ export const RECORD_SCHEMAS = {
     shown,
     at,
   }),
+  artifact: z.strictObject({
+    type: z.literal("artifact"),
+    name: text,
+    value: text,
+    bytes: amount,
+    shape: text,
+    first: text,
+    call: text,
+    at,
+  }),
   violation: z.strictObject({ type: z.literal("violation"), detail: text, at }),
   restart: z.strictObject({ type: z.literal("restart"), detail: text, at }),
   egress: z.strictObject({

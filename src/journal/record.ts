@@ -263,6 +263,29 @@ export interface AnsweredRecord {
   readonly at: number;
 }
 
+/**
+ * A value is kept under a name, outside of what a model reads: of a conversation, or of a program that belongs to none. Of
+ * several under one name the last one holds.
+ */
+export interface ArtifactRecord {
+  readonly type: "artifact";
+  readonly name: string;
+  /** JSON text. */
+  readonly value: string;
+  /** UTF-8 bytes of the value. */
+  readonly bytes: number;
+  /** TypeScript type of the value, inferred from its first rows. */
+  readonly shape: string;
+  /** The beginning of the value's JSON, or of that of its first row. */
+  readonly first: string;
+  /**
+   * The call that kept it: `3` of a program, `call_2/3` of a program of a conversation, `call_2` for the large result of
+   * a model's call, `call_2/value` or `value` for the large value of a program.
+   */
+  readonly call: string;
+  readonly at: number;
+}
+
 /** The guest broke the protocol. No handler received any frame sent with the violation. */
 export interface ViolationRecord {
   readonly type: "violation";
@@ -326,6 +349,7 @@ export type JournalRecord =
   | DecisionRecord
   | ResultRecord
   | AnsweredRecord
+  | ArtifactRecord
   | ViolationRecord
   | RestartRecord
   | EgressRecord

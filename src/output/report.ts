@@ -5,9 +5,12 @@ import type { Execution } from "../programs/execute.ts";
 import type { ConnectionTotals } from "../programs/execution-state.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
+import type { KeptValue } from "../programs/keep-value.ts";
 import type { Completed, Outcome } from "../programs/outcome.ts";
+import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
+import { keptText, type ReportArtifact, reportArtifacts } from "./artifacts.ts";
 import { cleanText } from "./clean-text.ts";
 import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
@@ -60,6 +63,8 @@ export interface Report<Value = unknown> {
   readonly usage: Usage;
   readonly calls: readonly CallLine[];
   readonly logs: Logs;
+  /** Values that are kept under names; those of the whole conversation for a program of one. */
+  readonly artifacts: readonly ReportArtifact[];
   /** The runtime's notes on the value and the calls. */
   readonly notes: readonly string[];
   /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
@@ -71,12 +76,19 @@ const ENDING_BYTES = 8 * 1024;
 
 const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
 
+/** What to do about a value that is too large. */
+function adviceOf(kept: KeptValue | undefined): string {
+  if (!kept) return ADVICE;
+  if (!kept.isShared) return `${ADVICE} All of it is kept as ${kept.name}.`;
+  return `The value is too large to be shown, and is kept: read it in a later program by await load("${kept.name}"), and return less.`;
+}
+
 /** Reduces an execution to its report. */
 export function reportOf<Value = unknown>(execution: Execution, limits: Limits, tools: ToolSet): Report<Value> {
   const { ending, logs, calls } = execution;
   const notes = execution.notes.map(cleanText);
   const remarks = execution.remarks.map(cleanText);
-  const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes) : undefined;
+  const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes, execution.kept?.value) : undefined;
   const printed = printedText(logs, limits);
   const parts =
     ending.type === "completed"
@@ -91,6 +103,8 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
         ];
   if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
   if (remarks.length > 0) parts.push(`Remarks from the sandbox:\n${remarks.map(insetText).join("\n")}`);
+  const keptHere = keptText(execution.kept);
+  if (keptHere !== "") parts.push(keptHere);
   if (printed !== INSET) parts.push(`Printed:\n${printed}`);
   const text = parts.join("\n\n");
   const cut = {
@@ -104,7 +118,7 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
     output: { text, isError: ending.type !== "completed", ...(Object.keys(cut).length === 0 ? {} : { cut }) },
     usage: {
       calls: calls.length,
-      bytesIn: execution.resultBytes,
+      bytesIn: execution.resultBytes - keptBytes(calls),
       bytesOut: Buffer.byteLength(text),
       queuedMs: execution.queuedMs,
       runningMs: execution.runningMs,
@@ -117,6 +131,7 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
     },
     calls,
     logs,
+    artifacts: reportArtifacts(execution.kept?.place.space),
     notes,
     remarks,
   };
@@ -140,14 +155,22 @@ interface ShownValue {
   readonly cutBytes?: number;
 }
 
-function shownValue({ value, counts, text }: Completed, outputBytes: number): ShownValue {
+function shownValue({ value, counts, text }: Completed, outputBytes: number, kept: KeptValue | undefined): ShownValue {
   if (text === undefined) return { value, text };
   const bytes = Buffer.byteLength(text);
   const shown = bytes <= outputBytes ? cleanText(text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return { value, text: shown };
-  const stub: Stub = stubOf({ value, bytes, counts: counts ?? new Map() }, outputBytes, ADVICE);
+  const stub: Stub = stubOf({ value, bytes, counts: counts ?? new Map() }, outputBytes, adviceOf(kept), kept?.name);
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
+
+/** Bytes of what a program has read that it or another one had kept: no tool returned them. */
+function keptBytes(calls: readonly CallLine[]): number {
+  const own = calls.filter(({ tool, callId }) => KEEPING.has(tool) && !callId.includes("/"));
+  return own.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+const KEEPING: ReadonlySet<string> = new Set([SAVE_ARTIFACT, LOAD_ARTIFACT]);
 
 /** Failures of calls whose handler returned, and whose result was rejected. */
 const RESULT_REJECTED: ReadonlySet<FailureCode> = new Set(["output_invalid", "result_too_large", "result_over_budget"]);

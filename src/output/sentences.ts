@@ -31,6 +31,14 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
     what: "the result of a call was larger than",
     advice: "Ask for less: fewer fields, a filter, or page by page.",
   },
+  artifactBytes: {
+    what: "a value that it kept was larger than",
+    advice: "Keep less, or split it into several.",
+  },
+  artifacts: {
+    what: "it kept values under more names than",
+    advice: "Use a name again, or keep several values in one.",
+  },
   totalBytes: {
     what: "its calls moved more data than",
     advice: "Ask tools for less: fewer fields, filters, fewer rows.",
@@ -98,7 +106,7 @@ function namesOf(calls: readonly { readonly tool: string; readonly callId: strin
 
 /** Accepted names of faults: one word, and not a word that begins a line of the runtime. */
 const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
-const OWN_WORDS: ReadonlySet<string> = new Set(["Note", "Printed", "Remarks"]);
+const OWN_WORDS: ReadonlySet<string> = new Set(["Kept", "Note", "Printed", "Remarks"]);
 
 /** A fault in the form of a compiler error: name, place, message, source line, hint. */
 function faultText({ name, message, line, column, excerpt }: Fault, hint: string | undefined): string {

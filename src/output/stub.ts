@@ -1,9 +1,12 @@
+import { countOf, cut, FIELDS_SHOWN, shapeOf } from "../values/value-shape.ts";
 import { cleanText } from "./clean-text.ts";
 
 /** Summary that replaces a value that is too large. */
 export interface Stub {
   /** Marks a stub, and says what to do. */
   readonly too_large: string;
+  /** The name under which the whole value is kept, where it is. */
+  readonly artifact?: string;
   /** UTF-8 bytes of the whole value's JSON. */
   readonly bytes: number;
   /** TypeScript type of the value, inferred from its first rows. */
@@ -14,10 +17,6 @@ export interface Stub {
   readonly first?: unknown;
 }
 
-/** Rows that a shape is inferred from. */
-const ROWS_READ = 20;
-const FIELDS_SHOWN = 24;
-const DEPTH_SHOWN = 4;
 const SHAPE_LENGTHS = [2000, 400, 100, 20];
 
 /** A value that is too large, possibly truncated. */
@@ -31,11 +30,11 @@ export interface LargeValue {
 }
 
 /** A stub whose cleaned JSON has at most `allowedBytes`, or the shortest stub (about 200 bytes) if even that is larger. */
-export function stubOf(large: LargeValue, allowedBytes: number, advice: string): Stub {
+export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
   const { value, bytes } = large;
-  const known = { too_large: advice, bytes };
-  const count = typeof value === "object" && value !== null ? { count: countOf(value, large) } : {};
-  const shape = cleanText(shapeOf(value, large, 0));
+  const known = { too_large: advice, ...(artifact === undefined ? {} : { artifact }), bytes };
+  const count = typeof value === "object" && value !== null ? { count: countOf(value, large.counts) } : {};
+  const shape = cleanText(shapeOf(value, large.counts));
   for (const length of SHAPE_LENGTHS) {
     const bare: Stub = { ...known, shape: cut(shape, length), ...count };
     if (cleanSize(bare) > allowedBytes) continue;
@@ -53,10 +52,6 @@ function withFirst(bare: Stub, value: unknown, allowedBytes: number): Stub {
     if (cleanSize(stub) <= allowedBytes) return stub;
   }
   return bare;
-}
-
-function countOf(container: object, { counts }: LargeValue): number {
-  return counts.get(container) ?? Object.keys(container).length;
 }
 
 /** The beginning of a value, of at most `room` bytes of JSON; undefined if nothing fits. */
@@ -94,34 +89,6 @@ function sampleFields(value: object, room: number): object | undefined {
     left -= sizeOf(name) + sizeOf(part) + 2;
   });
   return taken.length > 0 || fields.length === 0 ? Object.fromEntries(taken) : undefined;
-}
-
-/** The type of a value. A list's length follows its type, except inside rows, where it may differ from row to row. */
-function shapeOf(value: unknown, large: LargeValue, depth: number, inRow = false): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) {
-    const rows = merged(value.slice(0, ROWS_READ).map((row) => shapeOf(row, large, depth + 1, true)));
-    return depth === 0 || inRow ? `${rows}[]` : `${rows}[] /* ${countOf(value, large)} */`;
-  }
-  if (typeof value !== "object") return typeof value;
-  if (depth >= DEPTH_SHOWN) return "object";
-  const names = Object.keys(value);
-  const fields = names
-    .slice(0, FIELDS_SHOWN)
-    .map((name) => `${cut(name, 40)}: ${shapeOf((value as Record<string, unknown>)[name], large, depth + 1, inRow)}`);
-  const unlisted = countOf(value, large) - Math.min(names.length, FIELDS_SHOWN);
-  const more = unlisted > 0 ? [`… ${unlisted} more`] : [];
-  return `{ ${[...fields, ...more].join(", ")} }`;
-}
-
-function merged(shapes: readonly string[]): string {
-  const different = [...new Set(shapes)];
-  if (different.length <= 1) return different[0] ?? "unknown";
-  return different.length <= 3 ? `(${different.join(" | ")})` : `(${different.slice(0, 3).join(" | ")} | …)`;
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
 }
 
 /** The longest beginning of a text whose JSON fits. */

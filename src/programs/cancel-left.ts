@@ -11,10 +11,11 @@ import { undriven } from "./undriven.ts";
  * Rejects as the journal does, with `head_moved` if it goes on elsewhere.
  */
 export async function cancelLeft(
-  { journal, leaseMs }: Pick<Scope, "journal" | "leaseMs">,
+  scope: Pick<Scope, "journal" | "leaseMs">,
   execution: ExecutionId,
   past: Past,
 ): Promise<Execution> {
+  const { journal, leaseMs } = scope;
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs });
   const ending = { type: "cancelled" } as const;
   try {
@@ -22,5 +23,5 @@ export async function cancelLeft(
   } finally {
     await log.end(true);
   }
-  return undriven(execution, past, ending);
+  return undriven(scope, execution, past, ending);
 }

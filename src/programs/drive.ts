@@ -211,10 +211,10 @@ class Driver {
   }
 
   #callAgain(call: OpenCall): void {
-    const { id, tool, inputText } = call;
+    const { id, tool, inputText, artifact } = call;
     this.#answerWhenDone(
       id,
-      this.#options.session.call({ callId: String(id), tool, caller: "programmatic", inputText }, call),
+      this.#options.session.call({ callId: String(id), tool, caller: "programmatic", inputText, artifact }, call),
     );
   }
 
@@ -325,12 +325,15 @@ class Driver {
     }
   }
 
-  #call({ id, tool, body }: GuestFrame & { readonly kind: "call" }): void {
+  #call({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }): void {
     const { session, limits } = this.#options;
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
       return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
-    this.#answerWhenDone(id, session.call({ callId: String(id), tool, caller: "programmatic", inputText: body }));
+    this.#answerWhenDone(
+      id,
+      session.call({ callId: String(id), tool, caller: "programmatic", inputText: body, artifact }),
+    );
   }
 
   #answerWhenDone(id: number, called: Promise<Answer | undefined>): void {

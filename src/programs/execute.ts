@@ -3,7 +3,9 @@ import { frameText, PROTOCOL_VERSION, type StartBody, type UnreplayableCause } f
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
 import { headerBase } from "../gate/header-base.ts";
+import type { ArtifactPlace } from "../gate/session-artifacts.ts";
 import { UnreadAnswers } from "../gate/unread-answers.ts";
+import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
@@ -11,13 +13,14 @@ import { PortcullisError } from "../errors.ts";
 import { approveProgram } from "./approve-program.ts";
 import { drive, type Driven, NOT_DRIVEN } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
+import { keepLarge, type KeptValue, VALUE_CALL } from "./keep-value.ts";
 import { heldAllowance } from "./limits.ts";
 import { PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
 import type { Tool } from "../tools/tool.ts";
-import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import { CALLING_FUNCTIONS } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { ResultSchema } from "./result-schema.ts";
 import type { Scope } from "./scope.ts";
@@ -49,6 +52,16 @@ export interface Execution extends Driven {
   readonly calls: readonly CallLine[];
   /** UTF-8 bytes of all results that tools returned. */
   readonly resultBytes: number;
+  /** What it has kept; undefined for a program that was refused before it started. */
+  readonly kept?: Kept;
+}
+
+/** What a program has kept outside of its result. */
+export interface Kept {
+  /** Its own artifacts, and those of its conversation. */
+  readonly place: ArtifactPlace;
+  /** What holds its value, if that is too large for a model. */
+  readonly value?: KeptValue | undefined;
 }
 
 /**
@@ -70,7 +83,12 @@ export async function execute(
 
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
-  const prepared = await prepare(source, language, { tenant, signal }, new Set([...tools, SEARCH_TOOLS]));
+  const prepared = await prepare(
+    source,
+    language,
+    { tenant, signal },
+    new Set([...tools, ...CALLING_FUNCTIONS.values()]),
+  );
   if (!prepared.ok) {
     const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault: prepared.fault };
     return { execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
@@ -122,6 +140,10 @@ async function untilEnded(
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
   const { execution } = log;
   const share = gate.held.share(tenant, heldAllowance(limits, log.isDurable));
+  const place = scope.artifacts ?? {
+    space: new ArtifactSpace(scope.journal, execution, past?.artifacts, log),
+    prefix: "",
+  };
   const session = gate.open({
     execution,
     scope,
@@ -132,12 +154,14 @@ async function untilEnded(
     above,
     canWait: above?.canWait ?? true,
     unread: new UnreadAnswers(),
+    artifacts: place,
     past,
     log,
     onEvent,
   });
   log.onForeign = (records) => session.take(records);
   let driven: Driven;
+  let value: KeptValue | undefined;
   try {
     const ending = await approveProgram(scope, log, session);
     const own = ending
@@ -158,6 +182,9 @@ async function untilEnded(
           onKept: (waiting, held) => onEvent({ type: "execution_waiting", execution, waiting, held }),
         });
     driven = own.ending.type === "waiting" ? own : { ...own, notes: [...own.notes, ...notes] };
+    const text = own.ending.type === "completed" ? own.ending.text : undefined;
+    if (text !== undefined && Buffer.byteLength(text) > limits.outputBytes)
+      value = await keepLarge(place, text, VALUE_CALL, limits, share.lane);
   } catch (error) {
     // Its new driver, or that of the conversation it belongs to, goes on with it.
     if (isHeadMoved(error)) {
@@ -188,7 +215,7 @@ async function untilEnded(
   if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
   // The program's own approval is none of its calls.
   const calls = session.lines.filter(({ callId }) => callId !== PROGRAM_CALL);
-  return { execution, calls, resultBytes: session.usage.resultBytes, ...driven };
+  return { execution, calls, resultBytes: session.usage.resultBytes, kept: { place, value }, ...driven };
 }
 
 /** Text of the frame that starts a program with these tools. */

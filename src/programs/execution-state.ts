@@ -35,6 +35,8 @@ export interface UnansweredCall extends CallFacts {
   readonly tool: string;
   /** JSON text. */
   readonly inputText: string;
+  /** Of a value that a program keeps: its name. The text is the value. */
+  readonly artifact?: string | undefined;
 }
 
 /** A call whose answer has not been delivered to the program. */
@@ -188,6 +190,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "model":
     case "tools":
     case "compact":
+    case "artifact":
       break;
     case "retry":
       if (record.call !== undefined) applyToCall(state.calls.get(Number(record.call)), record);
@@ -226,7 +229,12 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
 export function applyCommand(state: ExecutionState, command: GuestFrame): void {
   switch (command.kind) {
     case "call":
-      state.calls.set(command.id, { id: command.id, tool: command.tool, inputText: command.body });
+      state.calls.set(command.id, {
+        id: command.id,
+        tool: command.tool,
+        inputText: command.body,
+        ...(command.name === undefined ? {} : { artifact: command.name }),
+      });
       return;
     case "timer":
       state.timers.set(command.id, { id: command.id, ms: command.ms, setAt: state.now });

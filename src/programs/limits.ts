@@ -59,12 +59,22 @@ export const LIMIT_RULES = {
    * which takes them off the host's memory, the default is 1 GiB.
    */
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
+  /**
+   * One value that is kept by `save`, or because it is too large for a model, as JSON: as large as a result may be. What a
+   * program saves also has to fit into a frame.
+   */
+  artifactBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
+  /**
+   * Names under which a conversation, or a program that belongs to none, keeps values. A model has to keep them apart, and
+   * reads some of them with each error about an unknown one.
+   */
+  artifacts: wholeNumber({ min: 0, max: 10_000, default: 100 }),
   /** The returned value as sent to the model: about 5,000 tokens. Of a larger one the shape and the first rows are sent. */
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
   /** Printed text, as UTF-8, that is kept from the start; the same amount is kept from the end. */
   logBytes: wholeNumber({ min: 256, max: MIB, default: 8 * KIB }),
-  /** Largest frame a program may send, its returned value included. The host holds it in memory as a whole. */
-  frameBytes: wholeNumber({ min: 64 * KIB, max: 64 * MIB, default: 4 * MIB }),
+  /** Largest frame a program may send: a value that it returns or saves, or an input. The host holds it in memory as a whole. */
+  frameBytes: wholeNumber({ min: 64 * KIB, max: 64 * MIB, default: 8 * MIB }),
 };
 
 /** Limits of an execution: whole numbers, in the unit at the end of the name. */

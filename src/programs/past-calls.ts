@@ -68,7 +68,7 @@ export class PastCalls {
     });
     const ms = at - since;
     if (decision === "refused")
-      this.#end(call, { bytes: 0, ms, outcome: { type: "refused", code: code as RefusalCode } });
+      this.#end(call, { bytes: 0, ms, outcome: { type: "refused", code: (code ?? "") as RefusalCode } });
     if (decision === "dropped") this.#end(call, { bytes: 0, ms, outcome: { type: "aborted" } });
   }
 
@@ -84,7 +84,7 @@ export class PastCalls {
     this.#end(call, {
       bytes,
       ms,
-      outcome: ok ? { type: "value", shape: shape ?? "" } : { type: "failed", code: code as FailureCode },
+      outcome: ok ? { type: "value", shape: shape ?? "" } : { type: "failed", code: (code ?? "") as FailureCode },
     });
   }
 

@@ -2,6 +2,7 @@ import type { GuestFrame } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../gate/remembered.ts";
+import { type PastArtifact, pastArtifact } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
@@ -31,6 +32,8 @@ export interface Past {
   /** Decisions that also hold for later calls. */
   readonly remembered: readonly RememberedDecision[];
   readonly outcome: OutcomeRecord | undefined;
+  /** What it has kept. */
+  readonly artifacts: readonly PastArtifact[];
 }
 
 /**
@@ -44,6 +47,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   let seenBytes = 0;
   const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
+  const artifacts: PastArtifact[] = [];
 
   const noteCommand = (command: GuestFrame, at: number) => {
     if (command.kind === "output") logs?.take(command);
@@ -60,6 +64,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
       for (const command of turn.commands) noteCommand(command, state.now);
       return;
     }
+    if (record.type === "artifact") artifacts.push(pastArtifact(record, state.records));
     applyRecord(state, record);
     if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "call") past.decided(record);
@@ -84,6 +89,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     openCalls: state.calls.size,
     remembered,
     outcome,
+    artifacts,
   };
 }
 

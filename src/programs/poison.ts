@@ -3,6 +3,7 @@ import type { Execution } from "./execute.ts";
 import type { ExecutionState } from "./execution-state.ts";
 import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
+import type { Scope } from "./scope.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 import { undriven } from "./undriven.ts";
 
@@ -20,7 +21,12 @@ export function isSuspect({ silent, isHanded }: ExecutionState): boolean {
 }
 
 /** Ends an execution that its driver has just claimed as `crashed`, without running it. */
-export async function endPoisoned(execution: ExecutionId, past: Past, log: TrackedLog): Promise<Execution> {
+export async function endPoisoned(
+  scope: Pick<Scope, "journal" | "artifacts">,
+  execution: ExecutionId,
+  past: Past,
+  log: TrackedLog,
+): Promise<Execution> {
   const detail = `${DEATHS} hosts died in a row while the program ran`;
   const ending: Ending = { type: "crashed", code: "engine_died", detail };
   try {
@@ -28,5 +34,5 @@ export async function endPoisoned(execution: ExecutionId, past: Past, log: Track
   } finally {
     await log.end(true);
   }
-  return undriven(execution, past, ending);
+  return undriven(scope, execution, past, ending);
 }

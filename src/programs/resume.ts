@@ -57,7 +57,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const waiting = waitingOf(past.state);
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
   const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
-  if (waiting && records.length === 0 && canGoOn && !work.asks) return undriven(execution, past, waiting);
+  if (waiting && records.length === 0 && canGoOn && !work.asks) return undriven(own, execution, past, waiting);
   const tools = own.gate.tools.visibleTo(["programmatic"]);
   await refuseWrongResults(records, findCall, tools);
   const here = drivenHere<Execution>(scope.journal, execution);
@@ -82,7 +82,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
           toSource: (position: { readonly line: number; readonly column: number }) => position,
         };
   const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
-  if (isPoison(past.state)) return endPoisoned(execution, past, log);
+  if (isPoison(past.state)) return endPoisoned(own, execution, past, log);
   const start = (now: number) => startFrame(now, own, header.program, known);
   const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
   const note = past.state.turns > 0 ? changedVersions(header) : undefined;

@@ -1,6 +1,7 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ParentCall, WorkScope } from "../gate/open-call.ts";
+import type { ArtifactPlace } from "../gate/session-artifacts.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ExecutionEvent } from "./execute.ts";
@@ -22,6 +23,8 @@ export interface Scope extends WorkScope {
   readonly approvePrograms?: boolean | undefined;
   readonly signal: AbortSignal;
   readonly onEvent: (event: ExecutionEvent) => void;
+  /** Where programs keep values: those of a conversation in it. Without it, each program keeps its own. */
+  readonly artifacts?: ArtifactPlace | undefined;
   /** The call that started this execution or conversation, if a call did. */
   readonly above?: ParentCall | undefined;
 }

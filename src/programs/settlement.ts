@@ -3,7 +3,7 @@ import type { Overdraft } from "../gate/budget.ts";
 import { type CallLine, outcomeText } from "../gate/call-line.ts";
 import { checkResult, type ResultSchema } from "./result-schema.ts";
 import { readPlainData } from "../values/plain-data.ts";
-import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import { isOfFunction, SAVE_ARTIFACT } from "../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import type { Limits } from "./limits.ts";
 import type { Completed, Ending, Fault } from "./outcome.ts";
@@ -129,13 +129,14 @@ function placeOfName(source: string, message: string, position: Position): Posit
 
 /** Whether a call may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
 function changes(tools: ToolSet, { tool: name, effect }: Pick<CallLine, "tool" | "effect">): boolean {
+  if (name === SAVE_ARTIFACT) return true;
   const tool = tools.get(name);
   return tool !== undefined && isVisible(tool, ["programmatic"]) && (effect ?? tool.effect) !== "read";
 }
 
 /** Whether this is a tool that programs may call. Any other name is text chosen by the program and is not quoted. */
 function isKnown(tools: ToolSet, name: string): boolean {
-  if (name === SEARCH_TOOLS) return true;
+  if (isOfFunction(name)) return true;
   const tool = tools.get(name);
   return tool !== undefined && isVisible(tool, ["programmatic"]);
 }

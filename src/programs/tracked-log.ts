@@ -73,6 +73,11 @@ export class TrackedLog implements GateLog {
     return this.#journal.isDurable === true;
   }
 
+  /** Number of records that are known to be in the journal. */
+  get position(): number {
+    return this.#log.position;
+  }
+
   /** Whether records are being written. */
   get isWriting(): boolean {
     return this.#log.isWriting;

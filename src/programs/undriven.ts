@@ -1,7 +1,9 @@
+import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { NOT_DRIVEN } from "./drive.ts";
 import type { Execution } from "./execute.ts";
 import { invalidAt } from "./history.ts";
+import { keptBefore } from "./keep-value.ts";
 import type { Ending } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { PortcullisError } from "../errors.ts";
@@ -10,9 +12,18 @@ import type { Scope } from "./scope.ts";
 import { readReturned } from "./settlement.ts";
 
 /** An execution that is not driven, as its journal tells of it. */
-export function undriven(execution: ExecutionId, past: Past, ending: Ending): Execution {
+export function undriven(
+  scope: Pick<Scope, "journal" | "artifacts">,
+  execution: ExecutionId,
+  past: Past,
+  ending: Ending,
+): Execution {
   const { state, logs, lines, resultBytes, outcome } = past;
   const { turns, restarts, connections, settled } = state;
+  const place = scope.artifacts ?? {
+    space: new ArtifactSpace(scope.journal, execution, past.artifacts),
+    prefix: "",
+  };
   return {
     // A journal may come from elsewhere, and its usage may have any names.
     ...NOT_DRIVEN,
@@ -27,6 +38,7 @@ export function undriven(execution: ExecutionId, past: Past, ending: Ending): Ex
     connections,
     calls: lines,
     resultBytes,
+    kept: { place, value: keptBefore(place) },
   };
 }
 
@@ -34,16 +46,17 @@ export function undriven(execution: ExecutionId, past: Past, ending: Ending): Ex
 export async function endedExecution(
   execution: ExecutionId,
   past: Past,
-  { gate, limits, tenant }: Scope,
+  scope: Scope,
   result?: ResultSchema,
 ): Promise<Execution> {
+  const { gate, limits, tenant } = scope;
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { parseEnding } = await import("./parse-ending.ts");
   const ending = parseEnding(past.outcome?.outcome ?? "");
   const { settled } = past.state;
   if (!ending || (ending.type === "completed" && settled?.ok === false))
     throw invalidAt(execution, past.state.records - 1, "its outcome is not that of a program");
-  if (ending.type !== "completed") return undriven(execution, past, ending);
+  if (ending.type !== "completed") return undriven(scope, execution, past, ending);
   const body = settled?.body;
   const share = gate.held.share(tenant, limits.totalBytes);
   try {
@@ -56,7 +69,12 @@ export async function endedExecution(
         "option_invalid",
         `The value of execution ${JSON.stringify(execution)} fitted its \`result\` when it ended, and does not now. ${checked.fault.message}`,
       );
-    return undriven(execution, past, { type: "completed", ...returned, text: body, ...(checked && { checked }) });
+    return undriven(scope, execution, past, {
+      type: "completed",
+      ...returned,
+      text: body,
+      ...(checked && { checked }),
+    });
   } finally {
     share.end();
   }

@@ -17,10 +17,31 @@ const RESERVED = new Set([
 export const SEARCH_TOOLS = "search_tools";
 /** The same search as a global function of programs. */
 export const SEARCH_FUNCTION = "searchTools";
+/** Names of the calls by which programs keep values and read them again, in frames and records. No tool may have them. */
+export const SAVE_ARTIFACT = "save_artifact";
+export const LOAD_ARTIFACT = "load_artifact";
+
+/** The global functions of programs that make calls, and the names of these calls. */
+export const CALLING_FUNCTIONS: ReadonlyMap<string, string> = new Map([
+  [SEARCH_FUNCTION, SEARCH_TOOLS],
+  ["save", SAVE_ARTIFACT],
+  ["load", LOAD_ARTIFACT],
+]);
+const FUNCTION_OF_CALL = new Map([...CALLING_FUNCTIONS].map(([name, call]) => [call, name]));
+const RESERVED_FOR = new Map([
+  [SEARCH_TOOLS, "the search among tools"],
+  [SAVE_ARTIFACT, "values that programs keep"],
+  [LOAD_ARTIFACT, "values that programs keep"],
+]);
+
+/** Whether calls of this name are made by a global function of programs. */
+export function isOfFunction(call: string): boolean {
+  return FUNCTION_OF_CALL.has(call);
+}
 
 /** How a program writes a tool: `tools.crm.find`. */
 export function pathOfTool(name: string): string {
-  return name === SEARCH_TOOLS ? SEARCH_FUNCTION : `tools.${name}`;
+  return FUNCTION_OF_CALL.get(name) ?? `tools.${name}`;
 }
 
 /**
@@ -29,7 +50,8 @@ export function pathOfTool(name: string): string {
  */
 export function toolNameFault(name: string): string | undefined {
   if (name.length > LONGEST) return `it has ${name.length} characters, at most ${LONGEST} are allowed`;
-  if (name === SEARCH_TOOLS) return "it is reserved for the search among tools";
+  const reserved = RESERVED_FOR.get(name);
+  if (reserved !== undefined) return `it is reserved for ${reserved}`;
   for (const part of name.split(".")) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(part))
       return `${JSON.stringify(part)} is not an identifier: programs reach a tool as tools.${name}, so every part between dots is letters, digits and _, and does not begin with a digit`;

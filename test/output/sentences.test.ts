@@ -26,7 +26,11 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
   outputBytes:
     "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
   logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
-  frameBytes: "it sent a message larger than 4 MiB (limit frameBytes). Pass or return less at once.",
+  artifactBytes:
+    "a value that it kept was larger than 32 MiB (limit artifactBytes). Keep less, or split it into several.",
+  artifacts:
+    "it kept values under more names than 100 (limit artifacts). Use a name again, or keep several values in one.",
+  frameBytes: "it sent a message larger than 8 MiB (limit frameBytes). Pass or return less at once.",
 };
 
 test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told so, and what to do", (limit) => {

@@ -69,6 +69,10 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
       { returns: "result: Any = await tools.orders.find(id=float, limit=NotRequired[float])" },
     ],
   ],
+  '`await save("rows", rows)`, `await load("rows")`': [
+    ['await save("rows", [{"id": 1}])\n(await load("rows"))[0].id', { returns: 1 }],
+    ['(await save(name="rows", value={1, 2})).shape', { returns: "number[] /* 2 */" }],
+  ],
   "`order.customer.name`": [
     [
       "import json\norder = await tools.orders.find(3)\nreturn [order.customer.name, order['customer']['name'], isinstance(order, dict), order.customer == {'name': 'Ann'}, json.dumps(order.customer)]",

@@ -19,6 +19,7 @@ import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printAgentJson, printAgentReport } from "../terminal/print-agent-report.ts";
+import { writeArtifacts } from "../write-artifacts.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 export interface AskOptions extends ToolsOptions {
@@ -32,6 +33,8 @@ export interface AskOptions extends ToolsOptions {
   readonly stream: boolean;
   readonly approve: string;
   readonly approveProgram?: boolean;
+  /** Folder for what programs have kept, and for results that were too large for the model. */
+  readonly artifacts?: string;
   readonly json?: boolean;
 }
 
@@ -75,7 +78,8 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     printAgentReport(report, options);
     operator.print();
   }
-  return report.ending.type === "cancelled" ? cancelling.exitCode : agentExitCodeOf(report.ending);
+  const written = await writeArtifacts(options.artifacts, report.artifacts);
+  return report.ending.type === "cancelled" ? cancelling.exitCode : agentExitCodeOf(report.ending) || written;
 }
 
 function parsePrograms(text: string | undefined): ProgramsOption | undefined {

@@ -23,6 +23,7 @@ import { parseWhole } from "../input/parse-whole.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { writeArtifacts } from "../write-artifacts.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printJson } from "../terminal/print.ts";
@@ -41,6 +42,8 @@ export interface ResumeOptions extends ToolsOptions {
   /** File with the JSON Schema of what the program has to return, as the execution began. */
   readonly resultSchema?: string;
   readonly allowChangedTools?: boolean;
+  /** Folder for what was kept. */
+  readonly artifacts?: string;
   readonly tenant?: string;
   readonly journal?: string;
   readonly json?: boolean;
@@ -63,7 +66,8 @@ export async function resume(execution: string, options: ResumeOptions): Promise
     if (named === undefined) {
       const report = await runtime.resume(execution, { ...about, ...(result ? { result } : {}) });
       print(report);
-      return exitCodeOf(report);
+      const written = await writeArtifacts(options.artifacts, report.artifacts);
+      return exitCodeOf(report) || written;
     }
     const model =
       options.model === undefined
@@ -71,7 +75,8 @@ export async function resume(execution: string, options: ResumeOptions): Promise
         : await loadModel(options.model, modelOptions(options));
     const report = await runtime.resumeAgent(execution, { ...about, model });
     printAgent(report);
-    return agentExitCodeOf(report.ending);
+    const written = await writeArtifacts(options.artifacts, report.artifacts);
+    return agentExitCodeOf(report.ending) || written;
   });
 }
 

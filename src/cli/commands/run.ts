@@ -15,6 +15,7 @@ import { parseApprove } from "../input/parse-approve.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { readResultSchema } from "../input/read-result-schema.ts";
+import { writeArtifacts } from "../write-artifacts.ts";
 import { readProgram } from "../input/read-program.ts";
 
 export interface RunOptions extends ToolsOptions {
@@ -31,6 +32,8 @@ export interface RunOptions extends ToolsOptions {
   readonly journal?: string;
   /** File with the JSON Schema of what the program has to return. */
   readonly result?: string;
+  /** Folder for what the program has kept. */
+  readonly artifacts?: string;
   readonly json?: boolean;
 }
 
@@ -85,7 +88,8 @@ export async function run(file: string, options: RunOptions): Promise<number> {
       printReport(report, options);
       operator.print();
     }
-    return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report);
+    const written = await writeArtifacts(options.artifacts, report.artifacts);
+    return report.outcome.type === "cancelled" ? cancelling.exitCode : exitCodeOf(report) || written;
   } finally {
     progress?.end();
   }

@@ -24,9 +24,9 @@ export function printAgentReport({ execution, ending, transcript, usage }: Agent
 
 /** Prints a conversation as one JSON document on standard output. */
 export function printAgentJson(
-  { execution, ending, answer, transcript, calls, usage }: AgentReport,
+  { execution, ending, answer, transcript, calls, usage, artifacts }: AgentReport,
   operator: OperatorLog,
 ): void {
-  const report = { execution, ending, answer: answer ?? null, turns: transcript.turns, calls, usage };
+  const report = { execution, ending, answer: answer ?? null, turns: transcript.turns, calls, usage, artifacts };
   writeStdout(`${cleanText(JSON.stringify({ ...report, operator: operator.entries }))}\n`);
 }

@@ -1,5 +1,5 @@
 import type { Function as FunctionNode, MemberExpression, Node, Pattern, VariableDeclarator } from "acorn";
-import { SEARCH_FUNCTION, SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import { CALLING_FUNCTIONS } from "../../tools/tool-name.ts";
 import type { ReadProgram } from "./read-program.ts";
 import { nodesIn } from "./syntax-nodes.ts";
 
@@ -46,7 +46,8 @@ export class ProgramNames {
       if (node.type !== "Identifier") return undefined;
       const { name } = node as unknown as { name: string };
       if (name === "tools") return this.#hidesTools ? undefined : path.join(".");
-      if (name === SEARCH_FUNCTION && !this.#declared.has(name)) return path.length === 0 ? SEARCH_TOOLS : undefined;
+      if (CALLING_FUNCTIONS.has(name) && !this.#declared.has(name))
+        return path.length === 0 ? CALLING_FUNCTIONS.get(name) : undefined;
       const part = this.#parts.get(name);
       const value = part?.from ?? this.#constants.get(name);
       if (value === undefined || !this.#isUnique(name)) return undefined;

@@ -1,0 +1,65 @@
+import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import type { ReportArtifact } from "../output/artifacts.ts";
+import { EXIT } from "./exit-code.ts";
+import { Failure, reasonOf } from "./failure.ts";
+import { oneLine } from "./terminal/one-line.ts";
+
+/**
+ * Writes artifacts to files of a folder, one after the other, and says which. A text is written as it is, under its name;
+ * any other value as JSON. A file that is there already and has another content stays as it is. Resolves with the exit
+ * code: 0, or that of a failure where an artifact was not written. `folder` undefined writes none.
+ */
+export async function writeArtifacts(
+  folder: string | undefined,
+  artifacts: readonly ReportArtifact[],
+): Promise<number> {
+  if (folder === undefined) return EXIT.completed;
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw new Failure(EXIT.environment, `--artifacts ${folder}: ${reasonOf(error)} Give a folder that can be written.`);
+  }
+  let code: number = EXIT.completed;
+  for (const artifact of artifacts) {
+    const said = await writeOne(folder, artifact);
+    if (!said.written) code = EXIT.environment;
+    process.stderr.write(`portcullis: ${oneLine(said.text)}\n`);
+  }
+  return code;
+}
+
+interface Said {
+  readonly written: boolean;
+  readonly text: string;
+}
+
+async function writeOne(folder: string, { name, bytes, read }: ReportArtifact): Promise<Said> {
+  try {
+    const value = await read();
+    // The name has no separator of paths, and begins with a letter or a digit.
+    const file = join(folder, fileName(name, value));
+    const content = typeof value === "string" ? value : `${JSON.stringify(value, undefined, 2)}\n`;
+    if (await isWritten(file, content)) return { written: true, text: `${file} (${bytes} bytes)` };
+    return { written: false, text: `${file} is there already with another content, and was left as it is.` };
+  } catch (error) {
+    return { written: false, text: `the artifact ${name} was not written: ${reasonOf(error)}` };
+  }
+}
+
+function fileName(name: string, value: unknown): string {
+  if (typeof value === "string") return extname(name) === "" ? `${name}.txt` : name;
+  return name.endsWith(".json") ? name : `${name}.json`;
+}
+
+/** Writes a file that is not there yet. False if there is one, or a link, with another content. */
+async function isWritten(file: string, content: string): Promise<boolean> {
+  try {
+    await writeFile(file, content, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  const { size } = await lstat(file);
+  return size === Buffer.byteLength(content) && (await readFile(file, "utf8")) === content;
+}

@@ -1,0 +1,115 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "./execution-id.ts";
+import type { Head, Journal } from "./journal.ts";
+import type { ArtifactRecord } from "./record.ts";
+
+/** A value that is kept outside of a model's context, without the value. */
+export type Artifact = Omit<ArtifactRecord, "type" | "value" | "at">;
+
+/** An artifact that the journal already holds. */
+export interface PastArtifact extends Artifact {
+  /** Index of its record, or of one before it. */
+  readonly position: Head;
+}
+
+/** Where the records of artifacts go. */
+export interface ArtifactLog {
+  append(record: ArtifactRecord): Promise<void>;
+  /** Index of a record that is not after the next one. */
+  readonly position: Head;
+}
+
+interface Entry extends PastArtifact {
+  /** JSON text. Kept only where the journal holds it in this process's memory too. */
+  readonly value?: string;
+}
+
+export function pastArtifact(
+  { type: _, value: __, at: ___, ...artifact }: ArtifactRecord,
+  position: Head,
+): PastArtifact {
+  return { ...artifact, position };
+}
+
+/**
+ * The artifacts of a conversation, or of a program that belongs to none, by name. They are records of its journal. Of several
+ * under one name the last one holds. Names are untrusted.
+ */
+export class ArtifactSpace {
+  readonly execution: ExecutionId;
+  readonly #journal: Journal;
+  readonly #log: ArtifactLog | undefined;
+  readonly #entries = new Map<string, Entry>();
+  /** Also those whose name another one has now. */
+  readonly #byCall = new Map<string, Entry>();
+  /** Names of artifacts that are being saved. */
+  readonly #reserved = new Set<string>();
+
+  /** Without a log, artifacts are only read. */
+  constructor(journal: Journal, execution: ExecutionId, past: readonly PastArtifact[] = [], log?: ArtifactLog) {
+    this.execution = execution;
+    this.#journal = journal;
+    this.#log = log;
+    for (const artifact of past) this.#note(artifact);
+  }
+
+  /** In the order in which their names were first used. */
+  get all(): readonly Artifact[] {
+    return [...this.#entries.values()];
+  }
+
+  find(name: string): Artifact | undefined {
+    return this.#entries.get(name);
+  }
+
+  /** What a call has saved last. */
+  savedBy(call: string): Artifact | undefined {
+    return this.#byCall.get(call);
+  }
+
+  /** Takes a place for a name. Returns how many names there would be if that is more than `allowed`. */
+  reserve(name: string, allowed: number): number | undefined {
+    if (this.#entries.has(name) || this.#reserved.has(name)) return undefined;
+    const names = this.#entries.size + this.#reserved.size + 1;
+    if (names > allowed) return names;
+    this.#reserved.add(name);
+    return undefined;
+  }
+
+  /** A name for what is kept without one: that of the same call before, or a new one like `result-3`. */
+  nameFor(call: string): string {
+    const before = this.#byCall.get(call)?.name;
+    if (before !== undefined) return before;
+    for (let number = 1; ; number += 1) {
+      const name = `result-${number}`;
+      if (!this.#entries.has(name) && !this.#reserved.has(name)) return name;
+    }
+  }
+
+  /** Resolves once the journal holds the value, a JSON text. */
+  async save(artifact: Artifact, value: string): Promise<void> {
+    const log = this.#log;
+    if (!log) throw new Error("These artifacts are only read.");
+    const { position } = log;
+    await log.append({ type: "artifact", ...artifact, value, at: Date.now() });
+    this.#note({ ...artifact, position, ...(this.#journal.isDurable === true ? {} : { value }) });
+  }
+
+  /** The value of an artifact of this space, as JSON text. Rejects as the journal does. */
+  async read({ name, call }: Artifact): Promise<string> {
+    const entry = this.#byCall.get(call);
+    if (entry?.value !== undefined) return entry.value;
+    for await (const record of this.#journal.read(this.execution, { from: entry?.position ?? 0 }))
+      if (record.type === "artifact" && record.name === name && record.call === call) return record.value;
+    throw new PortcullisError(
+      "journal_invalid",
+      `The journal holds no artifact ${JSON.stringify(name)} of execution ${JSON.stringify(this.execution)} any more. Restore the journal from a backup.`,
+    );
+  }
+
+  #note(entry: Entry): void {
+    this.#reserved.delete(entry.name);
+    this.#entries.set(entry.name, entry);
+    this.#byCall.set(entry.call, entry);
+  }
+}

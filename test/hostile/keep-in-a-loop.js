@@ -1,0 +1,3 @@
+// Tries: to keep a small value for as long as it may call.
+// Ends: stopped calls | stopped wallMs
+for (;;) await save("a", 1);
