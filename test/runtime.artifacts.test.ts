@@ -351,6 +351,24 @@ describe.each(Object.entries(JOURNALS))(
       expect(await again.artifacts[0]?.read()).toHaveLength(3000);
     });
 
+    test("a conversation that continues an ended one has what that one kept", async () => {
+      await using runtime = await start({ tools: [all], journal: open() });
+      const { report } = await converse(runtime, [SAVES]);
+      fetched = 0;
+      // The script goes on after the turns that are there.
+      const model = scriptedModel([
+        { text: "" },
+        { text: "" },
+        { programs: [LOADS] },
+        ({ results }) => ({ text: results[0]?.text ?? "" }),
+      ]);
+      await using talk = await runtime.converse({ model, continue: report.execution });
+      const said = await talk.say("And which?");
+      expect(said.answer).toBe('["customer 0","customer 1000","customer 2000"]');
+      expect(fetched).toBe(0);
+      expect(said.artifacts.map(({ name }) => name)).toEqual(["customers"]);
+    });
+
     test("artifacts survive export and import", async () => {
       const journal = open();
       await using runtime = await start({ tools: [all], journal });
