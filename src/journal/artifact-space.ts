@@ -24,11 +24,9 @@ interface Entry extends PastArtifact {
   readonly value?: string;
 }
 
-export function pastArtifact(
-  { type: _, value: __, at: ___, ...artifact }: ArtifactRecord,
-  position: Head,
-): PastArtifact {
-  return { ...artifact, position };
+export function pastArtifact(record: ArtifactRecord, position: Head): PastArtifact {
+  const { name, bytes, shape, first, call } = record;
+  return { name, bytes, shape, first, call, position };
 }
 
 /**

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, constantFrom, json, nat, oneof, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
 import { checkJson } from "../../src/values/check-json.ts";
 import { PLAIN_DEPTH, readPlainData } from "../../src/values/plain-data.ts";
@@ -16,7 +16,7 @@ function checked(text: string): { readonly reason: string | undefined; readonly 
 const isPlain = (text: string) => readPlainData(text).ok;
 
 test("it accepts what parsing accepts, and nothing else", () => {
-  const piece = fc.constantFrom(
+  const piece = constantFrom(
     ...'[]{},: \t\n"\\truefalsnl0123456789.-+eE'.split(""),
     '"a"',
     "null",
@@ -26,17 +26,17 @@ test("it accepts what parsing accepts, and nothing else", () => {
     "\\u00zz",
     "\u0001",
   );
-  const text = fc.oneof(
-    fc.json(),
-    fc.array(piece, { maxLength: 24 }).map((parts) => parts.join("")),
+  const text = oneof(
+    json(),
+    array(piece, { maxLength: 24 }).map((parts) => parts.join("")),
     // A valid text with one character changed.
-    fc.tuple(fc.json(), fc.nat(), piece).map(([json, at, one]) => {
+    tuple(json(), nat(), piece).map(([json, at, one]) => {
       const place = at % (json.length + 1);
       return json.slice(0, place) + one + json.slice(place + 1);
     }),
   );
-  fc.assert(
-    fc.property(text, (one) => {
+  assert(
+    property(text, (one) => {
       expect(checked(one).reason === undefined).toBe(isPlain(one));
     }),
     { numRuns: 5000 },
