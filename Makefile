@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-durable bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-durable bench-growth bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -72,9 +72,15 @@ bench: build
 bench-durable: build
 	@node test/bench/bench-durable.ts
 
+# Whether calls, programs, tools and executions cost the same however many there are. GROWTH=full goes to 100,000 of them.
+bench-growth: build
+	@node test/bench/growth.ts
+
+# Cold and warm figures of other packages, of this one and of its floor. ROUNDS=3 tells the range of three rounds; DRIVERS
+# and WORKLOADS select.
 bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false
-	@node test/bench/peers/bench-peers.js
+	@ROUNDS=$(ROUNDS) DRIVERS=$(DRIVERS) WORKLOADS=$(WORKLOADS) node test/bench/peers/bench-peers.js
 
 # Measures the tokens that programs save against direct calls, without a request to a provider, and writes the report and
 # the pictures that README and docs show. It fails where an answer is wrong, or where a figure is far from its reference

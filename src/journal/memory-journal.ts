@@ -22,6 +22,8 @@ interface Entry {
 export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
   const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
   const entries = new Map<string, Entry>();
+  /** Those that have ended, in the order of their ends. Among thousands that wait, the oldest would be far from the first. */
+  const ended = new Map<string, Entry>();
   let endedLength = 0;
 
   const find = (execution: string): Entry => {
@@ -31,10 +33,10 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 
   const deleteOldest = () => {
-    for (const [execution, entry] of entries) {
+    for (const [execution, entry] of ended) {
       if (endedLength <= keepLength) return;
-      if (!entry.ended) continue;
       endedLength -= entry.length;
+      ended.delete(execution);
       entries.delete(execution);
     }
   };
@@ -58,7 +60,10 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       for (const record of records) entry.records.push(record);
       entry.length += length;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
-      if (ends) entry.ended = true;
+      if (ends) {
+        entry.ended = true;
+        ended.set(execution, entry);
+      }
       const claim = records.findLast(({ type }) => type === "claim");
       if (claim?.type === "claim") entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
       if (entry.ended) {
@@ -75,8 +80,8 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     },
     async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
       for (const entry of [...entries.values()].toReversed()) {
-        const { header, ended } = entry;
-        if (open === ended || (tenant !== undefined && tenant !== header.tenant)) continue;
+        const { header } = entry;
+        if (open === entry.ended || (tenant !== undefined && tenant !== header.tenant)) continue;
         if (before !== undefined && header.startedAt >= before) continue;
         yield summaryOf(entry);
       }

@@ -1,9 +1,13 @@
-/* One driver, one workload: sends the figure to its parent. Arguments: driver, workload. */
+/*
+ * One driver, one workload: sends its figures to its parent, `cold` of the first run in this process and `warm` of those after
+ * it. Arguments: driver, workload.
+ */
 import { isDeepStrictEqual } from "node:util";
-import { medianOf, perSecond } from "../measure.js";
+import { medianOf, perSecond, timed } from "../measure.js";
 import { answers, CALLS, programs, tools } from "../workloads.js";
 
 const [driverName, workload] = process.argv.slice(2);
+const importedAt = performance.now();
 const { open } = await import(`./drivers/${driverName}.js`);
 const { execute, tool, close } = await open({ tools, timeoutMs: 60_000, memoryMb: 512 });
 
@@ -17,19 +21,31 @@ async function run(name) {
 /** A slow driver gets fewer runs, not more time. */
 const withinMs = 6000;
 
+/** The first run, and the middle one of those after it. */
+async function coldAndWarm(name, options) {
+  return { cold: await timed(() => run(name)), warm: await medianOf(() => run(name), { ...options, withinMs }) };
+}
+
 const workloads = {
-  start: () => medianOf(() => run("start"), { count: 100, warmUp: 20, before: aMoment, withinMs }),
-  awaited: async () => ((await medianOf(() => run("awaited"), { count: 15, warmUp: 10, withinMs })) * 1000) / CALLS,
-  atOnce: () => medianOf(() => run("atOnce"), { count: 15, warmUp: 10, withinMs }),
-  slowAtOnce: () => medianOf(() => run("slowAtOnce"), { count: 5, warmUp: 1, withinMs }),
+  loaded: async () => {
+    await run("start");
+    return { cold: performance.now() - importedAt };
+  },
+  start: () => coldAndWarm("start", { count: 100, warmUp: 20, before: aMoment }),
+  awaited: async () => {
+    const { cold, warm } = await coldAndWarm("awaited", { count: 15, warmUp: 10 });
+    return { cold: (cold * 1000) / CALLS, warm: (warm * 1000) / CALLS };
+  },
+  atOnce: () => coldAndWarm("atOnce", { count: 15, warmUp: 10 }),
+  slowAtOnce: () => coldAndWarm("slowAtOnce", { count: 5, warmUp: 1 }),
   join: () => {
     tools.orders();
     tools.customers();
-    return medianOf(() => run("join"), { count: 5, warmUp: 1, withinMs });
+    return coldAndWarm("join", { count: 5, warmUp: 1 });
   },
-  compute: () => medianOf(() => run("compute"), { count: 5, warmUp: 1, withinMs }),
-  wide: () => perSecond(() => run("oneCall"), { wide: 8, seconds: 5 }),
-  heldUp,
+  compute: () => coldAndWarm("compute", { count: 5, warmUp: 1 }),
+  wide: async () => ({ warm: await perSecond(() => run("oneCall"), { wide: 8, seconds: 5 }) }),
+  heldUp: async () => ({ warm: await heldUp() }),
 };
 
 /** Longest time that the host's event loop stands still while a program loops for ever, with a limit of two seconds. */
@@ -57,7 +73,7 @@ async function aMoment() {
 }
 
 try {
-  process.send({ value: await workloads[workload]() });
+  process.send(await workloads[workload]());
 } catch (error) {
   process.send({ error: String(error?.message ?? error).slice(0, 300) });
 }
