@@ -2,10 +2,19 @@ import { isDeepStrictEqual } from "node:util";
 import { PortcullisError } from "../errors.ts";
 import { allowedCalls } from "./allowed-calls.ts";
 import { CallIds } from "./call-ids.ts";
+import {
+  checkedMessage,
+  ContentBudget,
+  type MediaTaken,
+  type MessageContent,
+  readResultParts,
+  type ResultParts,
+} from "./content-parts.ts";
 import type { Fields } from "../values/fields.ts";
 import type {
   CallResult,
   Conversation,
+  DeclaredTools,
   HostedProgramNews,
   ModelCall,
   ModelTurn,
@@ -18,13 +27,14 @@ import type {
   TurnEnd,
   TurnReply,
   TurnRequest,
+  UserMessage,
 } from "./model.ts";
 import type { Provider } from "./provider.ts";
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import type { ResolvedOptions } from "./provider-options.ts";
 import type { ProviderRequests } from "./provider-requests.ts";
 import { checkToolChoice, type SettingsPlace } from "./settings.ts";
-import type { ToolNames } from "./tool-names.ts";
+import { type ToolNames, toolNamesOf } from "./tool-names.ts";
 import { type StreamedNames, TurnDisplay } from "./turn-display.ts";
 
 /** What a provider's conversation is made of. `requests` sends what its SDK sends. */
@@ -76,10 +86,14 @@ interface OpenCall {
  */
 export abstract class ProviderConversation<Reply> implements Conversation {
   protected readonly options: ResolvedOptions;
-  protected readonly opening: Opening;
-  protected readonly names: ToolNames;
+  protected opening: Opening;
+  protected names: ToolNames;
   protected readonly settings: ModelSettings;
+  protected readonly media: MediaTaken;
   readonly #place: SettingsPlace;
+  readonly #content = new ContentBudget();
+  /** Takes over the tools that were declared last. */
+  #redeclare: (() => void) | undefined;
   /** What the turn that was last asked for allowed. */
   #toolChoice: ToolChoice = "auto";
   readonly #requests: ProviderRequests;
@@ -89,7 +103,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   readonly #openPrograms = new Set<string>();
   #opaque: string | undefined;
   readonly #found = new Set<string>();
-  #texts: string[] = [];
+  #messages: MessageContent[] = [];
   #results: Fields[] = [];
   #openCalls: OpenCall[] = [];
 
@@ -98,6 +112,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.opening = opening;
     this.names = names;
     this.settings = opening.settings ?? {};
+    this.media = provider.media;
     this.#place = { model, takes: provider.takes };
     this.#requests = requests;
     this.#failed = {
@@ -108,8 +123,22 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     };
   }
 
-  say(text: string): void {
-    this.#texts.push(text);
+  say(message: UserMessage): void {
+    const { model } = this.#place;
+    this.#messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
+  }
+
+  declare(tools: DeclaredTools): void {
+    const { instructions, settings, hosted } = this.opening;
+    const opening = { instructions, ...(settings ? { settings } : {}), hosted, ...tools };
+    if (settings?.toolChoice !== undefined) checkToolChoice(this.#place, opening, settings.toolChoice, this.#found);
+    const names = this.namesFor(opening);
+    const declare = this.prepareTools(opening, names);
+    this.#redeclare = () => {
+      this.opening = opening;
+      this.names = names;
+      declare();
+    };
   }
 
   /** In the order of the calls: where calls have no ids, a provider matches results by order. */
@@ -128,8 +157,8 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
-    this.#toolChoice = this.#choiceOf(request);
     this.#flushInput();
+    this.#toolChoice = this.#choiceOf(request);
     this.#opaque = undefined;
     this.#requests.begin(request.onRetry);
     let spent: ModelUsage | undefined;
@@ -201,8 +230,10 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.#opaque = opaque;
   }
 
-  /** Adds input to the history: results first, then texts of the user. Either may be empty. */
-  protected abstract addInput(results: readonly Fields[], texts: readonly string[]): void;
+  /** Adds input to the history: results first, then messages of the user. Either may be empty. */
+  protected abstract addInput(results: readonly Fields[], messages: readonly MessageContent[]): void;
+  /** Prepares the declaration of other tools, and gives what takes it over. Throws `option_invalid`. */
+  protected abstract prepareTools(opening: Opening, names: ToolNames): () => void;
   /** Sends the history. Resolves with the parsed body, or with its events where replies are streamed. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;
@@ -219,6 +250,21 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   #choiceOf({ toolChoice = this.settings.toolChoice ?? "auto" }: TurnRequest): ToolChoice {
     checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
     return toolChoice;
+  }
+
+  /** Names of the tools in requests. */
+  protected namesFor(opening: Opening): ToolNames {
+    return toolNamesOf(opening);
+  }
+
+  /** What a result carries beside its text. */
+  protected partsOf({ parts }: CallResult): ResultParts {
+    return readResultParts(parts, { media: this.media, budget: this.#content });
+  }
+
+  /** Of these deferred tools those that a search has found. */
+  protected foundOf({ deferred = [] }: Opening): readonly ToolDeclaration[] {
+    return deferred.filter(({ name }) => this.#found.has(name));
   }
 
   /** The deferred tools that a search has found and no search before it. */
@@ -274,10 +320,12 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     return { type: "failed", failure: failure(code, this.#failed, detail), ...(usage ? { usage } : {}) };
   }
 
-  /** While a program of the provider waits for results, providers accept results only: texts are kept. */
+  /** While a program of the provider waits for results, providers accept results only, and the same tools. */
   #flushInput(): void {
-    const texts = this.#openPrograms.size > 0 ? [] : this.#texts.splice(0);
-    this.addInput(this.#results.splice(0), texts);
+    const isOpen = this.#openPrograms.size > 0;
+    if (!isOpen) this.#redeclare?.();
+    if (!isOpen) this.#redeclare = undefined;
+    this.addInput(this.#results.splice(0), isOpen ? [] : this.#messages.splice(0));
   }
 
   async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {

@@ -1,4 +1,5 @@
 import type { Conversation, Model } from "./model.ts";
+import type { MediaTaken } from "./content-parts.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
 import { type FlagRules, type ProviderOptions, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
@@ -20,6 +21,8 @@ export interface Provider {
   readonly hostsPrograms: boolean;
   /** What it takes of the settings of a conversation. */
   readonly takes: SettingsTaken;
+  /** Which content it takes beside text. */
+  readonly media: MediaTaken;
   /** Rules of the options of this provider alone. */
   readonly flags: FlagRules;
   readonly converse: (parts: ConversationParts) => Promise<Conversation>;

@@ -3,6 +3,8 @@ import type { Model } from "./model.ts";
 import { makeModel, type Provider } from "./provider.ts";
 import type { ProviderOptions } from "./provider-options.ts";
 
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 const ANTHROPIC = {
   name: "anthropic",
   title: "Anthropic",
@@ -18,6 +20,11 @@ const ANTHROPIC = {
     whileReasoning: false,
     forcesFound: true,
     forcesHosted: false,
+  },
+  media: {
+    inMessages: [...IMAGES, "application/pdf", "text/*"],
+    inResults: [...IMAGES, "application/pdf", "text/*"],
+    byUrl: [...IMAGES, "application/pdf"],
   },
   flags: {},
   converse: async (parts) => (await import("./anthropic/conversation.ts")).converseByAnthropic(parts),
@@ -44,6 +51,11 @@ const OPENAI = {
     forcesFound: false,
     forcesHosted: true,
   },
+  media: {
+    inMessages: [...IMAGES, "application/pdf", "text/*"],
+    inResults: [...IMAGES, "application/pdf", "text/*"],
+    byUrl: [...IMAGES, "application/pdf"],
+  },
   flags: OPENAI_FLAGS,
   converse: async (parts) => (await import("./openai-responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
@@ -63,6 +75,11 @@ const OPENAI_CHAT = {
     whileReasoning: true,
     forcesFound: true,
     forcesHosted: false,
+  },
+  media: {
+    inMessages: [...IMAGES, "application/pdf"],
+    inResults: [...IMAGES, "application/pdf"],
+    byUrl: IMAGES,
   },
   flags: {},
   converse: async (parts) => (await import("./openai-chat/conversation.ts")).converseByOpenAiChat(parts),
@@ -84,6 +101,11 @@ const GEMINI = {
     whileReasoning: true,
     forcesFound: true,
     forcesHosted: false,
+  },
+  media: {
+    inMessages: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/*", "audio/*", "video/*"],
+    inResults: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"],
+    byUrl: [],
   },
   flags: {},
   converse: async (parts) => (await import("./gemini/conversation.ts")).converseByGemini(parts),

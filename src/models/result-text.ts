@@ -1,18 +1,50 @@
-import type { CallResult } from "./model.ts";
+import { inOneLine } from "./content-parts.ts";
+import type { CallResult, Provenance } from "./model.ts";
+
+/** Longest phrase of another's in a label, in UTF-16 code units. */
+const PHRASE_LENGTH = 120;
+/** The same of a name. */
+const NAME_LENGTH = 256;
+/** The last millisecond that a date can have. */
+const LAST_DATE = 8.64e15;
 
 /**
  * A result as a model reads it: a line with its provenance, then the text. The label marks the text as data, so that it
- * cannot pass for a message. Adapters send results to hosted programs without it.
+ * cannot pass for a message. Adapters send results to hosted programs without it. `told` are phrases about its parts.
  */
-export function labelledText(result: CallResult): string {
-  return `[${provenanceText(result)}]\n${result.text}`;
+export function labelledText(result: CallResult, told: readonly string[] = []): string {
+  return `[${provenanceText(result, told)}]\n${result.text}`;
 }
 
-/** The tool, the call, the size and what was cut. */
-export function provenanceText({ callId, isError, provenance }: CallResult): string {
-  const { tool, bytes, cut } = provenance;
-  const what = isError ? "No result" : "Result";
-  // The name of an unknown tool was written by the model and may contain anything.
-  const name = /^[\w.-]+$/.test(tool) ? tool : JSON.stringify(tool);
-  return `${what} of ${name}, call ${callId}, ${bytes} bytes${cut === undefined ? "" : `, ${cut}`}`;
+/** In one line: the tool, the call, the size, what was cut, where it comes from, since when, and what was done with it. */
+export function provenanceText({ callId, isError, provenance }: CallResult, told: readonly string[] = []): string {
+  const { tool, bytes, cut, summary } = provenance;
+  return [
+    `${isError ? "No result" : "Result"} of ${plain(tool)}`,
+    `call ${callId}`,
+    summary === undefined ? `${bytes} bytes` : inOneLine(summary, PHRASE_LENGTH),
+    ...(cut === undefined ? [] : [cut]),
+    ...historyOf(provenance),
+    ...told,
+  ].join(", ");
+}
+
+function historyOf({ source, at, filtered, approvedBy }: Provenance): readonly string[] {
+  return [
+    ...(source === undefined ? [] : [`from ${plain(source)}`]),
+    ...(at === undefined || !(Math.abs(at) <= LAST_DATE) ? [] : [`at ${timeText(at)}`]),
+    ...(filtered === undefined ? [] : [`filtered: ${inOneLine(filtered, PHRASE_LENGTH)}`]),
+    ...(approvedBy === undefined ? [] : [`approved by ${plain(approvedBy)}`]),
+  ];
+}
+
+/** To the second, in UTC. */
+function timeText(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** A name that others have chosen may contain anything: of an unknown tool the model has written it. */
+function plain(name: string): string {
+  const line = inOneLine(name, NAME_LENGTH);
+  return /^[\w.@-]+$/.test(line) ? line : JSON.stringify(line);
 }

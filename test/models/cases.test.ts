@@ -12,7 +12,7 @@ interface Row {
   readonly where: string;
 }
 
-const rows = [...readme.matchAll(/^\| ([ARCGMX]\d[^|]*?) *\|[^|]*\|([^|]*)\|$/gm)].map(
+const rows = [...readme.matchAll(/^\| ([ARCGMXS]\d[^|]*?) *\|[^|]*\|([^|]*)\|$/gm)].map(
   ([, cases = "", where = ""]): Row => ({
     cases: cases.split(", ").flatMap(expanded),
     where,
@@ -26,7 +26,7 @@ function expanded(range: string): string[] {
 }
 
 test("every case has exactly one row", () => {
-  const counts = { A: 20, R: 16, C: 6, G: 8, M: 13, X: 6 };
+  const counts = { A: 20, R: 16, C: 6, G: 8, M: 13, X: 6, S: 13 };
   const all = Object.entries(counts).flatMap(([letter, count]) =>
     Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
   );

@@ -49,7 +49,7 @@ const EITHER = WIRES.flatMap(([name, wire]) => [
 describe.each(EITHER)("with %s", (_, wire, stream) => {
   const hasSummaries = wire !== chatWire;
 
-  test("what the model writes is shown while it writes: its reasoning, its words, inputs, and programs as plain source", async () => {
+  test("S6: what the model writes is shown while it writes: its reasoning, its words, inputs, and programs as plain source", async () => {
     const calls = [{ tool: "a_b", input: { k: 1 } }, { program: SOURCE }, { tool: "f", input: { k: 2 } }];
     const reasoning = "I look.\n\nThen I count.";
     const step = { ...(hasSummaries ? { reasoning } : {}), text: "I call.", calls };
@@ -62,7 +62,7 @@ describe.each(EITHER)("with %s", (_, wire, stream) => {
     if (stream && wire === anthropicWire) expect(shown.pieces.length).toBeGreaterThan(5);
   });
 
-  test("of a flood of input the beginning is shown, and that there is more; the call is whole", async () => {
+  test("S7: of a flood of input the beginning is shown, and that there is more; the call is whole", async () => {
     const flood = "x".repeat(300_000);
     const shown = await show(wire, stream, {
       calls: [
@@ -77,13 +77,13 @@ describe.each(EITHER)("with %s", (_, wire, stream) => {
     expect(first?.type === "tool_call" && first.inputText === JSON.stringify({ flood })).toBe(true);
   });
 
-  test("inputs of thousands of calls are shown for the first thousand", async () => {
+  test("S7: inputs of thousands of calls are shown for the first thousand", async () => {
     const calls = Array.from({ length: 1500 }, (_, k) => ({ tool: "f", input: { k } }));
     const shown = await show(wire, stream, { calls });
     expect(shown.inputs).toHaveLength(1000);
   });
 
-  test("of a turn that is cut off in the midst of a call no call comes, whatever was shown", async () => {
+  test("S7: of a turn that is cut off in the midst of a call no call comes, whatever was shown", async () => {
     const shown = await show(wire, stream, { calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" });
     expect(shown.reply).toMatchObject({ type: "turn", calls: [], end: { type: "cut_off" } });
     expect(shown.inputs).toEqual(stream ? ['f {"k":1}'] : []);
@@ -91,7 +91,7 @@ describe.each(EITHER)("with %s", (_, wire, stream) => {
 });
 
 describe.each(WIRES)("with %s", (_, wire) => {
-  test("arguments that never end are shown, and are no call", async () => {
+  test("S7: arguments that never end are shown, and are no call", async () => {
     const shown = await show(wire, true, { calls: [{ tool: "f", input: { k: 1 } }], sent: "short" });
     expect(shown.reply).toMatchObject({ type: "failed", failure: { code: "interrupted" } });
     expect(shown.inputs.join()).toContain("f {");
@@ -121,7 +121,7 @@ describe("hosted programs", () => {
   test.each([
     ["Anthropic", anthropicWire, { raw: { content: [block, use], stop_reason: "tool_use" } }],
     ["OpenAI", responsesWire, { raw: { output: [program, call] } }],
-  ] as const)("the source of a program that %s runs is shown", async (_, wire, step) => {
+  ] as const)("S6: the source of a program that %s runs is shown", async (_, wire, step) => {
     for (const stream of [true, false])
       expect((await show(wire, stream, step, HOSTED)).inputs).toEqual([`run_program ${SOURCE}`, 'a.b {"k":1}']);
   });

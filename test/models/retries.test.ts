@@ -31,13 +31,13 @@ async function ask(
 }
 
 describe.each(WIRES)("with %s", (_, wire) => {
-  test("each repetition is told of before it, with its number, its wait and why", async () => {
+  test("S8: each repetition is told of before it, with its number, its wait and why", async () => {
     const { reply, retries } = await ask(wire, [AGAIN, AGAIN, { text: "4" }]);
     expect(reply).toMatchObject({ type: "turn", text: "4" });
     expect(retries).toEqual([1, 2].map((attempt) => ({ attempt, reason: "It answered with status 503.", delayMs: 0 })));
   });
 
-  test("a repetition waits for who is told of it, and an error there ends the turn", async () => {
+  test("S8: a repetition waits for who is told of it, and an error there ends the turn", async () => {
     let isTold = false;
     const script: WireStep[] = [AGAIN, () => ({ text: String(isTold) })];
     const { reply } = await ask(
@@ -57,7 +57,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
     await expect(asking).rejects.toBe(taken);
   });
 
-  test("a stream that fails before a piece of it was shown is asked for again, as often as requests are", async () => {
+  test("S9: a stream that fails before a piece of it was shown is asked for again, as often as requests are", async () => {
     const { reply, retries } = await ask(wire, [{ fault: "event" }, { text: "4" }]);
     expect(reply).toMatchObject({ type: "turn", text: "4" });
     expect(retries).toMatchObject([{ attempt: 1, reason: expect.stringContaining("before a piece of it was shown") }]);
@@ -69,13 +69,13 @@ describe.each(WIRES)("with %s", (_, wire) => {
     expect((await ask(wire, [{ fault: "event" }, { text: "Late." }], { retries: 0 })).retries).toEqual([]);
   });
 
-  test("a stream that breaks off after a piece of it was shown is not asked for again", async () => {
+  test("S9: a stream that breaks off after a piece of it was shown is not asked for again", async () => {
     const { reply, retries, words } = await ask(wire, [{ text: "One two three.", sent: "broken" }, { text: "Late." }]);
     expect(reply).toMatchObject({ type: "failed", failure: { code: "interrupted" } });
     expect([retries, words]).toEqual([[], "One two three."]);
   });
 
-  test("no repetition begins once the time for them is over, nor after a wait of more than 25 seconds", async () => {
+  test("S8: no repetition begins once the time for them is over, nor after a wait of more than 25 seconds", async () => {
     const { reply, retries } = await ask(wire, [{ ...AGAIN, headers: { "retry-after": "20" } }], { retryMs: 19_000 });
     expect([reply.type, retries]).toEqual(["failed", []]);
     const asked = await ask(wire, [{ ...AGAIN, headers: { "retry-after": "26" } }]);

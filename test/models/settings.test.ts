@@ -97,7 +97,7 @@ async function cellOf(wire: Wire, hosted: boolean, settings: ModelSettings, bare
   return places.length === 0 ? "ignored" : places.map((place) => `\`${place}\``).join(", ");
 }
 
-test("the table in docs/models.md is what each adapter sends", async () => {
+test("S1: the table in docs/models.md is what each adapter sends", async () => {
   const lines: string[][] = [];
   for (const [label, settings, bare] of ROWS) {
     const cells = [];
@@ -138,11 +138,11 @@ describe.each(WIRES)("with %s", (_, wire) => {
     ["stop", { stop: [] }],
     ["stop", { stop: [" "] }],
     ["stop", { stop: ["x".repeat(101)] }],
-  ])("the setting %s is refused by its name, before any request: %j", async (name, settings) => {
+  ])("S2: the setting %s is refused by its name, before any request: %j", async (name, settings) => {
     await expect(opening(settings)).rejects.toThrow(new RegExp(`^${name}: .* does not take it, because .+\\.$`));
   });
 
-  test("a call cannot be forced where there is none to force", async () => {
+  test("S2: a call cannot be forced where there is none to force", async () => {
     await expect(opening({ toolChoice: "required" }, BARE)).rejects.toThrow("has no tool that could be called");
     const forPrograms = { ...OPENING, tools: [declared("p", ["programmatic"])] };
     await expect(opening({ toolChoice: { tool: "p" } }, forPrograms)).rejects.toThrow('only programs may call "p"');
@@ -161,7 +161,7 @@ describe.each(
 )("with %s", (name, wire, stream) => {
   const CALL = { text: "I call.", calls: [{ id: "c1", tool: "f", input: { k: 1 } }] };
 
-  test("choices of each turn are sent as the provider takes them, and a restored conversation sends the same bytes", async () => {
+  test("S1: choices of each turn are sent as the provider takes them, and a restored conversation sends the same bytes", async () => {
     const settings: ModelSettings = {
       reasoning: { effort: "low" },
       maxOutputTokens: 88,
@@ -185,7 +185,7 @@ describe.each(
     expect(new Set(tools).size).toBe(1);
   });
 
-  test.each(["run_program", "f", "a.b"])("a call of %s can be forced", async (tool) => {
+  test.each(["run_program", "f", "a.b"])("S3: a call of %s can be forced", async (tool) => {
     await using served = await serve(wire, [{ text: "4" }]);
     const conversation = await served.model({ stream }).converse({ ...OPENING, settings: { toolChoice: { tool } } });
     conversation.say("Do it.");
@@ -194,7 +194,7 @@ describe.each(
     expect(JSON.stringify(choice ?? toolConfig)).toContain(`"${tool.replace(".", "_")}"`);
   });
 
-  test("strict holds calls to the schemas of tools, where the provider can", async () => {
+  test("S5: strict holds calls to the schemas of tools, where the provider can", async () => {
     const openTo = (name: string, k: object) => ({ ...declared(name), input: { type: "object", properties: { k } } });
     const tools = [
       declared("f"),
@@ -224,7 +224,7 @@ describe.each(
     return turnOf(await conversation.turn(requested(request))).calls.map(({ forbidden }) => forbidden);
   };
 
-  test("calls that come in spite of toolChoice none are marked: they are not to be made", async () => {
+  test("S4: calls that come in spite of toolChoice none are marked: they are not to be made", async () => {
     const calls = [{ tool: "f", input: { k: 1 } }, { program: "return 1" }];
     const marks = await askOnce({}, { toolChoice: "none" }, calls);
     expect(marks).toEqual(Array(2).fill(expect.stringContaining("this turn allowed no calls")));
@@ -233,7 +233,7 @@ describe.each(
   });
 
   test.skipIf(wire === geminiWire)(
-    "of calls at once that a conversation does not allow, the first is made",
+    "S4: of calls at once that a conversation does not allow, the first is made",
     async () => {
       const calls = [{ tool: "f", input: { k: 1 } }, { program: "return 1" }];
       expect(await askOnce({ parallelCalls: false }, {}, calls)).toEqual([

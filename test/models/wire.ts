@@ -64,6 +64,8 @@ export interface WireState {
   readonly asked: readonly Asked[];
   /** Replies so far as JSON values, the latest last. */
   readonly replies: readonly unknown[];
+  /** Whether the tools may change between turns. */
+  readonly redeclares: boolean;
 }
 
 export interface Served extends AsyncDisposable {
@@ -77,7 +79,11 @@ export interface Served extends AsyncDisposable {
 }
 
 /** Serves a script in a provider's protocol, turn by turn, and refuses requests that the provider would refuse. */
-export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Served> {
+export async function serve(
+  wire: Wire,
+  script: readonly WireStep[],
+  { redeclares = false }: { readonly redeclares?: boolean } = {},
+): Promise<Served> {
   const asked: Asked[] = [];
   const replies: unknown[] = [];
   const refusals: string[] = [];
@@ -90,7 +96,7 @@ export async function serve(wire: Wire, script: readonly WireStep[]): Promise<Se
   const server = await startLoopback((one): Given => {
     if (wire.keyOf(one) !== wire.key) return refused(401, "invalid key");
     if (!isWellFormed(one.body)) return refused(400, "the body is not valid UTF-8: it holds a lone surrogate");
-    const fault = wire.refuse(one, { asked, replies });
+    const fault = wire.refuse(one, { asked, replies, redeclares });
     if (fault !== undefined) return refused(400, fault);
     const step = script[at];
     at += 1;

@@ -51,7 +51,8 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
             return reply;
           },
           answer(results: readonly CallResult[]) {
-            for (const { text } of results) readTokens += RESULT_TOKENS + Buffer.byteLength(text);
+            for (const { text, parts } of results)
+              readTokens += RESULT_TOKENS + Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(parts ?? []));
             conversation.answer(results);
           },
         };

@@ -1,6 +1,7 @@
 import { UniqueIds } from "../call-ids.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
-import type { Conversation, HostedProgramNews, ModelCall, TurnReply } from "../model.ts";
+import type { MessageContent } from "../content-parts.ts";
+import type { CallResult, Conversation, HostedProgramNews, ModelCall, Opening, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../tool-names.ts";
@@ -16,7 +17,8 @@ import {
   reasoningOf,
   wordsOf,
 } from "./reply.ts";
-import { type AnthropicClient, declareTools, openClient, resultBlock } from "./request.ts";
+import { type AnthropicClient, declareTools, openClient, programResultBlock, resultBlock } from "./request.ts";
+import { userBlocks } from "./content.ts";
 import { settingsFields, toolChoiceOf } from "./settings.ts";
 
 /** How long Anthropic lets a program wait for answers where its reply does not say, in milliseconds. */
@@ -28,14 +30,20 @@ type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 
 export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
   const { opening } = parts;
-  const names = toolNamesOf(opening, opening.hosted ? [CODE_EXECUTION_NAME] : []);
+  const names = namesFor(opening);
   const tools = declareTools(opening, names, parts.options);
   return new AnthropicConversation(parts, names, tools, await openClient(parts));
 }
 
+function namesFor(opening: Opening): ToolNames {
+  return toolNamesOf(opening, opening.hosted ? [CODE_EXECUTION_NAME] : []);
+}
+
 class AnthropicConversation extends ProviderConversation<AnthropicReply> {
   readonly #client: AnthropicClient;
-  readonly #tools: readonly Fields[];
+  #tools: readonly Fields[];
+  /** Declarations of the tools that results refer to, by the name under which they are declared. */
+  readonly #referenced = new Map<unknown, Fields>();
   readonly #messages: { readonly role: "user" | "assistant"; readonly content: readonly Fields[] }[] = [];
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
@@ -46,8 +54,30 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     this.#client = client;
   }
 
-  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
-    const content = [...results, ...texts.map((text) => ({ type: "text", text }))];
+  protected override namesFor(opening: Opening): ToolNames {
+    return namesFor(opening);
+  }
+
+  /** What results refer to has to stay declared, as deferred: the whole history is read again with each request. */
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const tools = declareTools(opening, names, this.options);
+    return () => {
+      const declared = new Set(tools.map(({ name }) => name));
+      const kept = [...this.#referenced.values()].filter(({ name }) => !declared.has(name));
+      const isReferenced = ({ name }: Fields) => this.#referenced.has(name);
+      this.#tools = [...tools.map((tool) => (isReferenced(tool) ? { ...tool, defer_loading: true } : tool)), ...kept];
+    };
+  }
+
+  #refer(result: CallResult): readonly string[] {
+    this.foundFirst(result);
+    const given = (result.found ?? []).map((name) => this.names.given(name));
+    for (const tool of this.#tools) if (given.includes(String(tool.name))) this.#referenced.set(tool.name, tool);
+    return given;
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
+    const content = [...results, ...messages.flatMap((message) => userBlocks(message, this.media.byUrl))];
     if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
@@ -125,7 +155,11 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     if (block.type !== "tool_use") return [];
     const toolUseId = textOf(block, "id") ?? "";
     const caller = callerOf(fieldOf(block, "caller"));
-    const id = this.openCall(toolUseId, (result) => resultBlock(toolUseId, caller !== "direct", result, this.names));
+    const id = this.openCall(toolUseId, (result) =>
+      caller === "direct"
+        ? resultBlock(toolUseId, result, this.partsOf(result), this.#refer(result))
+        : programResultBlock(toolUseId, result),
+    );
     const inputText = streamedInput ?? JSON.stringify(fieldOf(block, "input") ?? {});
     const name = textOf(block, "name") ?? "";
     if (name === this.opening.runProgram?.name && caller === "direct")

@@ -1,6 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import { typeText } from "../../tools/type-text.ts";
 import type { Fields } from "../../values/fields.ts";
+import type { ResultParts } from "../content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../program-input.ts";
 import type { ConversationParts } from "../provider-conversation.ts";
@@ -8,6 +9,7 @@ import { loadSdk } from "../provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider-requests.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { dataBlock } from "./content.ts";
 import { CODE_EXECUTION_NAME } from "./reply.ts";
 import { countOpen, plainSchema } from "./plain-schema.ts";
 import { hasCycle } from "./schema-cycle.ts";
@@ -85,20 +87,33 @@ function resultDescription({ output }: ToolDeclaration): string {
   return `In a program it returns JSON text, to be read with json.loads${type}. Where it fails it returns text that begins with "Error: ".`;
 }
 
-/** The block that carries a result. Programs get the bare text, because they parse it. */
-export function resultBlock(toolUseId: string, fromProgram: boolean, result: CallResult, names: ToolNames): Fields {
-  const bare = result.isError ? `Error: ${result.text}` : result.text;
-  const { found = [] } = result;
-  // A reference shows the model a tool whose loading was deferred.
-  const references = found.map((name) => ({ type: "tool_reference", tool_name: names.given(name) }));
+/** The block that carries a result. `found` are the tools that it shows to the model, by the names as declared. */
+export function resultBlock(
+  toolUseId: string,
+  result: CallResult,
+  { carried, told }: ResultParts,
+  found: readonly string[],
+): Fields {
+  const text = labelledText(result, told);
+  const blocks = [
+    ...carried.map(dataBlock),
+    // A reference shows the model a tool whose loading was deferred.
+    ...found.map((name) => ({ type: "tool_reference", tool_name: name })),
+  ];
   return {
     type: "tool_result",
     tool_use_id: toolUseId,
-    content: fromProgram
-      ? bare
-      : references.length > 0
-        ? [{ type: "text", text: labelledText(result) }, ...references]
-        : labelledText(result),
+    content: blocks.length > 0 ? [{ type: "text", text }, ...blocks] : text,
     ...(result.isError ? { is_error: true } : {}),
+  };
+}
+
+/** The same for a hosted program, which takes the bare text alone, because it parses it. */
+export function programResultBlock(toolUseId: string, { isError, text }: CallResult): Fields {
+  return {
+    type: "tool_result",
+    tool_use_id: toolUseId,
+    content: isError ? `Error: ${text}` : text,
+    ...(isError ? { is_error: true } : {}),
   };
 }

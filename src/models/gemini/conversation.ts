@@ -1,11 +1,13 @@
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
-import type { Conversation, ModelCall, TurnReply } from "../model.ts";
+import type { MessageContent } from "../content-parts.ts";
+import type { Conversation, ModelCall, Opening, TurnReply } from "../model.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
-import { toolNamesOf } from "../tool-names.ts";
+import { type ToolNames, toolNamesOf } from "../tool-names.ts";
 import type { TurnDisplay } from "../turn-display.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, reasoningOf, wordsOf } from "./reply.ts";
 import { declareFunction, declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
+import { userParts } from "./content.ts";
 import { callingMode, settingsConfig } from "./settings.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
@@ -25,8 +27,15 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
     this.#declarations = declareTools(this.opening, this.names);
   }
 
-  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
-    const parts = [...results, ...texts.map((text) => ({ text }))];
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const declared = declareTools(opening, names);
+    return () => {
+      this.#declarations = [...declared, ...this.foundOf(opening).map((tool) => declareFunction(tool, names))];
+    };
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
+    const parts = [...results, ...messages.flatMap(userParts)];
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
   }
 
@@ -99,7 +108,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
       // The provider cannot hide tools, so a deferred tool is declared from the time on when a search has found it.
       const found = this.foundFirst(result).map((tool) => declareFunction(tool, this.names));
       this.#declarations = [...this.#declarations, ...found];
-      return responsePart(functionCall, result);
+      return responsePart(functionCall, result, this.partsOf(result));
     });
     const name = textOf(functionCall, "name") ?? "";
     const inputText = JSON.stringify(fieldOf(functionCall, "args") ?? {});

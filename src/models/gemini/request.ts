@@ -1,10 +1,12 @@
 import { type Fields, textOf } from "../../values/fields.ts";
+import type { ResultParts } from "../content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../program-input.ts";
 import type { ConversationParts } from "../provider-conversation.ts";
 import { loadSdk } from "../provider-options.ts";
 import { provenanceText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { inlineData } from "./content.ts";
 import { flatSchema } from "./flat-schema.ts";
 
 export type GeminiClient = InstanceType<(typeof import("@google/genai"))["GoogleGenAI"]>;
@@ -39,7 +41,7 @@ export function declareFunction({ name, description, input }: ToolDeclaration, n
 const MAX_DEPTH = 50;
 
 /** The part that carries the result of a call: an object with its provenance, and its value or its error. */
-export function responsePart(functionCall: Fields, result: CallResult): Fields {
+export function responsePart(functionCall: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
   const { text, isJson, isError } = result;
   const id = textOf(functionCall, "id");
   const value: unknown = isJson ? JSON.parse(text) : text;
@@ -48,7 +50,8 @@ export function responsePart(functionCall: Fields, result: CallResult): Fields {
     functionResponse: {
       ...(id === undefined ? {} : { id }),
       name: textOf(functionCall, "name") ?? "",
-      response: { from: provenanceText(result), ...(isError ? { error: text } : { output }) },
+      response: { from: provenanceText(result, told), ...(isError ? { error: text } : { output }) },
+      ...(carried.length > 0 ? { parts: carried.map(inlineData) } : {}),
     },
   };
 }

@@ -1,13 +1,15 @@
 import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../values/fields.ts";
-import type { CallResult, Conversation, ModelCall, TurnReply } from "../model.ts";
+import type { MessageContent } from "../content-parts.ts";
+import type { CallResult, Conversation, ModelCall, Opening, TurnReply } from "../model.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
-import { toolNamesOf } from "../tool-names.ts";
+import { type ToolNames, toolNamesOf } from "../tool-names.ts";
 import type { TurnDisplay } from "../turn-display.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
 import { declareFunction, declareTools, type StrictInputs, toolMessage } from "./request.ts";
+import { attachedMessage, userMessage } from "./content.ts";
 import { callFields, settingsFields } from "./settings.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
@@ -24,8 +26,10 @@ class ChatConversation extends ProviderConversation<ChatReply> {
   #tools: readonly Fields[];
   readonly #messages: Fields[];
   /** Input schemas of the tools that are declared strict; undefined where none are. */
-  readonly #strict: StrictInputs | undefined;
+  #strict: StrictInputs | undefined;
   #callsWithoutId = 0;
+  /** Messages with what results carry beside their text, for the next request. */
+  readonly #attached: Fields[] = [];
 
   constructor(parts: ConversationParts, client: OpenAiClient) {
     super(parts, toolNamesOf(parts.opening));
@@ -35,9 +39,20 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     this.#messages = [{ role: "system", content: this.opening.instructions }];
   }
 
-  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const strict = this.#strict && new Map();
+    const declared = declareTools(opening, names, strict);
+    return () => {
+      this.#strict = strict;
+      const found = this.foundOf(opening).map((tool) => declareFunction(tool, names.given(tool.name), strict));
+      this.#tools = [...declared, ...found];
+    };
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     for (const result of results) this.#messages.push(result);
-    for (const content of texts) this.#messages.push({ role: "user", content });
+    this.#messages.push(...this.#attached.splice(0));
+    for (const message of messages) this.#messages.push(userMessage(message, this.media.byUrl));
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
@@ -111,7 +126,9 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     const toolCallId = textOf(call, "id") ?? "";
     const id = this.openCall(toolCallId, (result) => {
       this.#tools = [...this.#tools, ...this.#declareFound(result)];
-      return toolMessage(toolCallId, result);
+      const { carried, told } = this.partsOf(result);
+      if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
+      return toolMessage(toolCallId, result, told);
     });
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";

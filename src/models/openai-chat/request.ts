@@ -32,6 +32,6 @@ export function declareFunction(
 }
 
 /** The message that carries the result of a call. */
-export function toolMessage(toolCallId: string, result: CallResult): Fields {
-  return { role: "tool", tool_call_id: toolCallId, content: labelledText(result) };
+export function toolMessage(toolCallId: string, result: CallResult, told: readonly string[]): Fields {
+  return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, told) };
 }

@@ -1,13 +1,22 @@
 import { type Fields, isFields, textOf, without } from "../../values/fields.ts";
-import type { Conversation, HostedProgramNews, ModelCall, ToolCall, TurnReply } from "../model.ts";
+import type { MessageContent } from "../content-parts.ts";
+import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall, TurnReply } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
 import { RUN_PROGRAM } from "../program-input.ts";
-import { toolNamesOf } from "../tool-names.ts";
+import { type ToolNames, toolNamesOf } from "../tool-names.ts";
 import type { TurnDisplay } from "../turn-display.ts";
 import { callerOf, endOf, readResponse, reasoningOf, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
-import { additionalTools, declareTools, outputItem, type ResponsesTools, searchOutput } from "./request.ts";
+import {
+  additionalTools,
+  declareTools,
+  outputItem,
+  programOutputItem,
+  type ResponsesTools,
+  searchOutput,
+} from "./request.ts";
+import { userItem } from "./content.ts";
 import { callFields, settingsFields } from "./settings.ts";
 import { withoutNulls } from "../openai-strict-schema.ts";
 
@@ -22,7 +31,7 @@ export async function converseByOpenAiResponses(parts: ConversationParts): Promi
 
 class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   readonly #client: OpenAiClient;
-  readonly #tools: ResponsesTools;
+  #tools: ResponsesTools;
   readonly #isStored: boolean;
   /** Input of the next request: the whole history, or what is new where OpenAI stores the rest. */
   #input: Fields[] = [];
@@ -37,10 +46,17 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
     this.#tools = declareTools(this.opening, this.names, this.options);
   }
 
-  protected addInput(results: readonly Fields[], texts: readonly string[]): void {
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const tools = declareTools(opening, names, this.options);
+    return () => {
+      this.#tools = tools;
+    };
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     for (const result of results) this.#input.push(result);
     this.#input.push(...this.#additional.splice(0));
-    for (const content of texts) this.#input.push({ role: "user", content });
+    for (const message of messages) this.#input.push(userItem(message, this.media.byUrl));
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
@@ -125,7 +141,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
     const id = this.openCall(textOf(item, "call_id") ?? "", (result) => {
       const found = this.foundFirst(result);
       if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
-      return outputItem(item, caller !== "direct", result);
+      return caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result);
     });
     const name = textOf(item, "name") ?? "";
     if (item.type === "custom_tool_call") {

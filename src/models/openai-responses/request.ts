@@ -1,8 +1,10 @@
 import { type Fields, isFields, textOf, without } from "../../values/fields.ts";
+import type { ResultParts } from "../content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { labelledText } from "../result-text.ts";
 import type { ToolNames } from "../tool-names.ts";
+import { dataPart } from "./content.ts";
 import { Namespaces } from "./namespaces.ts";
 import { strictSchema } from "../openai-strict-schema.ts";
 
@@ -91,13 +93,22 @@ function declarationsOf(found: readonly string[], { deferred }: ResponsesTools) 
   });
 }
 
-/** The item that carries the result of a call. Programs get the bare text, because they parse it. */
-export function outputItem(call: Fields, fromProgram: boolean, result: CallResult): Fields {
-  const bare = result.isError ? `Error: ${result.text}` : result.text;
+/** The item that carries the result of a call. */
+export function outputItem(call: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
+  const text = labelledText(result, told);
+  return outputOf(call, carried.length > 0 ? [{ type: "input_text", text }, ...carried.map(dataPart)] : text);
+}
+
+/** The same for a hosted program, which takes the bare text alone, because it parses it. */
+export function programOutputItem(call: Fields, { isError, text }: CallResult): Fields {
+  return outputOf(call, isError ? `Error: ${text}` : text);
+}
+
+function outputOf(call: Fields, output: unknown): Fields {
   return {
     type: `${String(call.type)}_output`,
     call_id: textOf(call, "call_id") ?? "",
     ...(isFields(call.caller) ? { caller: call.caller } : {}),
-    output: fromProgram ? bare : labelledText(result),
+    output,
   };
 }

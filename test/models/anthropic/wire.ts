@@ -145,7 +145,10 @@ function blockEvents(block: Block, index: number): { type: string }[] {
 
 // ---- what is refused -------------------------------------------------------------------------------------------
 
-function faultOf({ method, path, headers, body }: Asked, { asked, replies }: WireState): string | undefined {
+function faultOf(
+  { method, path, headers, body }: Asked,
+  { asked, replies, redeclares }: WireState,
+): string | undefined {
   if (method !== "POST" || path !== "/v1/messages") return `there is no ${method} ${path}`;
   if (headers["anthropic-version"] === undefined) return "anthropic-version: header is required";
   const extra = Object.keys(body).find((name) => !FIELDS.has(name));
@@ -156,11 +159,12 @@ function faultOf({ method, path, headers, body }: Asked, { asked, replies }: Wir
   if (messages[0]?.role !== "user") return "messages: first message must use the user role";
   return (
     settingFault(body) ??
-    toolFault(body, asked) ??
+    toolFault(body, redeclares ? [] : asked) ??
     historyFault(messages, replies) ??
     pairFault(messages) ??
     referenceFault(body.tools as readonly Block[] | undefined, messages) ??
-    pauseFault(body, messages, replies)
+    partFault(messages) ??
+    pauseFault(body, messages, replies, asked.at(-1)?.body.tools)
   );
 }
 
@@ -259,6 +263,25 @@ function referenceFault(tools: readonly Block[] = [], messages: readonly Message
   return unknown && `Tool reference '${String(unknown.tool_name)}' not found in available tools`;
 }
 
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** Images and documents, in messages and in results. */
+function partFault(messages: readonly Message[]): string | undefined {
+  const blocks = messages.flatMap(({ role, content }) => (role === "user" ? content : []));
+  const inner = blocks.flatMap(({ content }) => (Array.isArray(content) ? (content as Block[]) : []));
+  for (const { type, source } of [...blocks, ...inner]) {
+    if (type !== "image" && type !== "document") continue;
+    const { type: kind, media_type: media, data, url } = source as Record<string, string | undefined>;
+    const isUrl = kind === "url" && URL.canParse(url ?? "");
+    const isImage = type === "image" && kind === "base64" && IMAGES.has(media ?? "");
+    const isFile =
+      type === "document" &&
+      ((kind === "base64" && media === "application/pdf") || (kind === "text" && media === "text/plain"));
+    if (!isUrl && !((isImage || isFile) && typeof data === "string")) return `${type}.source: Input tag does not match`;
+  }
+  return undefined;
+}
+
 function pairFault(messages: readonly Message[]): string | undefined {
   const ids = new Set<unknown>();
   for (const [index, { role, content }] of messages.entries()) {
@@ -293,6 +316,7 @@ function pauseFault(
   body: Record<string, unknown>,
   messages: readonly Message[],
   replies: readonly unknown[],
+  before: unknown,
 ): string | undefined {
   const blocks = messages.flatMap(({ content }) => content);
   const ended = new Set(
@@ -303,6 +327,8 @@ function pauseFault(
   const open = blocks.some(({ type, id }) => type === "server_tool_use" && !ended.has(id));
   const last = messages.at(-1);
   if (!open) return undefined;
+  if (before !== undefined && !isDeepStrictEqual(body.tools, before))
+    return "tools: changed while code execution is paused";
   const container = replies
     .map((reply) => (reply as { readonly container?: { readonly id: string } }).container?.id)
     .findLast((id) => id);

@@ -5,6 +5,7 @@ import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from ".
 
 type Part = Record<string, unknown> & { readonly functionCall?: Call; readonly functionResponse?: Call };
 interface Call {
+  readonly parts?: readonly Part[];
   readonly id?: string;
   readonly name: string;
   readonly response?: Record<string, unknown>;
@@ -190,11 +191,18 @@ function historyFault(contents: readonly Content[], replies: readonly unknown[])
       )
     )
       return "Please ensure that the number of function response parts is equal to the number of function call parts";
+    const media = found.flatMap(({ parts: inner = [] }) => inner);
+    if (!media.every(isInline)) return "function_response.parts: must be inline data";
     // Where neither is there the real one takes the whole object for the output.
     const bad = found.some(({ response = {} }) => "output" in response === "error" in response);
     if (bad) return "function_response.response: must be an object with output or error";
   }
   return undefined;
+}
+
+function isInline(part: Part): boolean {
+  const { mimeType, data } = (part.inlineData ?? {}) as Record<string, unknown>;
+  return typeof mimeType === "string" && typeof data === "string" && Object.keys(part).length === 1;
 }
 
 /** Texts that came in pieces may go back in pieces. */

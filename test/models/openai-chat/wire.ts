@@ -179,8 +179,20 @@ function historyFault(messages: readonly Message[], replies: readonly unknown[])
       return "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";
     if (results.some(({ content }) => typeof content !== "string")) return "messages: content must be a string";
   }
+  if (messages.some(({ role, content }) => role === "user" && Array.isArray(content) && !content.every(isContent)))
+    return "messages: content is malformed";
   const called = messages.flatMap(({ tool_calls = [] }) => tool_calls).length;
   return messages.filter(({ role }) => role === "tool").length === called
     ? undefined
     : "messages with role 'tool' must follow 'tool_calls'";
+}
+
+function isContent(part: Record<string, unknown>): boolean {
+  const { type, text, image_url: image, file } = part as Record<string, Record<string, string> | undefined>;
+  const kind: unknown = type;
+  if (kind === "text") return typeof text === "string" && text !== "";
+  if (kind === "image_url") return /^(https?:\/\/|data:image\/\w+;base64,)/.test(image?.url ?? "");
+  return (
+    kind === "file" && typeof file?.filename === "string" && (file.file_data ?? "").startsWith("data:application/pdf")
+  );
 }

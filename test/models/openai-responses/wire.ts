@@ -176,14 +176,14 @@ function textEvents({ content }: Item, about: object): Item[] {
 
 // ---- what is refused -------------------------------------------------------------------------------------------
 
-function faultOf({ method, path, body }: Asked, { asked, replies }: WireState): string | undefined {
+function faultOf({ method, path, body }: Asked, { asked, replies, redeclares }: WireState): string | undefined {
   if (method !== "POST" || path !== "/v1/responses") return `there is no ${method} ${path}`;
   const extra = Object.keys(body).find((name) => !FIELDS.has(name));
   if (extra !== undefined) return `Unknown parameter: '${extra}'.`;
   if (typeof body.instructions !== "string") return "instructions are missing: they are not carried over";
   return (
     settingFault(body) ??
-    toolFault(body, asked) ??
+    toolFault(body, redeclares ? [] : asked) ??
     inputFault(body, replies as readonly { readonly id: string; readonly output: Item[] }[])
   );
 }
@@ -253,6 +253,8 @@ function inputFault(
   if (!stored && !isDeepStrictEqual(body.include, ["reasoning.encrypted_content"]))
     return "include: reasoning would be lost";
   const outputs = input.filter(({ type }) => type?.endsWith("_call_output") || type === "tool_search_output");
+  if (input.some(({ role, content }) => role === "user" && Array.isArray(content) && !content.every(isContent)))
+    return "input: content is malformed";
   const added = input.filter(({ type }) => type === "additional_tools");
   if (added.some(({ role, tools }) => role !== "developer" || !Array.isArray(tools)))
     return "input: additional_tools is malformed";
@@ -274,7 +276,8 @@ function inputFault(
     return "No tool output found for function call, or one too many";
   for (const { type, output, tools } of outputs) {
     if (type !== "tool_search_output") {
-      if (typeof output !== "string") return "input: output must be a string";
+      if (typeof output !== "string" && !(Array.isArray(output) && output.every(isContent)))
+        return "input: output must be a string or a list of content";
     } else if (!Array.isArray(tools) || !tools.flatMap(functionsOf).every(isDeferred))
       return "input: tools must be deferred functions, or namespaces of them";
   }
@@ -295,4 +298,12 @@ function isDeferred({ type, name, defer_loading }: Item): boolean {
 
 function isName(name: unknown): boolean {
   return typeof name === "string" && /^[a-zA-Z0-9_-]{1,64}$/.test(name);
+}
+
+function isContent({ type, text, image_url, detail, filename, file_data, file_url }: Item): boolean {
+  const isData = (url: unknown) => typeof url === "string" && /^(https?:\/\/|data:[\w/.+-]+;base64,)/.test(url);
+  if (type === "input_text") return typeof text === "string" && text !== "";
+  if (type === "input_image") return isData(image_url) && detail === "auto";
+  if (type !== "input_file") return false;
+  return file_url === undefined ? typeof filename === "string" && isData(file_data) : isData(file_url);
 }

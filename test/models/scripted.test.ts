@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { scriptedModel } from "../../src/models/scripted.ts";
+import { declared, OPENING, requested, turnOf } from "./converse.ts";
+
+test("a script shows reasoning, words and inputs as a provider does, and tells of retries", async () => {
+  const model = scriptedModel([
+    {
+      reasoning: "I look.",
+      text: "I call.",
+      calls: [{ tool: "f" }],
+      programs: ["return 1;"],
+      retries: ["It was busy."],
+    },
+  ]);
+  const conversation = await model.converse({ ...OPENING, settings: { reasoning: { summary: true } } });
+  const shown: unknown[] = [];
+  await conversation.turn(
+    requested({
+      onRetry: ({ attempt, reason }) => void shown.push([attempt, reason]),
+      onReasoning: (text) => shown.push(text),
+      onText: (text) => shown.push(text),
+      onArgument: ({ index, tool, text }) => shown.push([index, tool, text]),
+    }),
+  );
+  expect(shown).toEqual([
+    [1, "It was busy."],
+    "I ",
+    "look.",
+    "I ",
+    "call.",
+    [0, "f", "{}"],
+    [1, "run_program", "return "],
+    [1, "run_program", "1;"],
+  ]);
+});
+
+test("a step sees the messages, the choice among tools, and the tools that are declared by now", async () => {
+  const model = scriptedModel([
+    { text: "1" },
+    ({ opening, toolChoice, said, messages }) => ({
+      text: JSON.stringify([opening.tools.map(({ name }) => name), toolChoice, said, messages.length]),
+    }),
+  ]);
+  const conversation = await model.converse(OPENING);
+  conversation.say("Do it.");
+  await conversation.turn(requested());
+  conversation.say([
+    { type: "text", text: "Look:" },
+    { type: "image", mediaType: "image/png", data: "eHg=" },
+  ]);
+  conversation.declare?.({ tools: [declared("g")] });
+  const { text } = turnOf(await conversation.turn(requested({ toolChoice: "required" })));
+  expect(JSON.parse(text)).toEqual([["g"], "required", ["Do it.", "Look:\n[image]"], 2]);
+});
+
+test("a script's calls against its turn are marked as those of a provider are", async () => {
+  const model = scriptedModel([{ calls: [{ tool: "f" }] }, { calls: [{ tool: "f" }, { tool: "f" }] }]);
+  const conversation = await model.converse({ ...OPENING, settings: { parallelCalls: false } });
+  const first = turnOf(await conversation.turn(requested({ toolChoice: "none" })));
+  const second = turnOf(await conversation.turn(requested()));
+  expect([...first.calls, ...second.calls].map(({ forbidden }) => forbidden !== undefined)).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
