@@ -116,7 +116,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
   test.each<[string, unknown]>([
     ["must be a text or an array", []],
     ["must be a text or an array", { type: "text", text: "x" }],
-    ["must be a text or an array", Array(101).fill({ type: "text", text: "x" })],
+    ["must be a text or an array", Array.from({ length: 101 }, () => ({ type: "text", text: "x" }))],
     ["its type is not", [{ type: "text", text: "" }]],
     ["its type is not", [{ type: "video", data: "eHg=" }]],
     ["it is no part", [null]],
@@ -145,7 +145,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
       { type: "link", url: "javascript:alert(1)" },
       { type: "image", mediaType: 7, data: 7 },
       { type: "__proto__" },
-      ...Array(200).fill(LINK),
+      ...Array.from({ length: 200 }, () => LINK),
     ] as unknown as readonly ContentPart[];
     const sent = await sentOf(wire, "Do it.", hostile);
     expect(sent).not.toContain("javascript:");
