@@ -217,6 +217,21 @@ describe.each(
       ]);
   });
 
+  test("S1: a schema of the answer is taken, with tools and without", async () => {
+    for (const base of [BARE, OPENING])
+      for (const answer of [
+        ANSWER,
+        { ...ANSWER, properties: { ...ANSWER.properties, near: { type: "string" } } },
+        { type: "array" },
+      ]) {
+        await using served = await serve(wire, [{ text: '{"city":"Bishkek"}' }]);
+        const conversation = await served.model({ stream }).converse({ ...base, settings: { answer } });
+        conversation.say("Do it.");
+        expect(await conversation.turn(requested())).toMatchObject({ type: "turn", text: '{"city":"Bishkek"}' });
+        expect(served.refusals).toEqual([]);
+      }
+  });
+
   const askOnce = async (settings: ModelSettings, request: Partial<TurnRequest>, calls: readonly object[]) => {
     await using served = await serve(wire, [{ calls }]);
     const conversation = await served.model({ stream }).converse({ ...OPENING, settings });
@@ -243,4 +258,17 @@ describe.each(
       expect(name).not.toBe("");
     },
   );
+});
+
+test("S3: a hosted program can be forced at OpenAI, and not at Anthropic", async () => {
+  const settings: ModelSettings = { toolChoice: { tool: "run_program" } };
+  await using served = await serve(responsesWire, [{ text: "4" }]);
+  const conversation = await served.model({}).converse({ ...HOSTED, settings });
+  conversation.say("Do it.");
+  expect(await conversation.turn(requested())).toMatchObject({ text: "4" });
+  expect(served.asked[0]?.body.tool_choice).toEqual({ type: "programmatic_tool_calling" });
+  const model = anthropicWire.model({ apiKey: anthropicWire.key, baseUrl: "http://127.0.0.1:9" });
+  await expect(model.converse({ ...HOSTED, settings })).rejects.toThrow("it forces no hosted program");
+  const direct = { ...HOSTED, settings: { toolChoice: { tool: "a.b" } } };
+  await expect(model.converse(direct)).rejects.toThrow('only programs may call "a.b"');
 });
