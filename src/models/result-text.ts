@@ -45,6 +45,8 @@ function timeText(at: number): string {
 
 /** A name that others have chosen may contain anything: of an unknown tool the model has written it. */
 function plain(name: string): string {
-  const line = inOneLine(name, NAME_LENGTH);
-  return /^[\w.@-]+$/.test(line) ? line : JSON.stringify(line);
+  const cut = name.slice(0, NAME_LENGTH);
+  if (/^[\w.@-]+$/.test(cut)) return cut;
+  // What JSON does not escape, and could hide text or break the line.
+  return JSON.stringify(cut.replaceAll(/[\u007f-\u009f\u2028\u2029\p{Cf}\p{Cs}]/gu, " "));
 }
