@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { ask } from "./cli/commands/ask.ts";
 import { bench } from "./cli/commands/bench.ts";
 import { decide } from "./cli/commands/decide.ts";
+import { mcp } from "./cli/commands/mcp.ts";
 import { recover, resume } from "./cli/commands/resume.ts";
 import { doctor } from "./cli/commands/doctor.ts";
 import { executions } from "./cli/commands/executions.ts";
@@ -166,6 +167,45 @@ program
   )
   .action(async (words, options) => {
     exitCode = await listTools(words, options);
+  });
+
+program
+  .command("mcp")
+  .description(
+    "serve run_program, and the tools that may be called directly, to MCP clients: on the standard streams, or over HTTP",
+  )
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
+  .option("--http <port>", `serve over HTTP at /mcp on this port, 0 for any that is free`)
+  .option("--host <address>", "with --http, the address to listen on; another than the loopback's needs --keys")
+  .option(
+    "--keys <file>",
+    "with --http, JSON file of the keys that clients may use (default: one key, printed at the start)",
+  )
+  .addOption(
+    new Option("--host-name <name>", "with --http, a further name under which clients may address it (repeatable)")
+      .argParser(collect)
+      .default([]),
+  )
+  .option("--sandbox <name>", "sandbox for the programs: isolate or docker", "isolate")
+  .addOption(limitOption())
+  .option(
+    "--approve <how>",
+    `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}; ask: by the client's user, or later where the client cannot ask and there is a journal`,
+    "ask",
+  )
+  .option("--tenant <name>", "tenant of the programs, where no key names one")
+  .option(...JOURNAL)
+  .option(
+    "--patience <seconds>",
+    "how long a request waits for its program before it says how to get the result; 50 by default",
+  )
+  .option("--check", "connect, print what would be served, its tokens and its problems, and exit")
+  .option("--json", "with --check, print as JSON")
+  .action(async (options) => {
+    exitCode = await mcp(options);
   });
 
 program

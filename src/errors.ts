@@ -9,6 +9,8 @@ export const ERROR_CODES = {
   tool_failed: "Thrown by a handler. Its message tells the program why the tool failed.",
   source_unavailable:
     "A source of tools cannot be reached, its answers are invalid, or its library is missing. Thrown where a source is made, and by the handlers of its tools; the program is told the message.",
+  door_unavailable:
+    "A door for clients cannot be opened: its library is missing, or its address cannot be listened on. The message says which.",
   source_invalid:
     "A description of tools cannot be read. The message says what it is instead, or what is wrong with it.",
   result_too_large: "Thrown by a handler that gave up a result because it exceeds `resultBytes` of its context.",

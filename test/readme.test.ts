@@ -99,7 +99,9 @@ describe("a command that stands in a document exists", () => {
       ...targets.map((target) => `make ${target}`),
       // Run by fresh-project.test.ts.
       "npm pack ../portcullis && npm install ./portcullis-*.tgz zod",
-      ...["portcullis zod", ...packages].map((names) => `npm install ${names}`),
+      ...["portcullis zod", "portcullis @modelcontextprotocol/server @modelcontextprotocol/client", ...packages].map(
+        (names) => `npm install ${names}`,
+      ),
     ]);
     expect(lines.filter((line) => !commands.includes(line) && !known.has(line))).toEqual([]);
   });

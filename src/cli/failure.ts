@@ -24,6 +24,7 @@ const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
   "sandbox_unavailable",
   "model_unavailable",
   "source_unavailable",
+  "door_unavailable",
   "journal_version",
   "journal_locked",
   "journal_full",

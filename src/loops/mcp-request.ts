@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fieldOf, isFields, textOf } from "../values/fields.ts";
 
 /** A question to the user of the client, as `elicitation/create` takes it. */
 export interface Elicitation {
@@ -57,13 +58,17 @@ const ELICITED = z.looseObject({ action: z.string() });
 /** A person answers when they can. A client that does not want to wait cancels its call. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
-export function readRequest(context: object): McpRequest {
+/** Longest token of a client that asks for progress. */
+const TOKEN_LENGTH = 1024;
+
+/** `capabilities` are those that a client of a protocol before 2026 has declared, where the server knows them. */
+export function readRequest(context: object, capabilities?: object): McpRequest {
   if ("mcpReq" in context) {
     const { mcpReq } = context as ContextV2;
     const { _meta: meta } = mcpReq;
     return {
       signal: mcpReq.signal,
-      asking: askingOf(mcpReq),
+      asking: askingOf(mcpReq, capabilities),
       notify: notifier(meta, (notification) => mcpReq.notify(notification)),
     };
   }
@@ -83,22 +88,36 @@ export function readRequest(context: object): McpRequest {
   return { signal: undefined, asking: { type: "none" }, notify: undefined };
 }
 
-function askingOf(mcpReq: ContextV2["mcpReq"]): Asking {
+/** Who makes a request, where the server has checked that; empty otherwise. */
+export function principalOf(context: object): string {
+  const info = fieldOf(fieldOf(context, "http"), "authInfo") ?? fieldOf(context, "authInfo");
+  return textOf(info, "clientId") ?? "";
+}
+
+function askingOf(mcpReq: ContextV2["mcpReq"], capabilities: object | undefined): Asking {
   const { envelope, inputResponses = {} } = mcpReq;
+  if (!envelope && capabilities && !canFillForms(capabilities)) return { type: "none" };
   // The SDK refuses what the client did not declare; an approval that cannot be asked for is denied.
   if (!envelope)
     return {
       type: "push",
       ask: (elicitation, signal) => mcpReq.elicitInput(elicitation, { signal, timeout: TIMEOUT_MS }),
     };
-  const declared = envelope[CLIENT_CAPABILITIES];
-  const canAsk = typeof declared === "object" && declared !== null && Object.hasOwn(declared, "elicitation");
-  return canAsk ? { type: "rounds", state: mcpReq.requestState(), responses: inputResponses } : { type: "none" };
+  return canFillForms(envelope[CLIENT_CAPABILITIES])
+    ? { type: "rounds", state: mcpReq.requestState(), responses: inputResponses }
+    : { type: "none" };
+}
+
+/** Clients that declare nothing more of elicitation show forms. */
+function canFillForms(capabilities: unknown): boolean {
+  const elicitation = fieldOf(capabilities, "elicitation");
+  return isFields(elicitation) && (Object.hasOwn(elicitation, "form") || Object.keys(elicitation).length === 0);
 }
 
 function notifier(meta: Meta | undefined, send: Send): McpRequest["notify"] {
   const progressToken = meta?.progressToken;
-  if (progressToken === undefined) return undefined;
+  // It goes back with each notification.
+  if (progressToken === undefined || String(progressToken).length > TOKEN_LENGTH) return undefined;
   return (progress, message) =>
     send({ method: "notifications/progress", params: { progressToken, progress, message } });
 }

@@ -1,204 +1,207 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { PortcullisError } from "../errors.ts";
-import type { ApprovalDecision, ApprovalRequest, Approve } from "../gate/approval.ts";
-import { cleanJson } from "../output/clean-json.ts";
-import { INSET, insetText } from "../output/foreign-text.ts";
-import type { ToolSet } from "../tools/tool-set.ts";
-import { cutMiddle } from "../values/cut-middle.ts";
-import { Latest } from "./latest.ts";
-import { type Elicitation, type McpRequest, readRequest } from "./mcp-request.ts";
-import { errorResult, type McpResult, textResult } from "./mcp-result.ts";
-import type { Progress, ProgramTool } from "./program-tool.ts";
+import type { ApprovalAnswer } from "../gate/approval.ts";
+import { notifyProgress } from "./mcp-progress.ts";
+import { decisionOf } from "./mcp-question.ts";
+import type { Asking, McpRequest } from "./mcp-request.ts";
+import { errorResult, type LinkedResult } from "./mcp-result.ts";
+import { Run, type RunParts } from "./mcp-run.ts";
+import { Seal } from "./mcp-seal.ts";
 
-/** How long a program waits for its request to be repeated with answers. Then it is cancelled and forgotten. */
+/** How long a run waits for the next request about it. Then its questions are answered without the client. */
 const HELD_MS = 10 * 60 * 1000;
-
-/** Bytes of an input that a user is shown. */
-const SHOWN_BYTES = 2048;
+/** Runs of one principal that are not over, or whose results have not been taken. */
+const MOST_RUNS = 1000;
 
 const GONE =
-  "This program is not waiting any more: it ended, or the server was started again. Nothing was run by this request.";
-const OTHER_PROGRAM =
-  "The server was not answered by an approval: this request is for another program. Nothing was run.";
+  "This call is not waiting any more: it ended, or the server was started again. Nothing was run by this request.";
+const NOT_MEANT =
+  "The requestState is not one that this server gave for this request, or it is too old. Nothing was run: make the call again without it.";
+const TOO_MANY = `${MOST_RUNS} calls of this client run or wait already. Wait for their results, or cancel some.`;
+const CANNOT_ASK: ApprovalAnswer = { allow: false, note: "The client cannot ask its user." };
 
-interface Question {
-  readonly elicitation: Elicitation;
-  readonly answer: (decision: ApprovalDecision) => void;
+/** A call of a tool, as a client asks for it. */
+export interface McpCall extends Pick<RunParts, "principal" | "start" | "who"> {
+  /** Digest of the tool and its arguments. */
+  readonly digest: string;
+  /** Id of the run; a new one by default. If it runs already, the request waits for it with those before. */
+  readonly id?: string;
+  /** Whether the run ends when the client cancels this request; true by default. */
+  readonly owns?: boolean;
+  /** Answers a request that is repeated after its run is over; by default with a sentence. */
+  readonly afterwards?: (id: string) => Promise<LinkedResult>;
 }
 
-/** A program that a client started, from its first request to its end. */
-interface Run {
-  readonly id: string;
-  readonly code: string;
-  readonly result: Promise<McpResult>;
-  readonly questions: Map<string, Question>;
-  /** The request that waits at the moment. */
-  request: McpRequest;
-  progress: Latest<Progress>;
-  onQuestion: () => void;
-  /** Runs between two requests. */
-  expiry: NodeJS.Timeout | undefined;
-  readonly cancel: AbortController;
+export interface RunsOptions {
+  /** Whether calls that the client cannot be asked about may wait for a decision from elsewhere. */
+  readonly canWait?: boolean;
+  /** After this time a request is answered although its run goes on; never by default. */
+  readonly patience?: { readonly ms: number; readonly answer: (run: Run) => LinkedResult };
 }
 
-/** Programs that wait for a repeated request, by runtime. A server may be made anew, with its tools, for each request. */
-const heldRuns = new WeakMap<ToolSet, Map<string, Run>>();
-
-/** The programs of one MCP tool. One that asks its client's user is held between the requests of that call. */
+/** The calls that clients have made, by any number of requests each. */
 export class McpRuns {
-  readonly #program: ProgramTool;
-  readonly #held: Map<string, Run>;
+  readonly #options: RunsOptions;
+  readonly #seal = new Seal();
+  readonly #runs = new Map<string, Run>();
 
-  constructor(program: ProgramTool) {
-    this.#program = program;
-    this.#held = heldRuns.get(program.tools) ?? new Map<string, Run>();
-    heldRuns.set(program.tools, this.#held);
+  constructor(options: RunsOptions = {}) {
+    this.#options = options;
   }
 
-  async handle(code: string, context: object): Promise<McpResult> {
-    const request = readRequest(context);
+  /** Answers a request: by the call's result, or by questions to the client's user, after which it is repeated. */
+  async handle(call: McpCall, request: McpRequest): Promise<LinkedResult> {
     const { asking } = request;
-    if (asking.type !== "rounds" || asking.state === undefined) return this.#serve(this.#start(code, request), request);
-    const run = typeof asking.state === "string" ? this.#held.get(asking.state) : undefined;
-    if (!run) return errorResult(GONE);
-    if (run.code !== code) return errorResult(OTHER_PROGRAM);
+    if (asking.type !== "rounds" || asking.state === undefined) {
+      const known = call.id === undefined ? undefined : this.find(call.id, call.principal);
+      if (!known && this.of(call.principal).length >= MOST_RUNS) return errorResult(TOO_MANY);
+      return this.#serve(known ?? this.#start(call), call, request);
+    }
+    const id = this.#seal.open(asking.state, call);
+    if (id === undefined) return errorResult(NOT_MEANT);
+    const run = this.find(id, call.principal);
+    if (!run) return call.afterwards?.(id) ?? errorResult(GONE);
+    // Each question is answered once: a request that was sent before has no question left to answer.
     for (const [callId, { answer }] of run.questions)
-      if (Object.hasOwn(asking.responses, callId)) {
-        run.questions.delete(callId);
-        answer(decisionOf(asking.responses[callId]));
-      }
-    return this.#serve(run, request);
+      if (Object.hasOwn(asking.responses, callId)) answer(decisionOf(asking.responses[callId]));
+    return this.#serve(run, call, request);
   }
 
-  #start(code: string, request: McpRequest): Run {
-    const cancel = new AbortController();
-    const running = this.#program.run(
-      { code },
-      {
-        signal: cancel.signal,
-        approve: (approval) => ask(run, approval),
-        onProgress: (progress) => run.progress.set(progress),
-      },
-    );
-    const run: Run = {
-      id: randomUUID(),
-      code,
-      result: running.then(textResult, failureOf),
-      questions: new Map(),
-      request,
-      progress: new Latest(),
-      onQuestion: () => {},
-      expiry: undefined,
-      cancel,
+  find(id: string, principal: string): Run | undefined {
+    const run = this.#runs.get(id);
+    return run?.principal === principal ? run : undefined;
+  }
+
+  of(principal: string): readonly Run[] {
+    return [...this.#runs.values()].filter((run) => run.principal === principal);
+  }
+
+  #start({ id = randomUUID(), principal, who, start }: McpCall): Run {
+    const run = new Run({ id, principal, who, start });
+    this.#runs.set(id, run);
+    const forget = () => {
+      if (run.isCancelled && run.requests === 0) this.#forget(run);
     };
-    // Between two requests of a call, no request waits for the result.
-    run.result.catch(() => {});
+    void run.result.then(forget, forget);
     return run;
   }
 
-  /** Answers a request: by the program's result, or by the questions to the client's user that it waits for. */
-  async #serve(run: Run, request: McpRequest): Promise<McpResult> {
+  async #serve(run: Run, call: McpCall, request: McpRequest): Promise<LinkedResult> {
+    const { owns = true } = call;
     const { signal } = request;
-    const cancel = () => run.cancel.abort(signal?.reason);
+    const over = new AbortController();
+    const cancel = () => {
+      if (owns) run.cancel(signal?.reason);
+      else over.abort(signal?.reason);
+    };
     clearTimeout(run.expiry);
-    run.request = request;
-    // Its own, because a client may repeat the request while this one is served.
-    const progress = new Latest<Progress>();
-    run.progress = progress;
+    run.requests += 1;
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) cancel();
-    const notified = notifyAll(progress, request);
+    const notifying = notifyProgress(run, request);
     try {
-      const result = await resultOrQuestions(run);
+      const result = await this.#answer(run, call, request, over.signal);
       signal?.throwIfAborted();
-      if (result) this.#held.delete(run.id);
-      else this.#hold(run);
-      return result ?? inputRequired(run);
+      return result;
     } finally {
       signal?.removeEventListener("abort", cancel);
-      progress.end();
-      await notified;
+      over.abort();
+      run.requests -= 1;
+      if (run.requests === 0) this.#hold(run);
+      await notifying.end();
     }
   }
 
+  async #answer(run: Run, call: McpCall, { asking }: McpRequest, over: AbortSignal): Promise<LinkedResult> {
+    const { patience } = this.#options;
+    const outOfPatience = Promise.withResolvers<void>();
+    let isOutOfPatience = false;
+    // A person answers when they can: that the client's user is asked is no reason to leave.
+    const timer =
+      patience &&
+      setInterval(() => {
+        isOutOfPatience = run.questions.size === 0;
+        if (isOutOfPatience) outOfPatience.resolve();
+      }, patience.ms).unref();
+    const given = Promise.withResolvers<void>();
+    over.addEventListener("abort", () => given.resolve(), { once: true });
+    try {
+      for (;;) {
+        const { rung } = run.changed;
+        if (run.questions.size > 0) {
+          // Calls that were made at once are asked about at once.
+          await setImmediate();
+          if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
+          this.#ask(run, asking, over);
+        }
+        const result = await Promise.race([run.result, rung, outOfPatience.promise, given.promise]);
+        if (result) return result;
+        over.throwIfAborted();
+        if (isOutOfPatience && patience) return patience.answer(run);
+      }
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  #ask(run: Run, asking: Asking, over: AbortSignal): void {
+    for (const question of run.questions.values()) {
+      if (asking.type === "none") question.answer(this.#options.canWait ? "later" : CANNOT_ASK);
+      if (asking.type !== "push" || question.isAsked) continue;
+      question.isAsked = true;
+      asking.ask(question.elicitation, over).then(
+        (response) => question.answer(decisionOf(response)),
+        (error: unknown) => {
+          question.isAsked = false;
+          // The next request about the run asks again.
+          if (!over.aborted) question.fail(error);
+        },
+      );
+    }
+  }
+
+  /** Until the next request about it. */
   #hold(run: Run): void {
-    this.#held.set(run.id, run);
-    // A client may repeat a request that is still being served, and both may be answered by questions.
+    if (run.isOver) {
+      this.#forget(run);
+      return;
+    }
     clearTimeout(run.expiry);
-    run.expiry = setTimeout(() => {
-      this.#held.delete(run.id);
-      run.cancel.abort(new Error("The client did not answer."));
-    }, HELD_MS).unref();
+    run.expiry = setTimeout(() => this.#expire(run), HELD_MS).unref();
   }
-}
 
-/** Undefined when the program waits for answers to its questions. A question ends with its call. */
-async function resultOrQuestions(run: Run): Promise<McpResult | undefined> {
-  for (;;) {
-    const asked = Promise.withResolvers<void>();
-    run.onQuestion = asked.resolve;
-    if (run.questions.size > 0) asked.resolve();
-    // Calls that were made at once are asked about at once.
-    const waiting = asked.promise.then(() => setImmediate<undefined>());
-    const result = await Promise.race([run.result, waiting]);
-    if (result || run.questions.size > 0) return result;
+  /** One that the client does not come back for goes on without it, if it can. */
+  #expire(run: Run): void {
+    if (run.isOver) {
+      this.#forget(run);
+      return;
+    }
+    const forget = () => this.#forget(run);
+    void run.result.then(forget, forget);
+    if (this.#options.canWait || run.questions.size === 0) {
+      run.leave(this.#options.canWait ? "later" : CANNOT_ASK);
+      return;
+    }
+    this.#forget(run);
+    run.cancel(new Error("The client did not answer."));
   }
-}
 
-/** Asks the client's user in the way of the request that waits. Without one, the call is denied. */
-function ask(run: Run, { callId, tool, input, signal }: ApprovalRequest): ReturnType<Approve> {
-  const { asking } = run.request;
-  const elicitation = elicitationFor(tool, input);
-  if (asking.type === "push") return asking.ask(elicitation, signal).then(decisionOf);
-  if (asking.type === "none") return { allow: false, note: "The client cannot ask its user." };
-  return new Promise((answer) => {
-    run.questions.set(callId, { elicitation, answer });
-    signal.addEventListener("abort", () => run.questions.delete(callId), { once: true });
-    run.onQuestion();
-  });
-}
+  #forget(run: Run): void {
+    clearTimeout(run.expiry);
+    if (this.#runs.get(run.id) === run) this.#runs.delete(run.id);
+  }
 
-function elicitationFor(tool: string, input: unknown): Elicitation {
-  const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
-  return {
-    message: `A program asks to call ${tool} with this input:\n${shown}`,
-    requestedSchema: {
-      type: "object",
-      properties: { allow: { type: "boolean", title: `Allow this call of ${tool}` } },
-      required: ["allow"],
-    },
-  };
-}
-
-/** Only an accepted form that says `allow: true` allows. */
-function decisionOf(response: unknown): ApprovalDecision {
-  const content = own(response, "action") === "accept" ? own(response, "content") : undefined;
-  return { allow: own(content, "allow") === true, by: "the user of the MCP client" };
-}
-
-function own(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
-}
-
-/** Sends progress until it ends. A client that cannot be told still gets its result. */
-async function notifyAll(progress: Latest<Progress>, { notify }: McpRequest): Promise<void> {
-  for await (const { calls, text } of progress) await notify?.(calls, text).catch(() => {});
-}
-
-function failureOf(error: unknown): McpResult {
-  if (PortcullisError.is(error) && error.code === "program_failed") return errorResult(error.message);
-  throw error;
-}
-
-/** The answer to a call that requires input, from protocol 2026-07-28 on. The types of version 1 do not know it. */
-function inputRequired({ id, questions }: Run): McpResult {
-  const entries = [...questions].map(([callId, { elicitation }]) => [
-    callId,
-    { method: "elicitation/create", params: { mode: "form", ...elicitation } },
-  ]);
-  const result = { resultType: "input_required", inputRequests: Object.fromEntries(entries), requestState: id };
-  return result as unknown as McpResult;
+  /** The answer to a call that requires input, from protocol 2026-07-28 on. The types of version 1 do not know it. */
+  #inputRequired({ id: run, questions }: Run, { principal, digest }: McpCall): LinkedResult {
+    const entries = [...questions].map(([callId, { elicitation }]) => [
+      callId,
+      { method: "elicitation/create", params: { mode: "form", ...elicitation } },
+    ]);
+    const result = {
+      resultType: "input_required",
+      inputRequests: Object.fromEntries(entries),
+      requestState: this.#seal.seal({ run, principal, digest }),
+    };
+    return result as unknown as LinkedResult;
+  }
 }

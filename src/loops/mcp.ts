@@ -3,10 +3,12 @@ import { PortcullisError } from "../errors.ts";
 import { PROGRAM_SCHEMA } from "../models/program-input.ts";
 import { errorResult, type McpResult, textResult } from "./mcp-result.ts";
 import { McpRuns } from "./mcp-runs.ts";
+import { digestOf } from "./mcp-seal.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
-import { readRequest } from "./mcp-request.ts";
+import { principalOf, readRequest } from "./mcp-request.ts";
 import type { LoopSearch } from "./search-tool.ts";
 import type { ProgramTool } from "./program-tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
 
 interface McpToolConfig<Fields extends z.ZodRawShape> {
   title: string;
@@ -25,8 +27,12 @@ export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
   readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
 }
 
+/** Programs by runtime. A server may be made anew, with its tools, for each request. */
+const runsOf = new WeakMap<ToolSet, McpRuns>();
+
 export function mcpTool(program: ProgramTool): McpTool {
-  const runs = new McpRuns(program);
+  const runs = runsOf.get(program.tools) ?? new McpRuns();
+  runsOf.set(program.tools, runs);
   const { name, description, onlyReads } = program;
   return {
     name,
@@ -36,7 +42,17 @@ export function mcpTool(program: ProgramTool): McpTool {
       inputSchema: z.object({ code: z.string().describe(PROGRAM_SCHEMA.properties.code.description) }),
       annotations: { readOnlyHint: onlyReads },
     },
-    handler: (input, context) => runs.handle(input.code, context),
+    // Programs give no links.
+    handler: async ({ code }, context) =>
+      (await runs.handle(
+        {
+          principal: principalOf(context),
+          digest: digestOf(name, { code }),
+          who: "A program",
+          start: (work) => program.run({ code }, work).then(textResult, failureOf),
+        },
+        readRequest(context),
+      )) as McpResult,
   };
 }
 
@@ -65,4 +81,9 @@ export function mcpSearch(search: LoopSearch): McpTool<McpSearchFields> {
       }
     },
   };
+}
+
+function failureOf(error: unknown): McpResult {
+  if (PortcullisError.is(error) && error.code === "program_failed") return errorResult(error.message);
+  throw error;
 }

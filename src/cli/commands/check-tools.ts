@@ -7,30 +7,40 @@ import { writeStdout } from "../terminal/standard-streams.ts";
 import { table } from "../terminal/table.ts";
 
 /** `portcullis tools --check`: lists the tools of servers that no caller may call, each with the line to add, and what could not be taken over. */
-export function checkTools({ tools, unassigned, problems }: OpenTools, json: boolean): number {
-  const lines = unassigned.map((tool) => ({
-    name: tool.name,
-    hint: hintOf(tool),
-    line: lineOf(tool),
-    allow: allowOf(tool),
-  }));
+export function checkTools(open: OpenTools, json: boolean): number {
+  const { tools, problems } = open;
   if (json) {
-    writeStdout(
-      `${cleanText(JSON.stringify({ tools: tools.map(({ name }) => name), unassigned: lines, problems }))}\n`,
-    );
+    const checked = { tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems };
+    writeStdout(`${cleanText(JSON.stringify(checked))}\n`);
     return EXIT.completed;
   }
   writeStdout(`${tools.length === 1 ? "1 tool" : `${tools.length} tools`} may be called.\n`);
-  if (lines.length > 0) {
+  printLeftOut(open);
+  return EXIT.completed;
+}
+
+/** A tool that no caller may call, with what may be added to a file or to the command so that one may. */
+export interface UnassignedLine {
+  readonly name: string;
+  readonly hint: string;
+  readonly line: string;
+  readonly allow: string;
+}
+
+export function unassignedLines({ unassigned }: OpenTools): readonly UnassignedLine[] {
+  return unassigned.map((tool) => ({ name: tool.name, hint: hintOf(tool), line: lineOf(tool), allow: allowOf(tool) }));
+}
+
+/** Prints the tools that no caller may call, and what could not be taken over. */
+export function printLeftOut(open: OpenTools): void {
+  const cells = unassignedLines(open).map(({ name, hint, line, allow }) => [name, hint, line, allow]);
+  if (cells.length > 0)
     writeStdout(
-      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n`,
+      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n${table(["tool", "its server says", "line", "option"], cells, [])}\n`,
     );
-    const cells = lines.map(({ name, hint, line, allow }) => [name, hint, line, allow]);
-    writeStdout(`${table(["tool", "its server says", "line", "option"], cells, [])}\n`);
-  }
+  const { problems } = open;
   if (problems.length > 0)
     writeStdout(`\nLeft out:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
-  return EXIT.completed;
 }
 
 /** What the server says of a tool. It may be wrong, or lie. */

@@ -2,8 +2,6 @@ import { writeStdout } from "../terminal/standard-streams.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { declareTools } from "../../tools/declarations.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
-import type { Tool } from "../../tools/tool.ts";
-import { inputSchemaOf } from "../../tools/tool-schemas.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { advise } from "./advise.ts";
 import { checkTools } from "./check-tools.ts";
@@ -11,6 +9,7 @@ import { EXIT } from "../exit-code.ts";
 import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { checkValue, oneOf } from "../../options/options.ts";
 import { table } from "../terminal/table.ts";
+import { directTokens } from "./direct-tokens.ts";
 import { searchTools, showTool } from "./search-tools.ts";
 
 const ACTION = oneOf(["search", "show"]);
@@ -47,7 +46,7 @@ export async function listTools(
     callers: tool.allowedCallers,
     effect: tool.effectOf ? "by input" : tool.effect,
     approval: tool.approvable ? "may be needed" : "never",
-    jsonTokens: tool.allowedCallers.includes("direct") ? countTokens(jsonTool(tool)) : undefined,
+    jsonTokens: tool.allowedCallers.includes("direct") ? directTokens(tool) : undefined,
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
   }));
   if (options.json) {
@@ -75,10 +74,4 @@ export async function listTools(
     `${table(["tool", "callers", "effect", "approval", "tokens as JSON", "tokens as stub"], [...cells, total], ["tokens as JSON", "tokens as stub"])}\n`,
   );
   return EXIT.completed;
-}
-
-/** A tool in the form that providers take for direct calls. */
-function jsonTool(tool: Tool): string {
-  const { $schema: _, ...schema } = inputSchemaOf(tool);
-  return JSON.stringify({ name: tool.name, description: tool.description, input_schema: schema });
 }

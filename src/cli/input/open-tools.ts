@@ -22,9 +22,18 @@ export interface ToolsOptions {
   readonly allow: readonly string[];
 }
 
+/** Where tools come from: a module, a server or an API. */
+export interface OpenSource {
+  readonly name: string;
+  /** The option that named it, with its file. */
+  readonly from: string;
+  readonly tools: readonly Tool[];
+}
+
 /** Tools of a module, of servers and of APIs; servers are connected until this is disposed of. */
 export interface OpenTools extends AsyncDisposable {
   readonly tools: readonly Tool[];
+  readonly sources: readonly OpenSource[];
   /** Tools of servers that no caller may call, because nothing was said about them. */
   readonly unassigned: readonly UnassignedTool[];
   readonly problems: readonly string[];
@@ -47,6 +56,7 @@ export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOpt
   // What a server's package prints is no result.
   keepStdout();
   const configs: McpConfig[] = [];
+  const sources: OpenSource[] = module === undefined ? [] : [{ name: module, from: "--tools", tools: own }];
   const names = new Set<string>();
   const close = async () => {
     await Promise.all(configs.map((config) => config[Symbol.asyncDispose]()));
@@ -56,18 +66,21 @@ export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOpt
       const config = await fromMcpConfig(file, (name) => allowed.policyOf(name));
       configs.push(config);
       takeNames(`--mcp: ${file}`, names, config.sources);
+      sources.push(...config.sources.map(({ name, tools }) => ({ name, from: `--mcp ${file}`, tools })));
     }
     const apis: OpenApiSource[] = [];
     for (const file of openapi) {
       const source = await readOpenApiFile(file, (name) => allowed.policyOf(name));
       apis.push(source);
       takeNames(`--openapi: ${file}`, names, [source]);
+      sources.push({ name: source.name, from: `--openapi ${file}`, tools: source.tools });
     }
     const served = [...configs, ...apis].flatMap(({ tools }) => tools);
     const unassigned = [...configs.flatMap((config) => config.unassigned), ...apis.flatMap(unassignedOf)];
     allowed.refuseUnused([...served, ...unassigned].map(({ name }) => name));
     return {
       tools: [...own, ...served],
+      sources,
       unassigned,
       problems: [...configs, ...apis].flatMap(({ problems }) => problems),
       [Symbol.asyncDispose]: close,

@@ -14,18 +14,22 @@ export function waitingHints(
   { approvals, calls }: Waiting,
   options: SameOptions,
 ): readonly string[] {
-  const same = sameOptions(options);
   return [
     ...approvals.map(({ callId, why }) => {
       const answers =
         why === "approval" ? "(or --deny)" : "(to run it again; or --deny, or --done JSON if it was done)";
-      return `portcullis: decide with: portcullis decide ${shown(execution)} ${shown(callId)} --allow${same} ${answers}`;
+      return `portcullis: decide with: ${decideCommand(execution, callId, options)} ${answers}`;
     }),
     ...calls.map(
       ({ callId }) =>
         `portcullis: answer with: ${resumeCommand(execution, options)} --result ${shown(callId)}=JSON, and the tools it began with`,
     ),
   ];
+}
+
+/** The command that allows a call that waits for approval. */
+export function decideCommand(execution: string, callId: string, options: SameOptions): string {
+  return `portcullis decide ${shown(execution)} ${shown(callId)} --allow${sameOptions(options)}`;
 }
 
 /** The command that takes an execution up, without its tools. */

@@ -80,8 +80,8 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** The request that a line answers that was too long to be held. Servers write the id near one of its ends. */
-function answeredBy({ head, tail }: LongLine): MessageId | undefined {
+/** The id in a line that was too long to be held. It is written near one of its ends. */
+export function answeredBy({ head, tail }: LongLine): MessageId | undefined {
   const [, id] =
     /^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*,/.exec(head) ??
     /"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/.exec(tail) ??

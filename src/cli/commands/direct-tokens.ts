@@ -1,0 +1,13 @@
+import { countTokens } from "../../tools/count-tokens.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { inputSchemaOf } from "../../tools/tool-schemas.ts";
+
+/** Tokens of a tool in the form that providers take for direct calls. */
+export function directTokens(tool: Tool): number {
+  const { $schema: _, ...schema } = inputSchemaOf(tool);
+  return declarationTokens(tool.name, tool.description, schema);
+}
+
+export function declarationTokens(name: string, description: string, schema: object): number {
+  return countTokens(JSON.stringify({ name, description, input_schema: schema }));
+}

@@ -1,0 +1,171 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { wholeNumber } from "../../options/options.ts";
+import type { Limits } from "../../programs/limits.ts";
+import { createRuntime } from "../../runtime.ts";
+import { isLoopback } from "../../serve/http/allowed-hosts.ts";
+import { type Keys, parseKeys, tokenKeys } from "../../serve/http/keys.ts";
+import { listen } from "../../serve/mcp/listen.ts";
+import { loadServer } from "../../serve/mcp/load-server.ts";
+import { McpDoor } from "../../serve/mcp/mcp-door.ts";
+import { StdioTransport } from "../../serve/mcp/stdio-transport.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure, reasonOf } from "../failure.ts";
+import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
+import { parseApprove } from "../input/parse-approve.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { version } from "../package-json.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { type Cancelling, cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { oneLine } from "../terminal/one-line.ts";
+import { printFailures } from "../terminal/print-failures.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { keepStdout, writeInTime } from "../terminal/standard-streams.ts";
+import { decideCommand } from "../terminal/waiting-hints.ts";
+import { checkDoor } from "./check-door.ts";
+
+export interface McpOptions extends ToolsOptions {
+  readonly http?: string;
+  readonly host?: string;
+  readonly keys?: string;
+  readonly hostName: readonly string[];
+  readonly sandbox: string;
+  readonly limit: Partial<Limits>;
+  readonly approve: string;
+  readonly tenant?: string;
+  readonly journal?: string;
+  readonly patience?: string;
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+/** How long closing may take. What has not ended by then ends with the process, engines and servers too. */
+const CLOSE_MS = 1500;
+const PORT = wholeNumber({ min: 0, max: 65_535 });
+const PATIENCE = wholeNumber({ min: 1, max: 86_400 });
+const KEYS_BYTES = 1024 * 1024;
+const LOOPBACK = "127.0.0.1";
+
+/** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
+export async function mcp(options: McpOptions): Promise<number> {
+  const { http, check = false } = options;
+  refuseIdle(options);
+  const port = http === undefined ? undefined : parseWhole("--http", http, PORT);
+  const keys = port === undefined ? undefined : keysOf(options);
+  const patience = options.patience === undefined ? undefined : parseWhole("--patience", options.patience, PATIENCE);
+  const patienceMs = patience === undefined ? {} : { patienceMs: patience * 1000 };
+  const canWait = journalPathOf(options.journal) !== undefined;
+  const mode = parseApprove(options.approve, canWait);
+  const sandbox = parseSandbox(options.sandbox);
+  if (check) return checkDoor(options);
+  await loadServer();
+  keepStdout();
+  using cancelling = cancelOnSignal();
+  const transport = port === undefined ? new StdioTransport({ input: process.stdin, write: writeInTime }) : undefined;
+  const ended = Promise.race([signalled(cancelling), ...(transport ? [transport.ended] : [])]);
+
+  const stack = new AsyncDisposableStack();
+  const serve = async (): Promise<void> => {
+    const open = stack.use(await openTools(options));
+    tellUnassigned(open, options);
+    const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
+    const approver = stack.use(createApprover({ mode, screen: createScreen(), canWait }));
+    const runtime = stack.use(
+      await createRuntime({
+        tools: open.tools,
+        sandbox,
+        limits: options.limit,
+        logger: printFailures,
+        ...(journal ? { journal, approve: () => "later" as const } : {}),
+        ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
+      }),
+    );
+    const door = await McpDoor.open({
+      runtime,
+      version,
+      ...patienceMs,
+      ...(mode === "ask" ? {} : { approve: approver.approve }),
+      ...(journal ? { decideCommand: (execution, call, tenant) => commandFor(options, execution, call, tenant) } : {}),
+      onError: (error) => void process.stderr.write(`portcullis: ${reasonOf(error)}\n`),
+    });
+    if (transport) {
+      const principal = { id: "stdio", tenant: tenantOf(options) };
+      stack.use(serveStdio(door, principal, transport));
+      return;
+    }
+    const listening = stack.use(
+      await listen(door, {
+        port: port ?? 0,
+        host: options.host ?? LOOPBACK,
+        keys: keys ?? createToken(tenantOf(options)),
+        hostNames: options.hostName,
+      }),
+    );
+    process.stderr.write(`portcullis: MCP at ${listening.url}\n`);
+  };
+  try {
+    await Promise.race([serve(), ended]);
+    await ended;
+    return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+  } finally {
+    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
+  }
+}
+
+function serveStdio(
+  door: McpDoor,
+  principal: { readonly id: string; readonly tenant: string },
+  transport: StdioTransport,
+): AsyncDisposable {
+  const onerror = (error: Error) => door.onError(error);
+  const handle = door.mcp.serveStdio(() => door.serverFor(principal), { transport, onerror });
+  return { [Symbol.asyncDispose]: () => handle.close() };
+}
+
+/** Refuses options that would do nothing, and addresses that others could reach without a key. */
+function refuseIdle({ http, host, keys, hostName, check, json }: McpOptions): void {
+  const idle = Object.entries({ "--host": host, "--keys": keys, "--host-name": hostName[0] }).find(
+    ([, value]) => value !== undefined,
+  );
+  if (http === undefined && idle) throw new Failure(EXIT.usage, `${idle[0]} goes with --http: add --http PORT.`);
+  if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
+  if (host !== undefined && keys === undefined && !isLoopback(host))
+    throw new Failure(
+      EXIT.usage,
+      `--host: ${oneLine(host)} can be reached by others: add --keys FILE, or leave out --host to serve this machine only.`,
+    );
+}
+
+function keysOf({ keys: path }: McpOptions): Keys | undefined {
+  if (path === undefined) return undefined;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile()) throw new Failure(EXIT.usage, `--keys: there is no file ${path}.`);
+  if (found.size > KEYS_BYTES)
+    throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
+  return parseKeys(`--keys: ${path}`, readFileSync(path, "utf8"));
+}
+
+/** A key for this run of the door. It is printed, and kept nowhere. */
+function createToken(tenant: string): Keys {
+  const token = randomBytes(24).toString("base64url");
+  process.stderr.write(`portcullis: clients send the header Authorization: Bearer ${token}\n`);
+  return tokenKeys(token, tenant);
+}
+
+function tenantOf({ tenant = "default" }: McpOptions): string {
+  return tenant;
+}
+
+function commandFor({ journal }: McpOptions, execution: string, call: string, tenant: string): string {
+  return decideCommand(execution, call, {
+    ...(journal === undefined ? {} : { journal }),
+    ...(tenant === "default" ? {} : { tenant }),
+  });
+}
+
+function signalled({ signal }: Cancelling): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

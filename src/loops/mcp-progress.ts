@@ -1,0 +1,39 @@
+import { Latest } from "./latest.ts";
+import type { McpRequest } from "./mcp-request.ts";
+import type { Run } from "./mcp-run.ts";
+import type { Progress } from "./program-tool.ts";
+
+/** Longest time between two notifications. Clients are told at least every ten seconds, also by a host that is busy. */
+const LONGEST_MS = 8000;
+
+export interface Notifying {
+  /** Sends what is left to be sent. */
+  readonly end: () => Promise<void>;
+}
+
+/** Tells the client of a request how far a run has come, until it is ended. A client that cannot be told still gets its result. */
+export function notifyProgress(run: Run, { notify }: McpRequest): Notifying {
+  if (!notify) return { end: async () => {} };
+  // Its own, because several requests may wait for one run.
+  const progress = new Latest<Progress>();
+  const watching = run.watch(progress);
+  const timer = setInterval(() => progress.set(run.progress), LONGEST_MS).unref();
+  const notified = notifyAll(progress, notify);
+  return {
+    end: async () => {
+      clearInterval(timer);
+      watching[Symbol.dispose]();
+      progress.end();
+      await notified;
+    },
+  };
+}
+
+/** The number of a notification must be greater than the one before, also where no call was made meanwhile. */
+async function notifyAll(progress: Latest<Progress>, notify: NonNullable<McpRequest["notify"]>): Promise<void> {
+  let last = 0;
+  for await (const { calls, text } of progress) {
+    last = Math.max(last + 1, calls);
+    await notify(last, text).catch(() => {});
+  }
+}

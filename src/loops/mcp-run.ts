@@ -1,0 +1,105 @@
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../gate/approval.ts";
+import { Bell } from "./bell.ts";
+import type { Latest } from "./latest.ts";
+import { elicitationFor, type Question } from "./mcp-question.ts";
+import type { LinkedResult } from "./mcp-result.ts";
+import type { Progress } from "./program-tool.ts";
+
+/** What a call that runs is given. */
+export interface RunWork {
+  readonly signal: AbortSignal;
+  readonly approve: Approve;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+export interface RunParts {
+  readonly id: string;
+  readonly principal: string;
+  /** Who asks, in questions to the user: `A program`. */
+  readonly who: string;
+  readonly start: (work: RunWork) => Promise<LinkedResult>;
+}
+
+/** A call that a client made, from its first request to its end. It goes on between the requests about it. */
+export class Run {
+  readonly id: string;
+  readonly principal: string;
+  readonly result: Promise<LinkedResult>;
+  readonly questions = new Map<string, Question>();
+  /** Rings with each question. */
+  readonly changed = new Bell();
+  /** Requests that wait for it. */
+  requests = 0;
+  isOver = false;
+  /** Runs while no request waits for it. */
+  expiry: NodeJS.Timeout | undefined;
+  readonly #who: string;
+  readonly #watchers = new Set<Latest<Progress>>();
+  readonly #cancel = new AbortController();
+  #progress: Progress = { calls: 0, text: "It has begun." };
+  /** The answer to all questions once the client is not expected any more. */
+  #left: ApprovalAnswer | undefined;
+
+  constructor({ id, principal, who, start }: RunParts) {
+    this.id = id;
+    this.principal = principal;
+    this.#who = who;
+    this.result = start({
+      signal: this.#cancel.signal,
+      approve: (request) => this.#left ?? this.#ask(request),
+      onProgress: (progress) => {
+        this.#progress = progress;
+        for (const watcher of this.#watchers) watcher.set(progress);
+      },
+    }).finally(() => {
+      this.isOver = true;
+    });
+    // Between two requests, none waits for the result.
+    this.result.catch(() => {});
+  }
+
+  get isCancelled(): boolean {
+    return this.#cancel.signal.aborted;
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  cancel(reason: unknown): void {
+    this.#cancel.abort(reason);
+  }
+
+  /** Answers all questions, also those to come, in place of the client's user. */
+  leave(answer: ApprovalAnswer): void {
+    this.#left = answer;
+    for (const question of this.questions.values()) question.answer(answer);
+  }
+
+  watch(watcher: Latest<Progress>): Disposable {
+    this.#watchers.add(watcher);
+    return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
+  }
+
+  /** A question ends with its call. */
+  #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    const { callId, signal } = request;
+    const { promise, resolve, reject } = Promise.withResolvers<ApprovalAnswer>();
+    const over = () => void this.questions.delete(callId);
+    this.questions.set(callId, {
+      elicitation: elicitationFor(request, this.#who),
+      answer: (answer) => {
+        over();
+        resolve(answer);
+      },
+      fail: (error) => {
+        over();
+        reject(error instanceof Error ? error : new Error("The client did not answer.", { cause: error }));
+      },
+      isAsked: false,
+    });
+    signal.addEventListener("abort", over, { once: true });
+    this.changed.ring();
+    return promise;
+  }
+}

@@ -1,0 +1,127 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import { PortcullisError } from "../../errors.ts";
+import {
+  array,
+  checkOptions,
+  fieldsOf,
+  object,
+  option,
+  type OptionsOf,
+  required,
+  text,
+  wholeNumber,
+} from "../../options/options.ts";
+import { TENANT } from "../../programs/execute-options.ts";
+import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
+import { type Caller, CALLERS } from "../../tools/tool.ts";
+import { fieldOf } from "../../values/fields.ts";
+import type { Principal } from "../principal.ts";
+
+/** Characters of a key, at least. */
+const KEY_LENGTH = 16;
+
+const RATE_RULES = {
+  /** Requests in that time. */
+  calls: required(wholeNumber({ min: 1 })),
+  /** The time, in milliseconds. */
+  perMs: required(wholeNumber({ min: 1 })),
+};
+
+export type Rate = OptionsOf<typeof RATE_RULES>;
+
+const KEY_RULES = {
+  /** Name of the key: in the journal, and for the operator. */
+  id: required(text({ maxLength: 256, expected: "a name of 1 to 256 characters" })),
+  /** The key itself. */
+  key: text({ minLength: KEY_LENGTH, expected: `at least ${KEY_LENGTH} characters` }),
+  /** SHA-256 of the key in hex, in place of the key. */
+  hash: option<string>("a SHA-256 in hex", (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value)),
+  /** The tenant of its executions. */
+  tenant: required(TENANT),
+  /** As which callers it may call tools; all by default. */
+  callers: option<readonly Caller[]>('a list of "direct" and "programmatic"', isListOfCallers),
+  /** The tools that it may use, like `crm.*`; all by default. */
+  tools: array<string>("a list of names of tools, like crm.find or crm.*"),
+  /** Changes to the limits of its programs. */
+  limits: object<Partial<Limits>>(),
+  /** Requests that it may make. */
+  rate: object<Rate>(),
+};
+
+export interface Key extends Principal {
+  /** SHA-256 of the key. */
+  readonly digest: Buffer;
+  readonly rate?: Rate;
+}
+
+/** The keys of a door. */
+export class Keys {
+  readonly #keys: readonly Key[];
+
+  constructor(keys: readonly Key[]) {
+    this.#keys = keys;
+  }
+
+  get all(): readonly Key[] {
+    return this.#keys;
+  }
+
+  /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
+  find(authorization: string | null): Key | undefined {
+    const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    const digest = digestOf(given ?? "");
+    let found: Key | undefined;
+    for (const key of this.#keys) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
+    return found;
+  }
+}
+
+/** The only key of a door that was opened without keys. */
+export function tokenKeys(token: string, tenant: string): Keys {
+  return new Keys([{ id: "token", tenant, digest: digestOf(token) }]);
+}
+
+/** Reads `{ "keys": [{ "id", "key" | "hash", "tenant", … }] }`. Throws `option_invalid` with the place of what is wrong. */
+export function parseKeys(place: string, written: string): Keys {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(written);
+  } catch {
+    throw invalid(place, "it is not JSON");
+  }
+  const list = fieldOf(parsed, "keys");
+  if (!Array.isArray(list) || list.length === 0)
+    throw invalid(place, `expected { "keys": [ … ] } with at least one key`);
+  const keys = (list as unknown[]).map((one, index) => readKey(`${place}: keys[${index}]`, one));
+  for (const [index, { id, digest }] of keys.entries()) {
+    const before = keys.slice(0, index);
+    if (before.some((key) => key.id === id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
+    if (before.some((key) => key.digest.equals(digest)))
+      throw invalid(place, `the key ${JSON.stringify(id)} is the same as one before it`);
+  }
+  return new Keys(keys);
+}
+
+function readKey(place: string, written: unknown): Key {
+  const { key, hash: hashed, limits, rate, ...principal } = checkOptions(fieldsOf(place), written, KEY_RULES);
+  if ((key === undefined) === (hashed === undefined)) throw invalid(place, "expected either key or hash");
+  if (key !== undefined && /\s/.test(key)) throw invalid(place, "a key has no spaces");
+  return {
+    ...principal,
+    ...(limits === undefined ? {} : { limits: checkOptions(fieldsOf(`${place}.limits`), limits, LIMIT_RULES) }),
+    ...(rate === undefined ? {} : { rate: checkOptions(fieldsOf(`${place}.rate`), rate, RATE_RULES) }),
+    digest: hashed === undefined ? digestOf(key ?? "") : Buffer.from(hashed, "hex"),
+  };
+}
+
+function digestOf(key: string): Buffer {
+  return hash("sha256", key, "buffer");
+}
+
+function isListOfCallers(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => CALLERS.includes(one as Caller));
+}
+
+function invalid(place: string, what: string): PortcullisError {
+  return new PortcullisError("option_invalid", `${place}: ${what}.`);
+}

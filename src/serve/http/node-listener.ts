@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** Serves node's requests by a function of the web's. A client that leaves aborts the request's signal. */
+export function nodeListener(fetch: Fetch, onError: (error: unknown) => void): RequestListener {
+  return (incoming, outgoing) => {
+    serve(fetch, incoming, outgoing).catch((error: unknown) => {
+      onError(error);
+      outgoing.destroy();
+    });
+  };
+}
+
+async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const left = new AbortController();
+  outgoing.on("error", () => {});
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) left.abort(new Error("The client has left."));
+  });
+  const response = await fetch(requestOf(incoming, left.signal));
+  if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
+  outgoing.writeHead(response.status, [...response.headers].flat());
+  if (response.body) await pass(response.body, outgoing, left.signal);
+  outgoing.end();
+  // A body that was refused unread would be taken for the next request.
+  if (!incoming.complete) outgoing.once("finish", () => incoming.destroy());
+}
+
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = "GET", url = "/", rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  const hasBody = method !== "GET" && method !== "HEAD";
+  // What the client calls this host stands in the headers, and is checked there.
+  return new Request(new URL(url.startsWith("/") ? url.slice(0, 4096).replace(/^\/+/, "/") : "/", "http://localhost"), {
+    method,
+    headers,
+    signal,
+    ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
+  });
+}
+
+/** A reader that is slow holds the body up. */
+async function pass(body: ReadableStream<Uint8Array>, outgoing: ServerResponse, left: AbortSignal): Promise<void> {
+  const reader = body.getReader();
+  const cancel = () => void reader.cancel(left.reason).catch(() => {});
+  left.addEventListener("abort", cancel, { once: true });
+  if (left.aborted) cancel();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || left.aborted) return;
+    if (!outgoing.write(value)) await Promise.race([once(outgoing, "drain"), once(outgoing, "close")]);
+  }
+}

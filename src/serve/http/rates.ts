@@ -1,0 +1,23 @@
+import type { Rate } from "./keys.ts";
+
+interface Bucket {
+  /** Requests that may be made now. */
+  left: number;
+  at: number;
+}
+
+/** Counts the requests of keys. Requests that were not made add up to `calls`. */
+export class Rates {
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** Takes one request of a key; returns the seconds to wait where it may make none. */
+  take(id: string, { calls, perMs }: Rate, now = Date.now()): number | undefined {
+    const bucket = this.#buckets.get(id) ?? { left: calls, at: now };
+    this.#buckets.set(id, bucket);
+    bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);
+    bucket.at = now;
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * perMs) / calls / 1000);
+    bucket.left -= 1;
+    return undefined;
+  }
+}

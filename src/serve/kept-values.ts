@@ -1,0 +1,73 @@
+import { randomUUID } from "node:crypto";
+
+export interface KeptValue {
+  readonly uri: string;
+  /** What it is, for people. */
+  readonly name: string;
+  readonly bytes: number;
+}
+
+interface Entry extends KeptValue {
+  readonly principal: string;
+  readonly text: Buffer;
+  readonly until: number;
+}
+
+const MIB = 1024 * 1024;
+/** Bytes of all values, and of those of one principal. The oldest make room for new ones. */
+const ALL_BYTES = 128 * MIB;
+const OWN_BYTES = 32 * MIB;
+/** Values of one principal. */
+const OWN_VALUES = 1000;
+/** How long a value can be read, in milliseconds. */
+const KEPT_MS = 60 * 60 * 1000;
+
+/** Values that were too large for a result, for the principal whose call made them, for an hour at most. */
+export class KeptValues {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Keeps a value; undefined if it is larger than all that one principal may keep. */
+  keep(principal: string, name: string, text: string): KeptValue | undefined {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > OWN_BYTES) return undefined;
+    const uri = `portcullis://values/${randomUUID()}`;
+    this.#dropOld();
+    this.#makeRoom((entry) => entry.principal === principal, OWN_BYTES - bytes, OWN_VALUES - 1);
+    this.#makeRoom(() => true, ALL_BYTES - bytes, Number.POSITIVE_INFINITY);
+    this.#entries.set(uri, { uri, name, bytes, principal, text: Buffer.from(text), until: Date.now() + KEPT_MS });
+    return { uri, name, bytes };
+  }
+
+  /** The text of a value; undefined for one of another principal, and for one that is not kept any more. */
+  read(principal: string, uri: string): string | undefined {
+    this.#dropOld();
+    const entry = this.#entries.get(uri);
+    return entry?.principal === principal ? entry.text.toString("utf8") : undefined;
+  }
+
+  /** The values of a principal, the latest first. */
+  of(principal: string): readonly KeptValue[] {
+    this.#dropOld();
+    return [...this.#entries.values()].filter((entry) => entry.principal === principal).toReversed();
+  }
+
+  #dropOld(): void {
+    const now = Date.now();
+    for (const { uri, until } of this.#entries.values()) {
+      if (until > now) return;
+      this.#entries.delete(uri);
+    }
+  }
+
+  #makeRoom(counts: (entry: Entry) => boolean, allowedBytes: number, allowedValues: number): void {
+    const counted = [...this.#entries.values()].filter(counts);
+    let bytes = counted.reduce((sum, entry) => sum + entry.bytes, 0);
+    let values = counted.length;
+    for (const entry of counted) {
+      if (bytes <= allowedBytes && values <= allowedValues) return;
+      this.#entries.delete(entry.uri);
+      bytes -= entry.bytes;
+      values -= 1;
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import { randomUUID } from "node:crypto";
+import { NO_SOURCE } from "../../agent/run-program.ts";
+import { PortcullisError } from "../../errors.ts";
+import type { Approve } from "../../gate/approval.ts";
+import type { CallAnswer } from "../../gate/call-tool.ts";
+import type { McpRequest } from "../../loops/mcp-request.ts";
+import { errorResult, type LinkedResult, textResult } from "../../loops/mcp-result.ts";
+import type { RunWork } from "../../loops/mcp-run.ts";
+import type { McpRuns } from "../../loops/mcp-runs.ts";
+import { digestOf } from "../../loops/mcp-seal.ts";
+import { cleanJson } from "../../output/clean-json.ts";
+import type { Report } from "../../output/report.ts";
+import { RUN_PROGRAM } from "../../programs/execution-state.ts";
+import { returnedText } from "../../programs/returned-text.ts";
+import type { Runtime } from "../../runtime.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
+import type { KeptValues } from "../kept-values.ts";
+import { idPrefixOf, type Principal } from "../principal.ts";
+import { directResult } from "./direct-results.ts";
+import { listExecutionsOf } from "./list-executions.ts";
+import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
+import type { ServerPackage } from "./load-server.ts";
+import { ProgramProgress } from "./program-progress.ts";
+import { programResult, waitingNotes } from "./program-results.ts";
+import { RESULT } from "./result-tool.ts";
+
+export interface DoorCallsParts {
+  readonly mcp: ServerPackage;
+  /** With the tools of the principal. */
+  readonly runtime: Runtime;
+  readonly principal: Principal;
+  readonly runs: McpRuns;
+  readonly kept: KeptValues;
+  readonly approve?: Approve;
+  readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
+  readonly onError?: (error: unknown) => void;
+}
+
+type Input = Fields;
+
+const NOT_RUN = "This could not be run. The cause is an error of the host, and the program is not to blame.";
+
+/** Codes of errors whose message is for the caller. */
+const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", "option_invalid"]);
+
+/** What one principal may do through the door: run programs, search, collect results, call tools. */
+export class DoorCalls {
+  readonly #parts: DoorCallsParts;
+  readonly #list: ListedTools;
+  /** The door's own tools. */
+  readonly #own: ReadonlyMap<string, (input: Input, request: McpRequest) => Promise<LinkedResult>>;
+
+  constructor(parts: DoorCallsParts) {
+    this.#parts = parts;
+    this.#list = listTools(parts.runtime);
+    this.#own = new Map(
+      this.#list.hasPrograms
+        ? [
+            [RUN_PROGRAM, (input, request) => this.#runProgram(input, request)],
+            [SEARCH_TOOLS, (input, request) => this.#search(input, request)],
+            [RESULT, (input, request) => this.#result(input, request)],
+          ]
+        : [],
+    );
+  }
+
+  get tools(): readonly ListedTool[] {
+    return this.#list.tools;
+  }
+
+  /** Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. */
+  call(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
+    const own = this.#own.get(name);
+    return own ? own(input, request) : this.#callTool(name, input, request);
+  }
+
+  // ---- programs ------------------------------------------------------------------------------------------------
+
+  #runProgram(input: Input, request: McpRequest): Promise<LinkedResult> {
+    const { principal, runs } = this.#parts;
+    const code = textOf(input, "code");
+    if (code === undefined) return Promise.resolve(errorResult(NO_SOURCE));
+    const execution = `${idPrefixOf(principal)}${randomUUID()}`;
+    return runs.handle(
+      {
+        id: execution,
+        principal: principal.id,
+        digest: digestOf(RUN_PROGRAM, input),
+        who: "A program",
+        start: (work) => this.#reported(() => this.#execute(code, execution, work)),
+        afterwards: (id) => this.#collected(id),
+      },
+      request,
+    );
+  }
+
+  #execute(code: string, execution: string, work: RunWork): Promise<Report> {
+    const { runtime, principal } = this.#parts;
+    const { tenant, limits } = principal;
+    return runtime.execute(code, {
+      execution,
+      tenant,
+      ...(limits ? { limits } : {}),
+      ...this.#workOptions(work),
+    });
+  }
+
+  #workOptions({ signal, approve, onProgress }: RunWork) {
+    const progress = new ProgramProgress(onProgress);
+    return {
+      signal,
+      approve: this.#parts.approve ?? approve,
+      onEvent: (event: Parameters<ProgramProgress["take"]>[0]) => progress.take(event),
+    };
+  }
+
+  // ---- results -------------------------------------------------------------------------------------------------
+
+  /** The result of a program that was started before: here, or before this process. */
+  async #result(input: Input, request: McpRequest): Promise<LinkedResult> {
+    const { principal, runs, runtime } = this.#parts;
+    const execution = textOf(input, "execution");
+    if (execution === undefined)
+      return textResult(cleanJson(JSON.stringify(await listExecutionsOf(runtime, principal, runs))));
+    if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
+    const run = runs.find(execution, principal.id);
+    if (fieldOf(input, "cancel") === true) {
+      if (!run) return this.#collected(execution);
+      run.cancel(new Error("The client cancelled it."));
+    }
+    return runs.handle(
+      {
+        id: execution,
+        principal: principal.id,
+        digest: digestOf(RESULT, input),
+        who: "A program",
+        owns: false,
+        start: (work) => this.#reported(() => this.#resume(execution, work, request), execution),
+        afterwards: (id) => this.#collected(id),
+      },
+      request,
+    );
+  }
+
+  /** A program that waits goes on where it is decided, or where the client's user can be asked now. */
+  #resume(execution: string, work: RunWork, { asking }: McpRequest): Promise<Report> {
+    const { runtime, principal, approve: given } = this.#parts;
+    const { approve, ...options } = this.#workOptions(work);
+    const asks = given !== undefined || asking.type !== "none";
+    return runtime.resume(execution, { ...options, tenant: principal.tenant, ...(asks ? { approve } : {}) });
+  }
+
+  /** The report of a program that does not run here. Nothing of it runs, and nothing is asked. */
+  #collected(execution: string): Promise<LinkedResult> {
+    const { runtime, principal } = this.#parts;
+    return this.#reported(() => runtime.resume(execution, { tenant: principal.tenant }), execution);
+  }
+
+  async #reported(run: () => Promise<Report>, execution = ""): Promise<LinkedResult> {
+    try {
+      return await this.#resultOf(await run());
+    } catch (error) {
+      if (PortcullisError.is(error) && error.code === "execution_unknown") return unknownExecution(execution);
+      if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
+      this.#parts.onError?.(error);
+      return errorResult(NOT_RUN);
+    }
+  }
+
+  async #resultOf(report: Report): Promise<LinkedResult> {
+    const { runtime, principal, kept, decideCommand } = this.#parts;
+    const { execution, output } = report;
+    const notes = waitingNotes(
+      report,
+      decideCommand && ((callId) => decideCommand(execution, callId, principal.tenant)),
+    );
+    if (output.cut?.valueBytes === undefined) return programResult(report, notes);
+    const text = await returnedText(runtime.journal, execution);
+    const value = text === undefined ? undefined : kept.keep(principal.id, `Value of ${execution}`, cleanJson(text));
+    return programResult(report, notes, value);
+  }
+
+  // ---- calls ---------------------------------------------------------------------------------------------------
+
+  async #search(input: Input, { signal }: McpRequest): Promise<LinkedResult> {
+    const { runtime, principal } = this.#parts;
+    const answer = await runtime.call({
+      tool: SEARCH_TOOLS,
+      caller: "programmatic",
+      input,
+      tenant: principal.tenant,
+      ...(signal ? { signal } : {}),
+    });
+    return answer.ok ? textResult(cleanJson(JSON.stringify(answer.value))) : errorResult(answer.message);
+  }
+
+  #callTool(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
+    const { principal, runs } = this.#parts;
+    return runs.handle(
+      {
+        principal: principal.id,
+        digest: digestOf(name, input),
+        who: "The model",
+        start: async (work) => this.#answered(name, await this.#callOnce(name, input, work)),
+      },
+      request,
+    );
+  }
+
+  #callOnce(name: string, input: Input, { signal, approve }: RunWork): Promise<CallAnswer> {
+    const { runtime, principal, approve: given } = this.#parts;
+    return runtime.call({
+      tool: this.#list.names.own(name),
+      caller: "direct",
+      input,
+      tenant: principal.tenant,
+      signal,
+      approve: given ?? approve,
+    });
+  }
+
+  #answered(name: string, answer: CallAnswer): LinkedResult {
+    const { mcp, runtime, principal, kept } = this.#parts;
+    if (!answer.ok && answer.code === "tool_unknown")
+      throw new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, answer.message);
+    return directResult(answer, runtime.limits.outputBytes, (text) =>
+      kept.keep(principal.id, `Result of ${name.slice(0, 128)}`, text),
+    );
+  }
+}
+
+/** The same sentence for a program that never was, is not kept any more, or is another principal's. */
+function unknownExecution(execution: string): LinkedResult {
+  return errorResult(
+    `There is no program ${JSON.stringify(execution.slice(0, 128))}, or it is not kept any more. The tool ${RESULT} without input lists the latest.`,
+  );
+}

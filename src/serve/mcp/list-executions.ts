@@ -1,0 +1,41 @@
+import type { McpRuns } from "../../loops/mcp-runs.ts";
+import type { ListedExecution } from "../../executions/list-executions.ts";
+import type { Runtime } from "../../runtime.ts";
+import { idPrefixOf, type Principal } from "../principal.ts";
+
+/** Programs that are listed, and executions of the tenant that are looked at for them. */
+const LISTED = 20;
+const LOOKED_AT = 2000;
+
+/** A program as the tool `result` lists it. */
+export interface ListedProgram {
+  readonly execution: string;
+  readonly state: ListedExecution["state"];
+  readonly startedAt: string;
+  /** Names of the tools whose calls wait for the outside. */
+  readonly waitsFor?: readonly string[];
+}
+
+/** The latest programs of a principal. */
+export async function listExecutionsOf(
+  runtime: Runtime,
+  principal: Principal,
+  runs: McpRuns,
+): Promise<readonly ListedProgram[]> {
+  const listed: ListedProgram[] = [];
+  const prefix = idPrefixOf(principal);
+  let lookedAt = 0;
+  for await (const { id, kind, state, startedAt, waitsFor } of runtime.executions({ tenant: principal.tenant })) {
+    lookedAt += 1;
+    if (lookedAt > LOOKED_AT || listed.length >= LISTED) break;
+    if (kind !== "program" || !id.startsWith(prefix)) continue;
+    const isHere = runs.find(id, principal.id)?.isOver === false;
+    listed.push({
+      execution: id,
+      state: isHere ? "running" : state,
+      startedAt: new Date(startedAt).toISOString(),
+      ...(waitsFor.length === 0 ? {} : { waitsFor }),
+    });
+  }
+  return listed;
+}

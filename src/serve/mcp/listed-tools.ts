@@ -1,0 +1,99 @@
+import { ToolNames } from "../../models/tool-names.ts";
+import { PROGRAM_SCHEMA } from "../../models/program-input.ts";
+import type { Runtime } from "../../runtime.ts";
+import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
+import type { JsonSchema } from "../../tools/schema.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import { inputSchemaOf } from "../../tools/tool-schemas.ts";
+import { RUN_PROGRAM } from "../../programs/execution-state.ts";
+import { RESULT, RESULT_DESCRIPTION, RESULT_INPUT } from "./result-tool.ts";
+
+/** A tool as `tools/list` gives it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: { readonly type: "object" } & JsonSchema;
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint?: boolean;
+    readonly idempotentHint?: boolean;
+  };
+}
+
+/** What a principal is told of, in an order that stays. */
+export interface ListedTools {
+  readonly tools: readonly ListedTool[];
+  /** Whether there is a tool for programs. */
+  readonly hasPrograms: boolean;
+  /** Names of the tools that are called directly, as clients accept them. */
+  readonly names: ToolNames;
+}
+
+export function listTools(runtime: Runtime): ListedTools {
+  const direct = runtime.tools.visibleTo(["direct"]);
+  const hasPrograms = runtime.tools.visibleTo(["programmatic"]).length > 0 || direct.length === 0;
+  const names = new ToolNames(
+    direct.map(({ name }) => name),
+    [RUN_PROGRAM, SEARCH_TOOLS, RESULT],
+  );
+  return {
+    tools: [
+      ...(hasPrograms ? programTools(runtime) : []),
+      ...direct.map((tool) => listed(tool, names.given(tool.name))),
+    ],
+    hasPrograms,
+    names,
+  };
+}
+
+function programTools(runtime: Runtime): readonly ListedTool[] {
+  const { run_program: program, search_tools: search } = runtime.asTool("mcp");
+  return [
+    {
+      name: program.name,
+      title: program.config.title,
+      description: program.config.description,
+      inputSchema: PROGRAM_SCHEMA,
+      annotations: program.config.annotations,
+    },
+    ...(search
+      ? [
+          {
+            name: search.name,
+            title: search.config.title,
+            description: search.config.description,
+            inputSchema: SEARCH_INPUT,
+            annotations: { readOnlyHint: true },
+          },
+        ]
+      : []),
+    {
+      name: RESULT,
+      title: "Get the result of a program",
+      description: RESULT_DESCRIPTION,
+      inputSchema: RESULT_INPUT,
+      annotations: { readOnlyHint: true },
+    },
+  ];
+}
+
+function listed(tool: Tool, name: string): ListedTool {
+  const { $schema: _, ...schema } = inputSchemaOf(tool);
+  const { effect, description } = tool;
+  return {
+    name,
+    description,
+    inputSchema: { ...(withoutHeaders(schema) as JsonSchema), type: "object" },
+    annotations: {
+      readOnlyHint: effect === "read",
+      ...(effect === "read" ? {} : { destructiveHint: effect === "write", idempotentHint: effect === "idempotent" }),
+    },
+  };
+}
+
+/** A schema of another server may ask clients to send fields in headers too. That is between it and this process. */
+function withoutHeaders(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === "x-mcp-header" ? undefined : value)));
+}

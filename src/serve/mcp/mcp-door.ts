@@ -1,0 +1,109 @@
+import type { Server } from "@modelcontextprotocol/server";
+import type { Approve } from "../../gate/approval.ts";
+import { readRequest } from "../../loops/mcp-request.ts";
+import { McpRuns } from "../../loops/mcp-runs.ts";
+import type { Runtime } from "../../runtime.ts";
+import { KeptValues } from "../kept-values.ts";
+import type { Principal } from "../principal.ts";
+import { DoorCalls } from "./door-calls.ts";
+import { INSTRUCTIONS } from "./instructions.ts";
+import { stillRuns } from "./program-results.ts";
+import { loadServer, type ServerPackage } from "./load-server.ts";
+import { runtimeFor } from "./runtime-for.ts";
+
+/** How long a request waits for its program by default. Clients wait for a minute, if nothing else is said. */
+export const PATIENCE_MS = 50_000;
+
+export interface McpDoorOptions {
+  readonly runtime: Runtime;
+  /** Version of the server, for clients. */
+  readonly version: string;
+  /** Decides calls that need approval, in place of the client's user. */
+  readonly approve?: Approve;
+  /** The command that decides a call, where decisions reach the journal from outside. Without it, nothing can wait. */
+  readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
+  /** How long a request waits for its program, in milliseconds. */
+  readonly patienceMs?: number;
+  /** Told of what failed on the host's side. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/**
+ * A runtime as an MCP server: a server for each connection or request, which share the runs, results and values of their
+ * principals. It holds no rule of its own: each call goes through the runtime's gate.
+ */
+export class McpDoor {
+  readonly mcp: ServerPackage;
+  readonly #options: McpDoorOptions;
+  readonly #runs: McpRuns;
+  readonly #kept = new KeptValues();
+  readonly #calls = new Map<string, DoorCalls>();
+
+  private constructor(mcp: ServerPackage, options: McpDoorOptions) {
+    const { decideCommand, patienceMs = PATIENCE_MS } = options;
+    this.mcp = mcp;
+    this.#options = options;
+    this.#runs = new McpRuns({
+      canWait: decideCommand !== undefined,
+      patience: { ms: patienceMs, answer: stillRuns },
+    });
+  }
+
+  /** Rejects with `door_unavailable` if the protocol's package is missing. */
+  static async open(options: McpDoorOptions): Promise<McpDoor> {
+    return new McpDoor(await loadServer(), options);
+  }
+
+  onError(error: unknown): void {
+    this.#options.onError?.(error);
+  }
+
+  /** Throws `option_invalid` for a principal whose tools the runtime does not have. */
+  callsOf(principal: Principal): DoorCalls {
+    const known = this.#calls.get(principal.id);
+    if (known) return known;
+    const { runtime } = this.#options;
+    const calls = new DoorCalls({
+      ...this.#options,
+      mcp: this.mcp,
+      runtime: runtimeFor(runtime, principal),
+      principal,
+      runs: this.#runs,
+      kept: this.#kept,
+    });
+    this.#calls.set(principal.id, calls);
+    return calls;
+  }
+
+  /** A server for one connection, or for one request, of either protocol era. */
+  serverFor(principal: Principal): Server {
+    const { Server: McpServer, ResourceNotFoundError } = this.mcp;
+    const calls = this.callsOf(principal);
+    const server = new McpServer(
+      { name: "portcullis", title: "Portcullis", version: this.#options.version },
+      { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+    );
+    server.setRequestHandler("tools/list", () => ({ tools: calls.tools.map((tool) => ({ ...tool })) }));
+    server.setRequestHandler(
+      "tools/call",
+      async ({ params }, context) =>
+        (await calls.call(
+          params.name,
+          params.arguments ?? {},
+          readRequest(context, server.getClientCapabilities() ?? {}),
+        )) as never,
+    );
+    server.setRequestHandler("resources/list", () => ({
+      resources: this.#kept
+        .of(principal.id)
+        .map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
+    }));
+    server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+    server.setRequestHandler("resources/read", ({ params: { uri } }) => {
+      const text = this.#kept.read(principal.id, uri);
+      if (text === undefined) throw new ResourceNotFoundError(uri.slice(0, 256));
+      return { contents: [{ uri, mimeType: "application/json", text }] };
+    });
+    return server;
+  }
+}

@@ -1,0 +1,54 @@
+import type { LinkedResult, ResourceLink } from "../../loops/mcp-result.ts";
+import type { Run } from "../../loops/mcp-run.ts";
+import type { Report } from "../../output/report.ts";
+import type { KeptValue } from "../kept-values.ts";
+import { RESULT } from "./result-tool.ts";
+
+/** How a program's result is collected, as a model would write the call. */
+export function collectWith(execution: string): string {
+  return `the tool ${RESULT} with ${JSON.stringify({ execution })}`;
+}
+
+/** The answer to a request that does not wait any longer for its program. */
+export function stillRuns({ id, progress }: Run): LinkedResult {
+  return {
+    content: [
+      {
+        type: "text",
+        text: `The program still runs: ${progress.text} Get its result by ${collectWith(id)}, which waits for it; with "cancel": true it ends the program.`,
+      },
+    ],
+  };
+}
+
+/** The result of a program, with the address of its value where that is too large to be shown. */
+export function programResult({ output }: Report, notes: readonly string[], value?: KeptValue): LinkedResult {
+  const text = [output.text, ...notes].join("\n\n");
+  return {
+    content: [{ type: "text", text }, ...(value ? [linkTo(value)] : [])],
+    ...(output.isError ? { isError: true } : {}),
+  };
+}
+
+export function linkTo({ uri, name, bytes }: KeptValue): ResourceLink {
+  return {
+    type: "resource_link",
+    uri,
+    name,
+    description: `The whole value, ${bytes} bytes of JSON. It can be read for an hour.`,
+    mimeType: "application/json",
+    size: bytes,
+  };
+}
+
+/** What a waiting program waits for, and the commands that decide it. */
+export function waitingNotes(
+  { execution, outcome }: Report,
+  decideCommand: ((callId: string) => string) | undefined,
+): readonly string[] {
+  if (outcome.type !== "waiting") return [];
+  const commands = decideCommand
+    ? outcome.approvals.map(({ callId }) => `To decide call ${callId}, a person runs: ${decideCommand(callId)}`)
+    : [];
+  return [...commands, `After that, get the result by ${collectWith(execution)}.`];
+}

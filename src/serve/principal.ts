@@ -1,0 +1,24 @@
+import { hash } from "node:crypto";
+import type { Limits } from "../programs/limits.ts";
+import type { Caller } from "../tools/tool.ts";
+
+/** Who comes through a door, as a key or the transport says. What is not said is not limited. */
+export interface Principal {
+  /** Two principals never see each other's executions, results and values. */
+  readonly id: string;
+  readonly tenant: string;
+  /** As which callers it may call tools; all by default. */
+  readonly callers?: readonly Caller[];
+  /** Names of the tools that it may use, like `crm.*`; all by default. */
+  readonly tools?: readonly string[];
+  /** Changes to the limits of its programs. */
+  readonly limits?: Partial<Limits>;
+}
+
+/** Characters of the digest in the ids of executions. */
+const TAG_LENGTH = 16;
+
+/** How the ids of a principal's executions begin. They tell whose an execution is also after the door has been opened again. */
+export function idPrefixOf({ id }: Pick<Principal, "id">): string {
+  return `mcp-${hash("sha256", id).slice(0, TAG_LENGTH)}-`;
+}

@@ -1,0 +1,7 @@
+import { describe } from "vitest";
+import { CLIENTS } from "./clients.ts";
+import { describeDoor } from "./door.suite.ts";
+
+describe.each(CLIENTS)("a client of $client on the standard streams", ({ connect, version }) => {
+  describeDoor({ connect, version, address: () => ({ args: ["--patience", "1"] }) });
+});

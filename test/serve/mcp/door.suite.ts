@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Address, Answer, Connect, TestClient } from "./clients.ts";
+
+export interface SuiteOptions {
+  readonly connect: Connect;
+  readonly version: string;
+  /** A door that lets requests wait for a second. */
+  readonly address: () => Address;
+}
+
+/** What every client gets of the door, whatever its version and its transport. */
+export function describeDoor({ connect, version, address }: SuiteOptions): void {
+  let client: TestClient;
+  const asked: string[] = [];
+  let answer: ReturnType<Answer> = { action: "decline" };
+  beforeAll(async () => {
+    client = await connect(address(), (message) => {
+      asked.push(message);
+      return answer;
+    });
+  });
+  afterAll(() => client[Symbol.asyncDispose]());
+  const run = (code: string, options?: Parameters<TestClient["call"]>[2]) =>
+    client.call("run_program", { code }, options);
+  const statement = async () =>
+    JSON.parse((await client.call("bank_statement")).text) as {
+      readonly paid: readonly number[];
+      readonly stopped: number;
+    };
+
+  test("it is told of programs, of results, and of the tools that it may call", async () => {
+    expect(client.version).toBe(version);
+    expect(client.instructions).toMatch(/^Use run_program [^.]+\.[^.]+\.[^.]+\.$/);
+    expect(await client.list()).toEqual([
+      "run_program",
+      "result",
+      "shop_list",
+      "bank_pay",
+      "bank_statement",
+      "clock_hang",
+      "clock_wait",
+    ]);
+  });
+
+  test("a program runs, and its result comes back", async () => {
+    expect(await run("return (await tools.shop.list({ n: 40 })).length")).toEqual({
+      text: "40",
+      isError: false,
+      links: [],
+    });
+    const failed = await run("return tools.shop.list({ n: 'many' })");
+    expect(failed.isError).toBe(true);
+    expect(failed.text).toContain("The input of shop.list does not fit: n");
+  });
+
+  test("a tool is called directly", async () => {
+    expect(await client.call("shop_list", { n: 1 })).toMatchObject({
+      text: '[{"id":0,"name":"article 0"}]',
+      isError: false,
+    });
+    expect(await client.call("shop.list", { n: 0 })).toMatchObject({ text: "[]" });
+    expect((await client.call("shop_list", { n: "many" })).isError).toBe(true);
+  });
+
+  test("a tool for programs is refused in the words of an unknown one", async () => {
+    const refusalOf = async (name: string) => {
+      const { text } = await client.call(name).catch((error: Error) => ({ text: error.message }));
+      return text.replace(name, "NAME");
+    };
+    expect(await refusalOf("only.programs")).toBe(await refusalOf("only.prograns"));
+    expect(await refusalOf("only_programs")).toContain('There is no tool "NAME".');
+  });
+
+  test("the user is asked about a call, in a program or not, and it runs once or not at all", async () => {
+    const before = (await statement()).paid.length;
+    answer = { action: "accept", content: { allow: true } };
+    asked.length = 0;
+    expect(await run("return [await tools.bank.pay({ cents: 1 }), await tools.bank.pay({ cents: 2 })]")).toMatchObject({
+      text: '["paid 1","paid 2"]',
+    });
+    expect(await client.call("bank_pay", { cents: 3 })).toMatchObject({ text: '"paid 3"', isError: false });
+    expect(asked).toEqual([
+      'A program asks to call bank.pay with this input:\n  {"cents":1}',
+      'A program asks to call bank.pay with this input:\n  {"cents":2}',
+      'The model asks to call bank.pay with this input:\n  {"cents":3}',
+    ]);
+    answer = { action: "decline" };
+    expect((await run("return tools.bank.pay({ cents: 4 })")).text).toContain("denied");
+    expect((await client.call("bank_pay", { cents: 5 })).isError).toBe(true);
+    expect((await statement()).paid.slice(before)).toEqual([1, 2, 3]);
+  });
+
+  test("a value that is too large stands there as its beginning, and is read whole", async () => {
+    const { text, links } = await run("return tools.shop.list({ n: 3000 })");
+    expect(JSON.parse(text)).toMatchObject({ count: 3000, shape: "{ id: number, name: string }[]" });
+    expect(JSON.parse(await client.read(links[0] ?? ""))).toHaveLength(3000);
+    const direct = await client.call("shop_list", { n: 2000 });
+    expect(JSON.parse(await client.read(direct.links[0] ?? ""))).toHaveLength(2000);
+    await expect(client.read("portcullis://values/none")).rejects.toThrow(/not found/i);
+  });
+
+  test("progress tells calls and bytes, in growing numbers", async () => {
+    const told: { readonly progress: number; readonly message?: string | undefined }[] = [];
+    await run(
+      "for (let n = 0; n < 5; n += 1) { await tools.shop.list({ n: 100 }); await tools.clock.wait({ ms: 5 }) } return 1",
+      {
+        onprogress: (progress) => told.push(progress),
+      },
+    );
+    const numbers = told.map(({ progress }) => progress);
+    expect(numbers.length).toBeGreaterThan(1);
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+    expect(told.at(-1)?.message).toMatch(/^\d+ of \d+ calls done, [\d.]+ (B|KiB) received, the latest [\w.]+\.$/);
+  });
+
+  test("a request that is cancelled ends its program", async () => {
+    const { stopped } = await statement();
+    const cancel = new AbortController();
+    const running = run("return tools.clock.hang({})", {
+      signal: cancel.signal,
+      onprogress: () => cancel.abort(new Error("enough")),
+    });
+    await expect(running).rejects.toThrow();
+    await expect.poll(async () => (await statement()).stopped).toBe(stopped + 1);
+  });
+
+  test("a program that takes longer than a request waits is collected by its id, and can be ended", async () => {
+    const { text, isError } = await run("await tools.clock.wait({ ms: 1300 }); return 'late'");
+    expect(isError).toBe(false);
+    const execution = /\{"execution":"([^"]+)"\}/.exec(text)?.[1];
+    expect(text).toContain("The program still runs: 0 of 1 calls done");
+    expect(await client.call("result", { execution })).toMatchObject({ text: '"late"', isError: false });
+    expect(await client.call("result", { execution })).toMatchObject({ text: '"late"' });
+    const listed = JSON.parse((await client.call("result")).text) as readonly object[];
+    expect(listed).toContainEqual(expect.objectContaining({ execution, state: "ended" }));
+
+    const hanging = await run("return tools.clock.hang({})");
+    const other = /\{"execution":"([^"]+)"\}/.exec(hanging.text)?.[1];
+    expect(await client.call("result", { execution: other, cancel: true })).toMatchObject({
+      text: "The execution was cancelled.",
+      isError: true,
+    });
+  });
+
+  test("an id that is no program's is refused with a sentence", async () => {
+    for (const execution of ["none", "__proto__", "mcp-0000000000000000-x", ""])
+      expect(await client.call("result", { execution })).toMatchObject({
+        text: expect.stringMatching(/^There is no program /) as string,
+        isError: true,
+      });
+  });
+
+  describe("with a client that cannot ask its user", () => {
+    test("a call that needs approval is denied with a sentence", async () => {
+      await using mute = await connect(address());
+      const { text, isError } = await mute.call("bank_pay", { cents: 9 });
+      expect([isError, text]).toEqual([true, expect.stringContaining("The client cannot ask its user.")]);
+    });
+  });
+}
