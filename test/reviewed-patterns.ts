@@ -9,6 +9,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[ \n\r\t]*/y`,
     String.raw`/^(?:[!-~]|[!-~][\t -~]*[!-~])$/`,
     String.raw`/^portcullis(?:@.*)?$/`,
+    String.raw`/^[A-Za-z0-9+/]*={0,2}$/`,
+    String.raw`/^[\w.+-]{1,64}\/[\w.+-]{1,128}$/`,
     String.raw`/[\w+#-]*/y`,
     String.raw`/[^,:\]}]*/y`,
     String.raw`/\((?:\?(?::|(<?[=!])|<[^=!>][^>]*>))?/uy`,

@@ -11,8 +11,16 @@ export type ResourceLink = {
   size: number;
 };
 
-/** A result that may have links beside its text. */
-export type LinkedResult = { content: (McpResult["content"][number] | ResourceLink)[]; isError?: boolean };
+/** Images, audio and resources, as tools of MCP servers give them. */
+export type MediaBlock =
+  | { readonly type: "image" | "audio"; readonly data: string; readonly mimeType: string }
+  | { readonly type: "resource"; readonly resource: Readonly<Record<string, unknown>> };
+
+/** A result that may have more than text. */
+export type LinkedResult = {
+  content: (McpResult["content"][number] | ResourceLink | MediaBlock)[];
+  isError?: boolean;
+};
 
 export function textResult(text: string): McpResult {
   return { content: [{ type: "text", text }] };

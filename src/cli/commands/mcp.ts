@@ -43,7 +43,9 @@ export interface McpOptions extends ToolsOptions {
 }
 
 /** How long closing may take. What has not ended by then ends with the process, engines and servers too. */
-const CLOSE_MS = 1500;
+const CLOSE_MS = 1400;
+/** How long a door that is not open yet may still fail after its client has left: why it failed is worth more than that it ended. */
+const FAIL_MS = 300;
 const PORT = wholeNumber({ min: 0, max: 65_535 });
 const PATIENCE = wholeNumber({ min: 1, max: 86_400 });
 const KEYS_BYTES = 1024 * 1024;
@@ -107,7 +109,7 @@ export async function mcp(options: McpOptions): Promise<number> {
     process.stderr.write(`portcullis: MCP at ${listening.url}\n`);
   };
   try {
-    await Promise.race([serve(), ended]);
+    await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);
     await ended;
     return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
   } finally {

@@ -30,6 +30,6 @@ export function hostNameOf(header: string | null): string | undefined {
 
 /** Name of the host in an `Origin` header; undefined for one that names none, like `null`. */
 export function originHostOf(header: string): string | undefined {
-  const found = /^https?:\/\/(.+)$/i.exec(header.slice(0, 512));
+  const found = /^https?:\/\/(.{1,300})$/i.exec(header);
   return hostNameOf(found?.[1] ?? null);
 }

@@ -33,7 +33,11 @@ const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
   id: required(text({ maxLength: 256, expected: "a name of 1 to 256 characters" })),
   /** The key itself. */
-  key: text({ minLength: KEY_LENGTH, expected: `at least ${KEY_LENGTH} characters` }),
+  key: text({
+    minLength: KEY_LENGTH,
+    maxLength: 1024,
+    expected: `at least ${KEY_LENGTH} characters, and at most 1024`,
+  }),
   /** SHA-256 of the key in hex, in place of the key. */
   hash: option<string>("a SHA-256 in hex", (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value)),
   /** The tenant of its executions. */
@@ -68,7 +72,7 @@ export class Keys {
 
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
   find(authorization: string | null): Key | undefined {
-    const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
     const digest = digestOf(given ?? "");
     let found: Key | undefined;
     for (const key of this.#keys) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+
+/** How long the rest of a refused body is read. */
+const DISCARD_MS = 5000;
 
 export type Fetch = (request: Request) => Promise<Response>;
 
@@ -25,8 +27,14 @@ async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerRe
   outgoing.writeHead(response.status, [...response.headers].flat());
   if (response.body) await pass(response.body, outgoing, left.signal);
   outgoing.end();
-  // A body that was refused unread would be taken for the next request.
-  if (!incoming.complete) outgoing.once("finish", () => incoming.destroy());
+  if (!incoming.complete) discard(incoming);
+}
+
+/** Reads on what the client still sends of a body that was refused: it reads the answer when it has sent all, if ever. */
+function discard(incoming: IncomingMessage): void {
+  const timer = setTimeout(() => incoming.destroy(), DISCARD_MS).unref();
+  incoming.once("close", () => clearTimeout(timer));
+  incoming.resume();
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
@@ -35,12 +43,33 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const hasBody = method !== "GET" && method !== "HEAD";
   // What the client calls this host stands in the headers, and is checked there.
-  return new Request(new URL(url.startsWith("/") ? url.slice(0, 4096).replace(/^\/+/, "/") : "/", "http://localhost"), {
+  const address = new URL("http://localhost");
+  [address.pathname] = url.split("?", 1) as [string];
+  return new Request(address, {
     method,
     headers,
     signal,
-    ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
+    ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
   });
+}
+
+/** Nothing is read before it is asked for: most requests that are refused are refused by their headers. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  let chunks: AsyncIterator<Buffer> | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        chunks ??= incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks?.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** A reader that is slow holds the body up. */

@@ -6,6 +6,7 @@ import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
 import { stubOf } from "../../output/stub.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import type { KeptValue } from "../kept-values.ts";
+import { contentBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";
 
 const ADVICE =
@@ -18,6 +19,8 @@ export function directResult(
   keep: (text: string) => KeptValue | undefined,
 ): LinkedResult {
   if (!answer.ok) return failure(answer, outputBytes);
+  const blocks = contentBlocks(answer.value, outputBytes);
+  if (blocks) return { content: [...blocks] };
   const text = cleanJson(JSON.stringify(answer.value));
   const bytes = Buffer.byteLength(text);
   if (bytes <= outputBytes) return { content: [{ type: "text", text }] };

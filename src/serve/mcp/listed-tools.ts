@@ -2,7 +2,7 @@ import { ToolNames } from "../../models/tool-names.ts";
 import { PROGRAM_SCHEMA } from "../../models/program-input.ts";
 import type { Runtime } from "../../runtime.ts";
 import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
-import type { JsonSchema } from "../../tools/schema.ts";
+import { type JsonSchema, PLAIN_VENDOR } from "../../tools/schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
@@ -80,8 +80,11 @@ function programTools(runtime: Runtime): readonly ListedTool[] {
 }
 
 function listed(tool: Tool, name: string): ListedTool {
-  const { $schema: _, ...schema } = inputSchemaOf(tool);
-  const { effect, description } = tool;
+  const { effect, description, input } = tool;
+  const { $schema: dialect, ...fields } = inputSchemaOf(tool);
+  // A schema from elsewhere stays what it says it is. Those of libraries are all of the protocol's own dialect.
+  const isForeign = input["~standard"].vendor === PLAIN_VENDOR && dialect !== undefined;
+  const schema = isForeign ? { $schema: dialect, ...fields } : fields;
   return {
     name,
     description,

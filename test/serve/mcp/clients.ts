@@ -74,17 +74,19 @@ export const connectV1: Connect = async (address, answer) => {
       : new StdioV1({ command: process.execPath, args: doorArgs(...address.args), stderr: "ignore" });
   let version: string | undefined;
   Object.assign(transport, { setProtocolVersion: (one: string) => void (version = one) });
-  await client.connect(transport as never);
+  await client.connect(transport);
   return {
     version,
     instructions: client.getInstructions(),
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: async (name, args = {}, options = {}) =>
       resultOf(
-        (await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, {
-          timeout: TIMEOUT_MS,
-          ...options,
-        } as never)) as never,
+        CallToolResultSchema.parse(
+          await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, {
+            timeout: TIMEOUT_MS,
+            ...options,
+          }),
+        ),
       ),
     read: async (uri) => textOf(await client.readResource({ uri })),
     [Symbol.asyncDispose]: () => client.close(),
@@ -106,12 +108,7 @@ const connectV2 =
       instructions: client.getInstructions(),
       list: async () => (await client.listTools()).tools.map(({ name }) => name),
       call: async (name, args = {}, options = {}) =>
-        resultOf(
-          (await client.callTool({ name, arguments: { ...args } }, {
-            timeout: TIMEOUT_MS,
-            ...options,
-          } as never)) as never,
-        ),
+        resultOf(await client.callTool({ name, arguments: { ...args } }, { timeout: TIMEOUT_MS, ...options })),
       read: async (uri) => textOf(await client.readResource({ uri })),
       [Symbol.asyncDispose]: () => client.close(),
     };

@@ -1,0 +1,371 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CLIENTS } from "./clients.ts";
+import { type OpenDoor, openHttpDoor } from "./doors.ts";
+
+const ANN = "key-of-ann-0123456789";
+const BOB = "key-of-bob-0123456789";
+const READER = "key-of-reader-0123456789";
+const SLOW = "key-of-slow-0123456789";
+
+let folder = "";
+let door: OpenDoor;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "portcullis-hostile-"));
+  const keys = join(folder, "keys.json");
+  writeFileSync(
+    keys,
+    JSON.stringify({
+      keys: [
+        { id: "ann", key: ANN, tenant: "acme" },
+        { id: "bob", hash: createHash("sha256").update(BOB).digest("hex"), tenant: "acme" },
+        { id: "reader", key: READER, tenant: "other", tools: ["shop.*"], callers: ["direct"], limits: { calls: 3 } },
+        { id: "slow", key: SLOW, tenant: "other", rate: { calls: 2, perMs: 60_000 } },
+      ],
+    }),
+  );
+  door = await openHttpDoor("--keys", keys, "--patience", "1");
+});
+afterAll(async () => {
+  await door[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** A request as it stands: `fetch` would set its own `Host`. */
+function post(
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+  path = "/mcp",
+  method = "POST",
+): Promise<Answered> {
+  const { port } = new URL(door.url);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: "127.0.0.1",
+        port,
+        path,
+        method,
+        headers: {
+          authorization: `Bearer ${ANN}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...headers,
+        },
+      },
+      (answer) => {
+        text(answer).then(
+          (read) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: read }),
+          reject,
+        );
+      },
+    );
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+const envelope = (capabilities: object = { elicitation: {} }) => ({
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": capabilities,
+  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+});
+
+let id = 0;
+
+interface CallAnswer {
+  readonly content?: readonly { readonly text: string }[];
+  readonly isError?: boolean;
+  readonly resultType?: string;
+  readonly requestState?: string;
+  readonly inputRequests?: Readonly<Record<string, unknown>>;
+}
+
+/** One `tools/call` of protocol 2026-07-28, as it stands on the wire. */
+async function call(
+  name: string,
+  args: object,
+  more: object = {},
+  { key = ANN, capabilities }: { readonly key?: string; readonly capabilities?: object } = {},
+): Promise<CallAnswer> {
+  id += 1;
+  const params = { name, arguments: args, _meta: envelope(capabilities), ...more };
+  const { body } = await post(JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }), {
+    authorization: `Bearer ${key}`,
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": name,
+  });
+  const json = body.startsWith("{") ? body : (/^data: (\{.*"(?:result|error)".*)$/m.exec(body)?.[1] ?? "{}");
+  const { result, error } = JSON.parse(json) as { result?: CallAnswer; error?: { message: string } };
+  return result ?? { isError: true, content: [{ text: error?.message ?? body }] };
+}
+
+const textOf = ({ content = [] }: CallAnswer) => content.map((block) => block.text).join("");
+const yes = { action: "accept", content: { allow: true } };
+const paidBy = async (key = ANN) =>
+  JSON.parse(textOf(await call("bank_statement", {}, {}, { key }))) as { paid: number[]; stopped: number };
+
+describe("a request is refused by its headers", () => {
+  test.each([
+    ["a foreign Host", { host: "evil.example" }, 421],
+    ["a Host that only begins like ours", { host: "127.0.0.1.evil.example:80" }, 421],
+    ["a Host with a user", { host: "127.0.0.1@evil.example" }, 421],
+    ["a foreign Origin", { origin: "https://evil.example" }, 403],
+    ["an opaque Origin", { origin: "null" }, 403],
+    ["an Origin that only begins like ours", { origin: "http://localhost.evil.example" }, 403],
+    ["no key", { authorization: "" }, 401],
+    ["an unknown key", { authorization: "Bearer key-of-eve-0123456789" }, 401],
+    ["another scheme", { authorization: `Basic ${ANN}` }, 401],
+    ["a key in front of more", { authorization: `Bearer ${ANN} more` }, 401],
+    ["another media type", { "content-type": "text/plain" }, 415],
+  ] as const)("%s", async (_, headers, status) => {
+    const { status: given, body } = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}', headers);
+    expect(given).toBe(status);
+    expect(body).not.toContain("0123456789");
+  });
+
+  test("a key in the query counts for nothing, and no other path is there", async () => {
+    expect((await post("{}", { authorization: "" }, `/mcp?key=${ANN}`)).status).toBe(401);
+    expect((await post("{}", {}, "/other")).status).toBe(404);
+    expect((await post("{}", {}, "//evil.example/mcp")).status).toBe(404);
+  });
+
+  test("a page of this machine, and other names of the loopback, may come in", async () => {
+    for (const headers of [{ origin: "http://localhost:3000" }, { host: "localhost:9" }, { host: "[::1]" }])
+      expect((await post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)).status).toBe(200);
+  });
+
+  test("a key with a rate is told when to come back", async () => {
+    const headers = { authorization: `Bearer ${SLOW}` };
+    const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+    const answers = [await post(message, headers), await post(message, headers), await post(message, headers)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(Number(answers[2]?.headers["retry-after"])).toBeGreaterThan(0);
+  });
+});
+
+describe("a body", () => {
+  test.each([
+    ["of 5 MiB", Buffer.alloc(5 * 1024 * 1024, " "), 413],
+    ["that is no JSON", "{", 400],
+    ["that is empty", "", 400],
+    ["of brackets", "[".repeat(1_000_000), 400],
+    ["that is nested deeply", `${"[".repeat(200_000)}${"]".repeat(200_000)}`, 400],
+    ["that is no message", "7", 400],
+  ] as const)("%s is refused, and the door goes on", async (_, body, status) => {
+    expect((await post(body)).status).toBe(status);
+    expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
+  });
+
+  test("with arguments that are nested deeply is answered", async () => {
+    const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+    const params = `{"name":"shop_list","arguments":${deep},"_meta":${JSON.stringify(envelope())}}`;
+    const { status } = await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`, {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "shop_list",
+    });
+    expect(status).toBeLessThan(600);
+    expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
+  });
+
+  test("names of the prototype are names like any other", async () => {
+    for (const name of ["__proto__", "constructor", "toString"])
+      expect(textOf(await call(name, {}))).toContain("There is no tool");
+    const { isError } = await call("run_program", JSON.parse('{"__proto__":{"code":"return 1"}}') as object);
+    expect(isError).toBe(true);
+  });
+});
+
+describe("a requestState", () => {
+  const code = "return tools.bank.pay({ cents: 1 })";
+  const asked = async (key = ANN) => {
+    const answer = await call("run_program", { code }, {}, { key });
+    expect(answer.resultType).toBe("input_required");
+    return answer.requestState ?? "";
+  };
+  const repeat = (state: unknown, args: object = { code }, key = ANN) =>
+    call("run_program", args, { requestState: state, inputResponses: { "1": yes } }, { key });
+
+  test("that is forged, changed, of another request or another principal runs nothing; the right one runs it once", async () => {
+    const before = (await paidBy()).paid.length;
+    const state = await asked();
+    const changed = state.slice(0, 30) + (state[30] === "A" ? "B" : "A") + state.slice(31);
+    for (const hostile of ["", "x", "constructor", changed, state.slice(0, -4), `${state}AAAA`, "A".repeat(100_000)]) {
+      const { isError, content } = await repeat(hostile);
+      expect([hostile.slice(0, 20), isError]).toEqual([hostile.slice(0, 20), true]);
+      expect(content?.[0]?.text).toContain("Nothing was run");
+    }
+    expect((await repeat(state, { code: "return tools.bank.pay({ cents: 1000 })" })).isError).toBe(true);
+    expect((await repeat(state, { code }, BOB)).isError).toBe(true);
+    expect((await paidBy()).paid.length).toBe(before);
+    expect(textOf(await repeat(state))).toBe('"paid 1"');
+    // Repeated after it was used: the report of the program that has ended, which does not run again.
+    expect(textOf(await repeat(state))).toBe('"paid 1"');
+    expect((await paidBy()).paid.length).toBe(before + 1);
+  });
+
+  test("that is repeated many times at once runs nothing twice", async () => {
+    const before = (await paidBy()).paid.length;
+    const state = await asked();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => repeat(state)));
+    expect(new Set(answers.map(textOf))).toEqual(new Set(['"paid 1"']));
+    expect((await paidBy()).paid.length).toBe(before + 1);
+  });
+
+  test("cannot be read", async () => {
+    const bytes = Buffer.from(await asked(), "base64url").toString("latin1");
+    for (const secret of ["ann", "run", "mcp-"]) expect(bytes).not.toContain(secret);
+  });
+});
+
+describe("two principals", () => {
+  test("see nothing of each other: executions, results, values, sessions", async () => {
+    const late = textOf(await call("run_program", { code: "await tools.clock.wait({ ms: 1300 }); return 'of ann'" }));
+    const execution = /\{"execution":"([^"]+)"\}/.exec(late)?.[1];
+    const foreign = await call("result", { execution }, {}, { key: BOB });
+    const unknown = await call("result", { execution: `${execution}x`.slice(1) }, {}, { key: BOB });
+    expect([foreign.isError, textOf(foreign).replace(execution ?? "", "ID")]).toEqual([
+      true,
+      textOf(unknown).replace(`${execution}x`.slice(1), "ID"),
+    ]);
+    expect((await call("result", { execution, cancel: true }, {}, { key: BOB })).isError).toBe(true);
+    expect(textOf(await call("result", { execution }))).toBe('"of ann"');
+    expect(textOf(await call("result", {}, {}, { key: BOB }))).not.toContain(execution);
+  });
+
+  test("read none of each other's values, by either version of the protocol", async () => {
+    for (const { connect } of CLIENTS) {
+      await using ann = await connect({ url: door.url, token: ANN });
+      await using bob = await connect({ url: door.url, token: BOB });
+      const { links } = await ann.call("shop_list", { n: 2000 });
+      expect(JSON.parse(await ann.read(links[0] ?? ""))).toHaveLength(2000);
+      await expect(bob.read(links[0] ?? "")).rejects.toThrow(/not found/i);
+    }
+  });
+
+  test("do not share a session", async () => {
+    const initialize = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+    };
+    const { headers } = await post(JSON.stringify(initialize));
+    const session = String(headers["mcp-session-id"]);
+    const list = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}';
+    const own = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
+    expect((await post(list, own)).status).toBe(200);
+    expect((await post(list, { ...own, authorization: `Bearer ${BOB}` })).status).toBe(404);
+    expect((await post("", { ...own, authorization: `Bearer ${BOB}` }, "/mcp", "DELETE")).status).toBe(404);
+    expect((await post(list, { ...own, "mcp-session-id": "none" })).status).toBe(404);
+    expect((await post("", own, "/mcp", "DELETE")).status).toBe(200);
+    expect((await post(list, own)).status).toBe(404);
+  });
+
+  test("a key has the tools and callers that it was given, and no others", async () => {
+    await using reader = await CLIENTS[3].connect({ url: door.url, token: READER });
+    expect(await reader.list()).toEqual(["shop_list"]);
+    const refusals = await Promise.all(
+      ["run_program", "result", "bank_statement", "bank.pay", "lost"].map((name) =>
+        reader.call(name).then(
+          () => "answered",
+          (error: Error) => error.message.replace(name, "NAME"),
+        ),
+      ),
+    );
+    expect(new Set(refusals.map((one) => one.split(" Did you")[0]))).toEqual(new Set(['There is no tool "NAME".']));
+  });
+});
+
+describe("cancelling", () => {
+  const stopped = async () => (await paidBy()).stopped;
+
+  test("a program that runs, that is held between two rounds, and that is collected", async () => {
+    const before = await stopped();
+    const both =
+      "const held = tools.bank.pay({ cents: 5 }); const hanging = tools.clock.hang({}); await held.catch(() => {}); return hanging";
+    const first = await call("run_program", { code: both });
+    expect(first.resultType).toBe("input_required");
+    // The repeated request leaves while the program goes on.
+    const { port } = new URL(door.url);
+    const params = {
+      name: "run_program",
+      arguments: { code: both },
+      requestState: first.requestState,
+      inputResponses: { "1": { action: "decline" } },
+      _meta: envelope(),
+    };
+    await new Promise<void>((resolve) => {
+      const sent = request({
+        host: "127.0.0.1",
+        port,
+        path: "/mcp",
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${ANN}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": "tools/call",
+          "mcp-name": "run_program",
+        },
+      });
+      sent.on("error", () => {});
+      sent.on("close", resolve);
+      sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }), () =>
+        setTimeout(() => sent.destroy(), 50),
+      );
+    });
+    await expect.poll(stopped).toBe(before + 1);
+
+    const hanging = textOf(await call("run_program", { code: "return tools.clock.hang({})" }));
+    const execution = /\{"execution":"([^"]+)"\}/.exec(hanging)?.[1];
+    expect(textOf(await call("result", { execution, cancel: true }))).toBe("The execution was cancelled.");
+    await expect.poll(stopped).toBe(before + 2);
+  });
+});
+
+describe("many", () => {
+  test("100 clients at once are served, each with its own results", async () => {
+    await using patient = await openHttpDoor();
+    const { url, token } = patient;
+    const served = await Promise.all(
+      Array.from({ length: 100 }, async (_, n) => {
+        const { connect } = CLIENTS[n % CLIENTS.length] ?? CLIENTS[0];
+        await using client = await connect({ url, token });
+        const { text: answer } = await client.call("run_program", {
+          code: `return (await tools.shop.list({ n: ${n} })).length`,
+        });
+        return answer;
+      }),
+    );
+    expect(served).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
+  }, 120_000);
+
+  test("2,000 requests with progress tokens, of every size, leave the door as it was", async () => {
+    const tokens = Array.from({ length: 2000 }, (_, n) => (n % 100 === 0 ? "x".repeat(100_000) : `token-${n}`));
+    let answered = 0;
+    const worker = async () => {
+      for (let token = tokens.pop(); token !== undefined; token = tokens.pop()) {
+        const { content } = await call("shop_list", { n: 0 }, { _meta: { ...envelope(), progressToken: token } });
+        expect(content?.[0]?.text).toBe("[]");
+        answered += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, worker));
+    expect(answered).toBe(2000);
+  }, 300_000);
+});
