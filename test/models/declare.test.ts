@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { declared, driveAndRestore, HOSTED, OPENING, type Step } from "./converse.ts";
+import { declared, driveAndRestore, HOSTED, OPENING, requested, resultOf, type Step, turnOf } from "./converse.ts";
 import { serve } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 
@@ -86,4 +86,19 @@ test("S12: while a hosted program waits its tools stay declared", async () => {
     ["code_execution", "f", "a_b"],
     ["code_execution", "g"],
   ]);
+});
+
+test("a conversation at Anthropic that is taken up with other tools refers to none that is gone", async () => {
+  const opening = { ...OPENING, tools: [declared("search_tools")], deferred: [declared("late")] };
+  const found = { calls: [{ id: "c1", tool: "search_tools", input: { k: 1 } }] };
+  await using served = await serve(anthropicWire, [found, { text: "1" }], { redeclares: true });
+  const first = await served.model({}).converse(opening);
+  first.say("Do it.");
+  const turn = turnOf(await first.turn(requested()));
+  const other = await served.model({}).converse({ ...OPENING, tools: [declared("f")] });
+  other.say("Do it.");
+  other.restore?.(turn, first.opaque);
+  other.answer([resultOf("c1", { found: ["late"] })]);
+  expect(await other.turn(requested())).toMatchObject({ type: "turn", text: "1" });
+  expect(served.refusals).toEqual([]);
 });

@@ -71,9 +71,11 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
 
   #refer(result: CallResult): readonly string[] {
     this.foundFirst(result);
-    const given = (result.found ?? []).map((name) => this.names.given(name));
-    for (const tool of this.#tools) if (given.includes(String(tool.name))) this.#referenced.set(tool.name, tool);
-    return given;
+    const found = new Set<unknown>((result.found ?? []).map((name) => this.names.given(name)));
+    // A conversation that is taken up with other tools may lack what was found.
+    const tools = this.#tools.filter(({ name, defer_loading: isDeferred }) => found.has(name) && isDeferred === true);
+    for (const tool of tools) this.#referenced.set(tool.name, tool);
+    return tools.map(({ name }) => String(name));
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
