@@ -1,4 +1,5 @@
 import { readOptions, optionsIn } from "./options/options.ts";
+import { placesOf } from "./host/places.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import { defaultLimitsFor, resolveLimits } from "./programs/limits.ts";
 import { RUNTIME_RULES, type RuntimeOptions, SEARCH_RULES } from "./host/options.ts";
@@ -38,6 +39,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     approvePrograms,
     onEvent,
     logger,
+    places: placesOf(read.executions),
     parent: undefined,
   });
 }

@@ -37,6 +37,7 @@ export type AgentEvent =
 
 const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
   execution_started: true,
+  execution_queued: true,
   output: true,
   execution_waiting: true,
   execution_ended: true,

@@ -40,6 +40,8 @@ export interface TalkParts {
   readonly ending?: AgentEnding | undefined;
   /** Counts work as the runtime's, which waits for it when it closes. */
   readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
+  /** Runs work when the runtime has a place for it, or once the signal is aborted. */
+  readonly inPlace: <Value>(signal: AbortSignal, work: () => Promise<Value>) => Promise<Value>;
   /** Tools, by themselves or by their names in the runtime. */
   readonly selectTools: (tools: readonly (Tool | string)[]) => ToolSet;
   readonly onDisposed: () => void;
@@ -89,7 +91,7 @@ export class Talk<Context = unknown> implements AsyncDisposable {
    */
   async say(said?: Said): Promise<AgentReport> {
     const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
-    return this.#run("say", async (interrupt) => {
+    return this.#drive("say", async (interrupt) => {
       if (messages) await giveUpOpenCalls(this.#live);
       else await this.#goOn();
       if (messages) await this.#live.say(saidByUser(messages));
@@ -105,7 +107,7 @@ export class Talk<Context = unknown> implements AsyncDisposable {
    */
   async step(said?: Said): Promise<Step> {
     const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
-    return this.#run("step", async (interrupt) => {
+    return this.#drive("step", async (interrupt) => {
       const open = this.#openCalls();
       if (open.length > 0) throw callsOpen(open.length);
       await this.#live.closeTurn();
@@ -195,6 +197,13 @@ export class Talk<Context = unknown> implements AsyncDisposable {
   #openCalls(): readonly ModelCall[] {
     const { open } = this.#live;
     return open ? open.turn.calls.filter(({ id }) => !open.results.has(id)) : [];
+  }
+
+  /** Runs what asks the model, when the runtime has a place for it. Between two of these the conversation has none. */
+  #drive<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
+    return this.#run(what, (interrupt) =>
+      this.#parts.inPlace(AbortSignal.any([interrupt, this.#scope.signal]), () => work(interrupt)),
+    );
   }
 
   async #run<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {

@@ -119,7 +119,7 @@ export class Admission {
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {
     if (call.isOver) return undefined;
-    return readInput(call.tool, call.inputText, (bytes) => {
+    return readInput(call.tool, call.inputText, this.#parts.limits.inputValues, (bytes) => {
       const overdraft = this.#parts.share.hold(bytes);
       if (!overdraft) call.inputBytes = bytes;
       return overdraft;

@@ -3,7 +3,9 @@ export interface GateLimits {
   readonly calls: number;
   readonly callsAtOnce: number;
   readonly inputBytes: number;
+  readonly inputValues: number;
   readonly resultBytes: number;
+  readonly resultValues: number;
   readonly totalBytes: number;
   /** Bytes of one value that a program keeps; `inputBytes` if left out. */
   readonly artifactBytes?: number;
@@ -15,7 +17,7 @@ export interface GateLimits {
 
 /** A limit that a call would exceed. */
 export interface Overdraft {
-  readonly limit: "calls" | "inputBytes" | "totalBytes" | "heldBytes" | "artifactBytes" | "artifacts";
+  readonly limit: "calls" | "inputBytes" | "inputValues" | "totalBytes" | "heldBytes" | "artifactBytes" | "artifacts";
   readonly allowed: number;
   readonly seen: number;
 }

@@ -1,7 +1,7 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import type { CallContext } from "../tools/tool.ts";
 import type { Share } from "../values/held-bytes.ts";
-import { isLarge } from "../values/result-text.ts";
+import { isLarge, type ResultLimits } from "../values/result-text.ts";
 import type { Admission, TakenInput } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { runAttempts } from "./attempts.ts";
@@ -22,7 +22,7 @@ export interface RunnerParts {
   readonly queues: CallQueues;
   readonly share: Share;
   readonly unread: UnreadAnswers | undefined;
-  readonly resultBytes: number;
+  readonly limits: ResultLimits;
   readonly tenant: string;
   readonly toolQueues: ToolQueues;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
@@ -69,9 +69,9 @@ export class CallRunner {
 
   /** Answers a call with a value from outside this process, as JSON text. */
   async deliver(call: OpenCall, text: string): Promise<Answer | undefined> {
-    const { calls, resultBytes, share } = this.#parts;
+    const { calls, limits, share } = this.#parts;
     call.started = true;
-    return calls.finish(call, await readResult(call, text, resultBytes, share));
+    return calls.finish(call, await readResult(call, text, limits, share));
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
@@ -98,11 +98,11 @@ export class CallRunner {
 
   /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
   #answerWith(call: OpenCall, returned: unknown): Answer | undefined | Promise<Answer | undefined> {
-    const { calls, inContext, resultBytes, share, unread } = this.#parts;
+    const { calls, inContext, limits, share, unread } = this.#parts;
     const make = () => {
       if (calls.isGone(call)) return undefined;
       if (returned instanceof StoredText) return this.#answerStored(call, returned);
-      const made = inContext(() => toText(call, returned, resultBytes, share));
+      const made = inContext(() => toText(call, returned, limits, share));
       return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
     };
     return unread && isLargeResult(returned) ? unread.makeLarge(make) : make();
@@ -110,7 +110,8 @@ export class CallRunner {
 
   /** Makes the answer of a text that is stored. While it is read, its memory is held. */
   async #answerStored(call: OpenCall, stored: StoredText): Promise<Answer | undefined> {
-    const { calls, resultBytes, share } = this.#parts;
+    const { calls, limits, share } = this.#parts;
+    const { resultBytes } = limits;
     const { name } = call.tool;
     const { bytes, shape } = stored;
     if (bytes > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, bytes, resultBytes));

@@ -3,6 +3,7 @@ import type { CallRecord, DecisionRecord, ResultRecord, RetryRecord, ShownDefini
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval, Approve } from "./approval.ts";
+import type { ResultLimits } from "../values/result-text.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
 import { WaitClock } from "./wait-clock.ts";
@@ -203,7 +204,7 @@ export interface WorkBelow {
 export interface ParentSession {
   readonly budget: Budget;
   readonly scope: WorkScope;
-  readonly resultBytes: number;
+  readonly limits: ResultLimits;
   readonly note: (line: CallLine) => void;
   /** Asks the approver a question of an open call's handler. */
   readonly ask: (call: OpenCall, question: unknown) => Promise<AllowedQuestion | false>;
@@ -252,7 +253,11 @@ class HandlerContext implements CallContext {
   }
 
   get resultBytes(): number {
-    return this.#origin?.resultBytes ?? Number.POSITIVE_INFINITY;
+    return this.#origin?.limits.resultBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  get resultValues(): number {
+    return this.#origin?.limits.resultValues ?? Number.POSITIVE_INFINITY;
   }
 
   /** A getter, because most handlers never ask. */

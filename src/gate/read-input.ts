@@ -1,14 +1,12 @@
 import { nearest } from "../options/nearest.ts";
-import type { Overdraft } from "./budget.ts";
 import type { FieldsRead } from "../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../tools/json-schema/steps.ts";
 import { type Issue, issuesText, pathText, validate, type Validated } from "../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../tools/tool-schemas.ts";
+import type { Overdraft } from "./budget.ts";
 import { type HeldOverdraft, memoryOf } from "../values/held-bytes.ts";
-import { measure, type PlainData, readPlainData } from "../values/plain-data.ts";
+import { measure, PLAIN_DEPTH, type PlainData, readPlainData } from "../values/plain-data.ts";
 
-/** Maximum of fields and elements in one input. A schema may report an issue for each, at about a microsecond of the host's thread. */
-const MAX_VALUES = 40_000;
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
 
@@ -20,18 +18,21 @@ const NAME_LENGTH = 64;
 /**
  * Reads the text that a caller sent into the handler's input: parses it, checks that it is plain data of bounded depth,
  * refuses fields that the tool's schema does not know, leaves out optional fields that are null, and validates the rest.
- * Before parsing, `takeRoom` reserves the memory that the value will take.
+ * Before parsing, its values are counted, and `takeRoom` reserves the memory that the value will take.
  */
 export function readInput(
   tool: ToolInput,
   text: string,
+  inputValues: number,
   takeRoom: (bytes: number) => HeldOverdraft | undefined = () => undefined,
 ): ReadInput | Promise<ReadInput> {
   const measured = measure(text);
-  const { values } = measured;
-  const overdraft = values > MAX_VALUES ? undefined : takeRoom(memoryOf(text) + values * VALUE_BYTES);
+  const { depth, values } = measured;
+  if (values > inputValues && depth <= PLAIN_DEPTH)
+    return { ok: "no_room", overdraft: { limit: "inputValues", allowed: inputValues, seen: values } };
+  const overdraft = takeRoom(memoryOf(text) + values * VALUE_BYTES);
   if (overdraft) return { ok: "no_room", overdraft };
-  const read = readPlainData(text, MAX_VALUES, measured);
+  const read = readPlainData(text, inputValues, measured);
   if (!read.ok) return read;
   try {
     const fields = inputFieldsOf(tool)?.read(read.value, tool.unknownFields ?? "refuse");

@@ -5,7 +5,15 @@ import type { CallContext } from "../tools/tool.ts";
 import type { Failure, Value } from "./answer.ts";
 import type { Overdraft } from "./budget.ts";
 import { OVER, type OpenCall } from "./open-call.ts";
-import { isLarge, type ResultText, resultText, resultType } from "../values/result-text.ts";
+import { measure } from "../values/plain-data.ts";
+import {
+  isLarge,
+  type ResultLimits,
+  TOO_MANY_VALUES,
+  type ResultText,
+  resultText,
+  resultType,
+} from "../values/result-text.ts";
 import * as sentences from "./sentences.ts";
 
 export interface Succeeded {
@@ -58,7 +66,7 @@ export async function runHandler(
   try {
     value = await call.orEnded(() => handler(input, context));
   } catch (error) {
-    return failed(thrownFailure(call, error, context.resultBytes), error);
+    return failed(thrownFailure(call, error, context), error);
   } finally {
     clearTimeout(timer);
   }
@@ -67,21 +75,30 @@ export async function runHandler(
 }
 
 /** The failure that a handler's error stands for. Of its message the caller reads only what was written for it. */
-function thrownFailure({ tool, identity }: OpenCall, error: unknown, resultBytes: number): Failure {
+function thrownFailure(
+  { tool, identity }: OpenCall,
+  error: unknown,
+  { resultBytes, resultValues }: ResultLimits,
+): Failure {
   if (PortcullisError.is(error)) {
     if (error.code === "tool_failed") return sentences.handlerFailed(tool.name, identity.callId, error.message);
     if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);
+    if (error.code === "result_too_large" && error.cause === TOO_MANY_VALUES)
+      return sentences.resultTooMany(tool.name, resultValues + 1, resultValues);
     if (error.code === "result_too_large") return sentences.resultTooLarge(tool.name, resultBytes + 1, resultBytes);
   }
   return sentences.handlerFailed(tool.name, identity.callId, undefined);
 }
 
 /** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
-export async function readResult(call: OpenCall, text: string, resultBytes: number, share: Share): Promise<Handled> {
+export async function readResult(call: OpenCall, text: string, limits: ResultLimits, share: Share): Promise<Handled> {
+  const { resultBytes, resultValues } = limits;
   const bytes = Buffer.byteLength(text);
   if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
+  const values = await share.lane.run(() => measure(text).values);
+  if (values > resultValues) return failed(sentences.resultTooMany(call.tool.name, values, resultValues));
   const read = await share.lane.run(() => parseOutside(text, call));
-  return toText(call, read, resultBytes, share);
+  return toText(call, read, limits, share);
 }
 
 /**
@@ -91,28 +108,28 @@ export async function readResult(call: OpenCall, text: string, resultBytes: numb
 export function toText(
   call: OpenCall,
   returned: unknown,
-  resultBytes: number,
+  limits: ResultLimits,
   share: Share,
 ): Handled | Promise<Handled> {
-  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, resultBytes, share);
-  const encoded = resultText(returned, resultBytes, share);
+  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share);
+  const encoded = resultText(returned, limits, share);
   return encoded instanceof Promise
-    ? encoded.then((late) => handledText(call, returned, late, resultBytes))
-    : handledText(call, returned, encoded, resultBytes);
+    ? encoded.then((late) => handledText(call, returned, late, limits))
+    : handledText(call, returned, encoded, limits);
 }
 
 async function validatedText(
   call: OpenCall,
   output: Schema,
   returned: unknown,
-  resultBytes: number,
+  limits: ResultLimits,
   share: Share,
 ): Promise<Handled> {
   const { name } = call.tool;
   // A result that is too large is refused before a schema walks it.
-  const returnedText = isLarge(returned) ? await resultText(returned, resultBytes, share) : undefined;
-  if (returnedText?.type === "too_large" || returnedText?.type === "spent")
-    return handledText(call, returned, returnedText, resultBytes);
+  const returnedText = isLarge(returned) ? await resultText(returned, limits, share) : undefined;
+  if (returnedText && returnedText.type !== "text" && returnedText.type !== "not_json")
+    return handledText(call, returned, returnedText, limits);
   let validated: Validated;
   try {
     validated = await share.lane.run(() => validate(output, returned));
@@ -121,15 +138,22 @@ async function validatedText(
   }
   if (!validated.ok)
     return failed(sentences.outputInvalid(name), sentences.outputFaults(name, issuesText(validated.issues)));
-  return handledText(call, validated.value, await resultText(validated.value, resultBytes, share), resultBytes);
+  return handledText(call, validated.value, await resultText(validated.value, limits, share), limits);
 }
 
-function handledText({ tool, identity }: OpenCall, value: unknown, encoded: ResultText, resultBytes: number): Handled {
+function handledText(
+  { tool, identity }: OpenCall,
+  value: unknown,
+  encoded: ResultText,
+  { resultBytes, resultValues }: ResultLimits,
+): Handled {
   switch (encoded.type) {
     case "not_json":
       return failed(sentences.handlerFailed(tool.name, identity.callId, undefined), encoded.cause);
     case "too_large":
       return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
+    case "too_many":
+      return failed(sentences.resultTooMany(tool.name, encoded.values, resultValues));
     case "spent":
       return { answer: sentences.resultOverBudget(tool.name, encoded.overdraft), overdraft: encoded.overdraft };
     case "text":

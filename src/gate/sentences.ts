@@ -68,6 +68,8 @@ function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): strin
       return `The value has ${seen} bytes, and one that is kept may have ${allowed} (limit artifactBytes). Keep less, or split it into several.`;
     case "artifacts":
       return `Values are kept under ${allowed} names already (limit artifacts). Use one of these names again, or keep several values in one.`;
+    case "inputValues":
+      return `The input of ${tool} holds ${seen} values, at most ${allowed} are allowed for one call (limit inputValues). Pass less, or split it into several calls.`;
     case "totalBytes":
       return `The inputs and results of this execution may take ${allowed} bytes in all (limit totalBytes), and ${tool} would bring them to ${seen}. Return what you have, or ask tools for less.`;
     case "heldBytes":
@@ -233,6 +235,14 @@ export function outputInvalid(tool: string) {
 export function outputFaults(tool: string, faults: string): Error {
   return new Error(
     `The result of ${tool} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or the schema.`,
+  );
+}
+
+export function resultTooMany(tool: string, values: number, allowed: number) {
+  return failure(
+    "result_too_large",
+    tool,
+    `The result of ${tool} holds ${values} values or more, at most ${allowed} are allowed for one call (limit resultValues). Ask for less: fewer fields, a filter, or page by page.`,
   );
 }
 

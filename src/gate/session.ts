@@ -110,7 +110,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   constructor(gate: SharedRules, options: SessionOptions) {
     const { execution, scope, limits, callers, visibleTo = callers, above, maxTokens, past, unread } = options;
-    const { waitMs, resultBytes } = limits;
+    const { waitMs } = limits;
     this.#options = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const { tools } = gate;
@@ -140,7 +140,7 @@ export class GateSession implements ParentSession, WorkBelow {
       ...shared,
       share,
       unread,
-      resultBytes,
+      limits,
       tenant: scope.tenant,
       toolQueues: gate.toolQueues,
       contextOf: (call) => call.contextIn(execution, scope, this),
@@ -254,7 +254,7 @@ export class GateSession implements ParentSession, WorkBelow {
   /** What a call would change, for an owner that orders its calls. Of a tool that there is not, nothing. */
   async effectOf({ tool: name, inputText }: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
     const tool = this.#tools.get(name);
-    return tool ? askEffect(tool, inputText, this.#options.limits.inputBytes, this.share) : "read";
+    return tool ? askEffect(tool, inputText, this.#options.limits, this.share) : "read";
   }
 
   /** Passes what others have appended to the calls that wait for it. What no call waits for is dropped. */
@@ -272,8 +272,8 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#calls.giveUp(callId, reason);
   }
 
-  get resultBytes(): number {
-    return this.#options.limits.resultBytes;
+  get limits(): GateLimits {
+    return this.#options.limits;
   }
 
   ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {

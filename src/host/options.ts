@@ -19,6 +19,7 @@ import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
 import type { Tool } from "../tools/tool.ts";
 import { TOOLS } from "../tools/tool-set.ts";
+import { PLACES_OPTION } from "./places.ts";
 
 export const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
 export const LISTENER = callback<(event: ExecutionEvent) => void>();
@@ -38,6 +39,11 @@ export const RUNTIME_RULES = {
   tools: required(TOOLS),
   /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
   sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
+  /**
+   * How many executions, conversations and calls run at once, `{ atOnce, perTenant, queued }`; unbounded by default. Further
+   * ones wait, tenants in turn, up to `queued` (1,000 by default); after that they are refused with `busy`.
+   */
+  executions: PLACES_OPTION,
   /** Changes to the default limits. */
   limits: LIMITS_OPTION,
   /** Decides calls that need approval. */

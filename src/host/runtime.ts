@@ -48,6 +48,7 @@ import {
   type SearchToolsOptions,
 } from "./method-options.ts";
 import type { RuntimeOptions } from "./options.ts";
+import type { Places, QueueState } from "./places.ts";
 
 export interface RuntimeParts {
   readonly sandbox: Sandbox;
@@ -61,6 +62,8 @@ export interface RuntimeParts {
   readonly approvePrograms: boolean;
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
   readonly logger: Logger | undefined;
+  /** Bounds what runs at once; undefined where nothing is bounded. */
+  readonly places: Places | undefined;
   /** The runtime that this one is derived from. */
   readonly parent: Closing | undefined;
 }
@@ -113,6 +116,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       artifacts: undefined,
       above: undefined,
     });
+  }
+
+  /** How many executions, conversations and calls run, and how many wait for a place (`createRuntime({ executions })`). */
+  get queue(): QueueState {
+    return this.#parts.places?.state ?? { running: this.#running.size, waiting: 0 };
   }
 
   get tools(): ToolSet {
@@ -277,6 +285,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       { given: options, read },
       {
         untilEnded: (running) => this.#untilEnded(running),
+        inPlace: (signal, work) => this.#inPlace(told.with({ signal }), work),
         selectTools: (tools) =>
           this.#gateFor(
             { model, context, tenant },
@@ -398,10 +407,22 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   ): Promise<Value> {
     const { told, end } = this.#listening(this.#scopeFor(subject, options), listener);
     try {
-      return await this.#untilEnded(work(told));
+      return await this.#untilEnded(this.#inPlace(told, () => work(told), options));
     } finally {
       end();
     }
+  }
+
+  /** Runs work when there is a place for it. */
+  #inPlace<Value>(
+    { tenant, signal, onEvent }: Pick<AgentScope, "tenant" | "signal" | "onEvent">,
+    work: () => Promise<Value>,
+    { execution = "" }: Pick<ScopeOptions, "execution"> = {},
+  ): Promise<Value> {
+    const { places } = this.#parts;
+    if (!places) return work();
+    const onWaiting = () => onEvent({ type: "execution_queued", execution, tenant, ...places.state });
+    return places.run({ tenant, signal, onWaiting }, work);
   }
 
   /** A scope whose events are told to the listener and to the runtime's, until `end`. */
@@ -481,7 +502,7 @@ type ScopeOptions = Partial<
     Resolved<typeof AGENT_RULES>,
     "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
   >
-> & { readonly model?: Pick<Model, "name"> | undefined };
+> & { readonly model?: Pick<Model, "name"> | undefined; readonly execution?: ExecutionId | undefined };
 
 /**
  * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does

@@ -27,6 +27,14 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
   calls: { what: "it made more calls than", advice: "Fetch more with each call, or ask for less." },
   callsAtOnce: { what: "it made more calls at once than", advice: "Make fewer calls at once." },
   inputBytes: { what: "the input of a call was larger than", advice: "Pass less, or split it into several calls." },
+  inputValues: {
+    what: "the input of a call held more values than",
+    advice: "Pass less, or split it into several calls.",
+  },
+  resultValues: {
+    what: "the result of a call held more values than",
+    advice: "Ask for less: fewer fields, a filter, or page by page.",
+  },
   resultBytes: {
     what: "the result of a call was larger than",
     advice: "Ask for less: fewer fields, a filter, or page by page.",

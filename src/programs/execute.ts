@@ -32,6 +32,17 @@ import type { Waiting } from "./waiting.ts";
 /** An event of an execution. */
 export type ExecutionEvent =
   | { readonly type: "execution_started"; readonly execution: ExecutionId }
+  /**
+   * It waits for a place among those that run at once (`createRuntime({ executions })`). `execution` is its id if its caller
+   * chose one, else empty.
+   */
+  | {
+      readonly type: "execution_queued";
+      readonly execution: ExecutionId;
+      readonly tenant: string;
+      readonly running: number;
+      readonly waiting: number;
+    }
   | { readonly type: "output"; readonly execution: ExecutionId; readonly text: string }
   | {
       readonly type: "execution_waiting";

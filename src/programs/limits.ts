@@ -50,10 +50,20 @@ export const LIMIT_RULES = {
    * latency, few enough for an ordinary API.
    */
   callsAtOnce: wholeNumber({ min: 1, max: 10_000, default: 64 }),
-  /** Input of one call, which may hold 40,000 values. It is parsed and validated on the host's thread. */
+  /** Input of one call. It is parsed and validated on the host's thread. */
   inputBytes: wholeNumber({ min: 2, max: 16 * MIB, default: MIB }),
+  /**
+   * Values in the input of one call: fields, elements, and the objects and lists that hold them. A schema may report a fault
+   * for each, at a microsecond of the host's thread. They are counted before the input is parsed.
+   */
+  inputValues: wholeNumber({ min: 1, max: 1_000_000, default: 40_000 }),
   /** Result of one call, as JSON. A larger one is refused before it is serialised in full. */
   resultBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
+  /**
+   * Values in the result of one call, which are what serialising it costs the host and what parsing it costs the program. They
+   * are counted before it is serialised. Rows of JSON of 32 MiB have about 3 million.
+   */
+  resultValues: wholeNumber({ min: 1, max: 100_000_000, default: 4_000_000 }),
   /**
    * Inputs and results of all calls. A journal in memory keeps them until the execution has ended; with a durable one,
    * which takes them off the host's memory, the default is 1 GiB.

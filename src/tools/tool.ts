@@ -72,6 +72,8 @@ export interface CallContext<Context = unknown> {
    * `PortcullisError` with code `result_too_large`.
    */
   readonly resultBytes: number;
+  /** Values that the result may hold. */
+  readonly resultValues: number;
   /**
    * Asks the host's `approve` a question that came up while the handler runs; its request has the question, a value that
    * is JSON, as `input`. Resolves with what it was allowed with, or with false where it was not, where there is no `approve`,

@@ -1,5 +1,6 @@
 import { type HeldOverdraft, memoryOf, type Share } from "./held-bytes.ts";
 import { isUnusual, jsonForm, stringifyUnusual } from "./json-form.ts";
+import { measure } from "./plain-data.ts";
 import type { SlicedWork } from "./slice-scheduler.ts";
 import { hasJson, MAX_DEPTH, newScale, type Scale, weigh, weighOn } from "./weigh.ts";
 
@@ -12,9 +13,20 @@ export type ResultText =
   | { readonly type: "text"; readonly text: string; readonly bytes: number }
   /** `bytes` is a lower bound of the text's size. */
   | { readonly type: "too_large"; readonly bytes: number }
+  /** `values` is a lower bound of how many there are. */
+  | { readonly type: "too_many"; readonly values: number }
   /** The memory budget has no room for the text. */
   | { readonly type: "spent"; readonly overdraft: HeldOverdraft }
   | { readonly type: "not_json"; readonly cause: unknown };
+
+/** What one result may be. */
+export interface ResultLimits {
+  readonly resultBytes: number;
+  readonly resultValues: number;
+}
+
+/** Cause of a `result_too_large` that a handler throws: the result holds too many values, not too many bytes. */
+export const TOO_MANY_VALUES = new Error("The result holds more than `resultValues` values.");
 
 /** The last large result of each tenant. A tenant's large results are serialised one at a time, because each may take the maximum memory. */
 const lastLargeResults = new Map<string, Promise<unknown>>();
@@ -23,20 +35,23 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
  * Serialises a handler's result to JSON; undefined becomes `null`. Maps, sets, typed arrays and iterators become objects
  * and arrays; a function, symbol, bigint or another object that JSON would leave out or empty is `not_json`. A large
  * result is serialised in parts that yield the host's thread in between, and abandoned as soon as it exceeds
- * `allowedBytes`.
+ * `resultBytes`. Its values are counted before it is serialised.
  */
-export function resultText(value: unknown, allowedBytes: number, share: Share): ResultText | Promise<ResultText> {
-  const made = share.lane.run(() => shortText(value, allowedBytes));
-  if (made instanceof Promise) return made.then((late) => late ?? longText(value, allowedBytes, share));
-  return made ?? longText(value, allowedBytes, share);
+export function resultText(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText> {
+  const made = share.lane.run(() => shortText(value, limits));
+  if (made instanceof Promise) return made.then((late) => late ?? longText(value, limits, share));
+  return made ?? longText(value, limits, share);
 }
 
 /** Undefined if the value must be serialised in parts. */
-function shortText(value: unknown, allowedBytes: number): ResultText | undefined {
+function shortText(value: unknown, { resultBytes: allowedBytes, resultValues }: ResultLimits): ResultText | undefined {
   try {
     const scale = newScale(PART_BYTES);
     if (weighOn(scale, value) > PART_BYTES) return undefined;
+    if (scale.isCounted && scale.values > resultValues) return { type: "too_many", values: scale.values };
     const text = textOf(value, scale, allowedBytes);
+    const values = scale.isCounted ? 0 : measure(text).values;
+    if (values > resultValues) return { type: "too_many", values };
     const bytes = Buffer.byteLength(text);
     return bytes > allowedBytes ? { type: "too_large", bytes } : { type: "text", text, bytes };
   } catch (cause) {
@@ -54,34 +69,49 @@ export function isLarge(value: unknown): boolean {
 }
 
 /** While a large value waits to be serialised, about the size of its text is held. */
-async function longText(value: unknown, allowedBytes: number, share: Share): Promise<ResultText> {
+async function longText(value: unknown, limits: ResultLimits, share: Share): Promise<ResultText> {
+  const { resultBytes: allowedBytes, resultValues } = limits;
+  const tally = { values: 0, allowed: resultValues, isCounted: true };
   let minBytes: number;
   try {
-    minBytes = await share.lane.work(weighInParts(value, allowedBytes, 0));
+    minBytes = await share.lane.work(weighInParts(value, allowedBytes, 0, tally));
   } catch (cause) {
     // A field may be a getter that throws, or that returns something else each time.
     return { type: "not_json", cause };
   }
   if (minBytes > allowedBytes) return { type: "too_large", bytes: minBytes };
+  if (tally.isCounted && tally.values > resultValues) return { type: "too_many", values: tally.values };
   const held = typeof value === "string" ? memoryOf(value) : minBytes;
   const overdraft = share.hold(held);
   if (overdraft) return { type: "spent", overdraft };
   return afterOtherResults(() => {
     share.giveBack(held);
-    return share.lane.work(textInParts(value, allowedBytes, share));
+    return share.lane.work(textInParts(value, limits, share, tally.isCounted));
   }, share.lane.tenant);
 }
 
-/** A lower bound of the bytes of a large value's JSON. Stops once it exceeds `enough`. */
-function* weighInParts(value: unknown, enough: number, depth: number): SlicedWork<number> {
-  const weight = weigh(value, PART_BYTES, 1);
-  if (weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return weight;
+/** The values of a large result. */
+interface Tally {
+  values: number;
+  readonly allowed: number;
+  /** Whether all of them were seen. */
+  isCounted: boolean;
+}
+
+/** A lower bound of the bytes of a large value's JSON. Stops once it exceeds `enough`, or the values what is allowed. */
+function* weighInParts(value: unknown, enough: number, depth: number, tally: Tally): SlicedWork<number> {
+  const scale = newScale(PART_BYTES, 1);
+  const weight = weighOn(scale, value);
+  const isLeaf = weight <= PART_BYTES || typeof value !== "object" || value === null || ArrayBuffer.isView(value);
+  tally.values += isLeaf ? scale.values : 1;
+  tally.isCounted &&= scale.isCounted;
+  if (isLeaf) return weight;
   if (depth === MAX_DEPTH) return 0;
   let sum = 2;
   const parts: Iterable<unknown> = Array.isArray(value) || value instanceof Set ? value : valuesOf(value);
   for (const part of parts) {
-    sum += yield* weighInParts(part, enough - sum, depth + 1);
-    if (sum > enough) break;
+    sum += yield* weighInParts(part, enough - sum, depth + 1, tally);
+    if (sum > enough || (tally.isCounted && tally.values > tally.allowed)) break;
     yield;
   }
   return sum;
@@ -99,17 +129,25 @@ function afterOtherResults(make: () => ResultText | Promise<ResultText>, tenant:
   });
 }
 
-/** Holds the memory of the text made so far. */
-function* textInParts(value: unknown, allowedBytes: number, share: Share): SlicedWork<ResultText> {
+/** Holds the memory of the text made so far. Values that could not be counted before are counted in it. */
+function* textInParts(
+  value: unknown,
+  { resultBytes: allowedBytes, resultValues }: ResultLimits,
+  share: Share,
+  isCounted: boolean,
+): SlicedWork<ResultText> {
   // Concatenated rather than joined: V8 concatenates without a copy, and the frame makes the only one.
   let text = "";
   let bytes = 0;
   let held = 0;
+  let values = 0;
   try {
     for (const part of partsOf(value, "", new Set(), allowedBytes)) {
       if (typeof part === "string") {
         text += part;
         bytes += Buffer.byteLength(part);
+        if (!isCounted) values += measure(part).values - 1;
+        if (values > resultValues) return { type: "too_many", values };
       }
       const minBytes = bytes + (typeof part === "string" ? 0 : part);
       if (minBytes > allowedBytes) return { type: "too_large", bytes: minBytes };

@@ -24,10 +24,14 @@ export interface Scale {
   readonly toJsonBytes: number;
   /** Whether a value was seen of which plain `JSON.stringify` would lose something. */
   unusual: boolean;
+  /** Values that were seen. */
+  values: number;
+  /** Whether these are all that the JSON of what was weighed holds; not where it was not walked to its end. */
+  isCounted: boolean;
 }
 
 export function newScale(enough: number, toJsonBytes = TO_JSON_BYTES): Scale {
-  return { enough, toJsonBytes, unusual: false };
+  return { enough, toJsonBytes, unusual: false, values: 0, isCounted: true };
 }
 
 /** Like `weigh`, on a scale that also notes whether the value is unusual. */
@@ -36,16 +40,20 @@ export function weighOn(scale: Scale, value: unknown): number {
 }
 
 function add(bytes: number, value: unknown, scale: Scale, depth: number): number {
+  scale.values += 1;
   if (typeof value === "string") return bytes + value.length + 2;
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") scale.unusual = true;
   if (typeof value !== "object" || value === null) return bytes + 1;
   if (ArrayBuffer.isView(value)) {
     scale.unusual = true;
+    scale.isCounted = false;
     return bytes + value.byteLength * 2;
   }
   if (value instanceof Date) return bytes + DATE_BYTES;
-  if (hasJson(value)) return bytes + scale.toJsonBytes;
-  if (depth === MAX_DEPTH) return bytes;
+  if (hasJson(value) || depth === MAX_DEPTH) {
+    scale.isCounted = false;
+    return depth === MAX_DEPTH ? bytes : bytes + scale.toJsonBytes;
+  }
   if (Array.isArray(value)) {
     let sum = bytes + 2 + Math.max(0, value.length - 1);
     for (let index = 0; index < value.length && sum <= scale.enough; index += 1)
@@ -54,6 +62,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   }
   if (isUnusual(value)) {
     scale.unusual = true;
+    scale.isCounted = false;
     if (value instanceof Map || value instanceof Set) return addEntries(bytes, value, scale, depth);
   }
   // Each field has a brace or a comma before its name. JSON omits fields that are undefined.

@@ -17,7 +17,9 @@ export const ROOMY: GateLimits = {
   calls: 1000,
   callsAtOnce: 100,
   inputBytes: 1_000_000,
+  inputValues: 40_000,
   resultBytes: 1_000_000,
+  resultValues: 4_000_000,
   totalBytes: 10_000_000,
 };
 

@@ -4,7 +4,7 @@ import { readInput as readInputOf } from "../../src/gate/read-input.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 
 function readInput(input: Schema, text: string) {
-  return readInputOf({ name: "crm.find", input }, text);
+  return readInputOf({ name: "crm.find", input }, text, 40_000);
 }
 
 const page = z.object({ page: z.number().default(1) });
@@ -36,7 +36,6 @@ test.each([
   ['{"a":1}{"b":2}', "it is not JSON"],
   ["\u001e{}", "it is not JSON"],
   ["[".repeat(1_000_000), "it is nested more than 100 levels deep"],
-  [`{"rows":[${"0,".repeat(40_000)}0]}`, "it holds more than 40000 values"],
   ["[".repeat(101) + "]".repeat(101), "it is nested more than 100 levels deep"],
   [`${'{"a":'.repeat(500)}1${"}".repeat(500)}`, "it is nested more than 100 levels deep"],
   ['{"__proto__":{"isAdmin":true}}', "it has a field called __proto__"],
@@ -75,4 +74,11 @@ test.each([
     ok: false,
     reason: "it cannot be checked against the tool's schema",
   });
+});
+
+test("an input of as many values as are allowed is read, and one with more is not parsed", async () => {
+  const rows = (values: number) => `{"rows":[${"0,".repeat(values - 3)}0]}`;
+  const read = (values: number) => readInputOf({ name: "crm.find", input: anything }, rows(values), 10);
+  expect(await read(10)).toMatchObject({ ok: true });
+  expect(await read(11)).toEqual({ ok: "no_room", overdraft: { limit: "inputValues", allowed: 10, seen: 11 } });
 });

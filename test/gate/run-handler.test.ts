@@ -23,7 +23,7 @@ function run(tool: Tool, resultBytes = 1000) {
 
 async function answerOf(call: OpenCall, resultBytes = 1000) {
   const ran = await runHandler(call, {}, call.contextIn("e1"));
-  return ran instanceof Returned ? toText(call, ran.value, resultBytes, share) : ran;
+  return ran instanceof Returned ? toText(call, ran.value, { resultBytes, resultValues: 4_000_000 }, share) : ran;
 }
 
 const failure = (code: string, message: string) => ({ ok: false, code, tool: "t", message });

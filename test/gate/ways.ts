@@ -90,6 +90,11 @@ export const REFUSED: readonly [string, Way, string][] = [
   ],
   [
     "budget_spent",
+    { limits: { inputValues: 1 } },
+    "The input of t holds 2 values, at most 1 are allowed for one call (limit inputValues). Pass less, or split it into several calls.",
+  ],
+  [
+    "budget_spent",
     { limits: { totalBytes: 6 } },
     "The inputs and results of this execution may take 6 bytes in all (limit totalBytes), and t would bring them to 7. Return what you have, or ask tools for less.",
   ],
@@ -220,6 +225,11 @@ export const FAILED: readonly [string, Way, string][] = [
     "result_too_large",
     { limits: { resultBytes: 9 }, tool: { handler: () => "éééé" } },
     `The result of t has 10 bytes or more, at most 9 ${LARGE}`,
+  ],
+  [
+    "result_too_large",
+    { limits: { resultValues: 3 }, tool: { handler: () => [1, 2, 3] } },
+    "The result of t holds 4 values or more, at most 3 are allowed for one call (limit resultValues). Ask for less: fewer fields, a filter, or page by page.",
   ],
   [
     "result_over_budget",

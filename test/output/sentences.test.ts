@@ -17,6 +17,10 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
   callsAtOnce: "it made more calls at once than 64 (limit callsAtOnce). Make fewer calls at once.",
   inputBytes:
     "the input of a call was larger than 1 MiB (limit inputBytes). Pass less, or split it into several calls.",
+  inputValues:
+    "the input of a call held more values than 40000 (limit inputValues). Pass less, or split it into several calls.",
+  resultValues:
+    "the result of a call held more values than 4000000 (limit resultValues). Ask for less: fewer fields, a filter, or page by page.",
   resultBytes:
     "the result of a call was larger than 32 MiB (limit resultBytes). Ask for less: fewer fields, a filter, or page by page.",
   totalBytes:

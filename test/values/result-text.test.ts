@@ -5,7 +5,8 @@ import { isLarge, resultText as resultTextIn, resultType } from "../../src/value
 import { weigh } from "../../src/values/weigh.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
-const resultText = (value: unknown, allowedBytes: number) => resultTextIn(value, allowedBytes, share);
+const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
+  resultTextIn(value, { resultBytes, resultValues }, share);
 
 test("a result's text is its JSON, and its bytes are those of UTF-8", async () => {
   await fc.assert(
@@ -319,4 +320,36 @@ test.each([
   [false, "boolean"],
 ])("the result %j is, in a word or two, %s", (value, word) => {
   expect(resultType(value)).toBe(word);
+});
+
+const countOf = (value: unknown): number =>
+  typeof value !== "object" || value === null
+    ? 1
+    : Object.values(value).reduce<number>((sum, part) => sum + countOf(part), 1);
+
+test("a result of as many values as are allowed passes, and one more does not, however it is nested", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), fc.nat(3), async (part, times) => {
+      // Some are serialised at once, some in parts.
+      const value = Array.from({ length: 1 + times * 40 }, () => ({ part, padding: "-".repeat(times * 1000) }));
+      const values = countOf(JSON.parse(JSON.stringify(value)));
+      expect(await resultText(value, 10_000_000, values)).toMatchObject({ type: "text" });
+      expect(await resultText(value, 10_000_000, values - 1)).toMatchObject({ type: "too_many" });
+    }),
+  );
+});
+
+test.each([
+  ["what a toJSON gives", (count: number) => ({ toJSON: () => Array.from({ length: count }, () => 0) })],
+  ["a map", (count: number) => new Map(Array.from({ length: count }, (_, n) => [String(n), 0] as const))],
+  ["a set", (count: number) => new Set(Array.from({ length: count }, (_, n) => n))],
+  ["a typed array", (count: number) => new Uint8Array(count)],
+  ["an iterator", (count: number) => Array.from({ length: count }, () => 0).values()],
+])("%s counts by what it is in JSON", async (_, make) => {
+  for (const count of [50, 200_000])
+    for (const padding of ["", "-".repeat(70_000)]) {
+      const value = () => [make(count), padding];
+      expect(await resultText(value(), 10_000_000, count * 2 + 10)).toMatchObject({ type: "text" });
+      expect(await resultText(value(), 10_000_000, count - 1)).toMatchObject({ type: "too_many" });
+    }
 });

@@ -4,6 +4,8 @@ import { PortcullisError } from "../../errors.ts";
 import { ByteList } from "../../values/byte-list.ts";
 import { oneLine } from "../../tools/one-line.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
+import { measure } from "../../values/plain-data.ts";
+import { TOO_MANY_VALUES } from "../../values/result-text.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";
@@ -49,7 +51,7 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
   const deadline = performance.now() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
     const { response, secrets } = await ask(sender, call, request, context.signal);
-    if (response.ok) return await readAnswer(sender, response, secrets, context.resultBytes);
+    if (response.ok) return await readAnswer(sender, response, secrets, context);
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
     const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
     if (waitMs === undefined || performance.now() + waitMs >= deadline)
@@ -162,7 +164,7 @@ async function readAnswer(
   sender: Sender,
   response: Response,
   secrets: KeptSecrets,
-  resultBytes: number,
+  { resultBytes, resultValues }: Pick<CallContext, "resultBytes" | "resultValues">,
 ): Promise<unknown> {
   const bytes = await readBody(sender, response, resultBytes, "refuse");
   if (bytes.length === 0) return null;
@@ -175,6 +177,7 @@ async function readAnswer(
     };
   const text = secrets.takenFrom(saidIn(bytes, mediaType, form));
   if (form !== "json") return text;
+  if (measure(text).values > resultValues) throw tooManyValues(resultValues);
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
@@ -244,6 +247,12 @@ async function failureOf(
       : []),
     ...(line === "" ? [] : [`It says: ${line}`]),
   ]);
+}
+
+function tooManyValues(allowed: number): PortcullisError {
+  return new PortcullisError("result_too_large", `The answer holds more than ${allowed} values.`, {
+    cause: TOO_MANY_VALUES,
+  });
 }
 
 function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
