@@ -137,6 +137,22 @@ program
   .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
   .option("--base-url <url>", "a server that speaks the provider's protocol")
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
+  .option("--instructions <file>", "text of your own for the model, beside that of the package")
+  .addOption(
+    new Option("--context <file>", "a document that the model has before it begins, like AGENTS.md (repeatable)")
+      .argParser(collect)
+      .default([]),
+  )
+  .option("--tool-choice <choice>", "auto, none, required, or the name of a tool that the model has to call first")
+  .option("--no-parallel-calls", "one call in a turn")
+  .option("--reasoning <effort>", "how much the model reasons: low, medium or high")
+  .option("--max-output-tokens <number>", "maximum number of output tokens of one turn")
+  .addOption(
+    new Option("--fallback <provider:name>", "a model that goes on where the one before it fails for good (repeatable)")
+      .argParser(collect)
+      .default([]),
+  )
+  .option("--answer <file>", "JSON Schema that the answer has to fit")
   .option(...JOURNAL)
   .addOption(approveOption())
   .option(...APPROVE_PROGRAM)

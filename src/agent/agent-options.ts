@@ -19,9 +19,13 @@ import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
-import type { AgentRequest } from "./agent-report.ts";
+import type { Schema } from "../tools/schema.ts";
+import type { AgentRequest, StopWhen } from "./agent-report.ts";
+import { answerInstructions, answerSchemaOf } from "./answer-schema.ts";
+import { checkOpening } from "./check-opening.ts";
+import type { Compact } from "./compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./instructions.ts";
-import { MODEL_RULES, modelSettings } from "./settings.ts";
+import { LOOP_RULES, MODEL_RULES, modelSettings } from "./settings.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS, type Transcript } from "./transcript.ts";
 
 export const MODEL = required(option<Model>("a model, like anthropic({ model: … })", isModel));
@@ -40,6 +44,21 @@ export const INSTRUCTION_RULES = {
   documents: option<readonly ContextDocument[]>("an array of { name, text }", isDocuments),
 };
 
+export const ANSWER = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isSchemaLike);
+
+/** What is decided while a conversation runs, also where it is taken up again. */
+export const RUN_RULES = {
+  /** Models that go on where the one before them fails for good, in this order. */
+  fallbacks: option<readonly Model[]>("an array of models", areModels),
+  /** Asked after the calls of each turn; true ends the conversation as `stopped`. What it throws rejects. */
+  stopWhen: callback<StopWhen>(),
+  /**
+   * Makes the history shorter where the context is nearly full: gets the turns and returns those to keep, in order, with
+   * other results or messages where wanted. By default old results are dropped, with a handle in their place.
+   */
+  compact: callback<Compact>(),
+};
+
 /** Options of `agent` and of `converse`. */
 const CONVERSATION_RULES = {
   /**
@@ -51,6 +70,10 @@ const CONVERSATION_RULES = {
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   ...INSTRUCTION_RULES,
   ...MODEL_RULES,
+  /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
+  answer: ANSWER,
+  ...RUN_RULES,
+  ...LOOP_RULES,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Language of local programs; JavaScript by default. */
@@ -99,13 +122,15 @@ export const CONVERSE_RULES = {
   allowChangedTools: withDefault(flag(), false),
 };
 
-type OptionsWith<Rules, Context> = Omit<WithContext<OptionsOf<Rules>, Context>, "tools"> & {
+type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Context>, "tools" | "answer"> & {
+  /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
+  readonly answer?: Schema<unknown, Answer>;
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   readonly tools?: readonly (Tool<Context> | string)[];
 };
 
-export type AgentOptions<Context = unknown> = OptionsWith<typeof AGENT_RULES, Context>;
-export type ConverseOptions<Context = unknown> = OptionsWith<typeof CONVERSE_RULES, Context>;
+export type AgentOptions<Context = unknown, Answer = string> = OptionsWith<typeof AGENT_RULES, Context, Answer>;
+export type ConverseOptions<Context = unknown, Answer = string> = OptionsWith<typeof CONVERSE_RULES, Context, Answer>;
 
 /** Options that a conversation keeps from its beginning. */
 export const KEPT_OPTIONS = [
@@ -116,18 +141,46 @@ export const KEPT_OPTIONS = [
   "maxTurns",
   "maxTokens",
   "limits",
+  "answer",
+  ...Object.keys(LOOP_RULES),
   ...Object.keys(MODEL_RULES),
 ];
 
-/** The conversation to hold, of options that were read. */
+/** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
 export function requestOf(
   options: Resolved<typeof CONVERSATION_RULES> & { readonly model: Model },
   tools: ToolSet,
+  subject: string,
 ): AgentRequest {
-  const { model, maxTurns, maxTokens } = options;
+  const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact, wrapUp, contextTokens } = options;
   const programs = programsFor(options.programs, tools);
-  const instructions = ownInstructions(options, model.name, tools.all);
-  return { model, programs, maxTurns, maxTokens, instructions, settings: modelSettings(options) };
+  for (const other of fallbacks ?? []) checkOpening(other, tools, programs, subject);
+  const answer = answerSchemaOf(options.answer, `${subject}({ answer })`);
+  const ofAnswer = answer ? answerInstructions(answer) : undefined;
+  const instructionsFor = (name: string) => ownInstructions({ ...options, answer: ofAnswer }, name, tools.all);
+  return {
+    model,
+    programs,
+    maxTurns,
+    maxTokens,
+    instructions: instructionsFor(model.name),
+    settings: modelSettings(options, answer?.json),
+    instructionsFor,
+    answer,
+    fallbacks,
+    stopWhen,
+    compact,
+    wrapUp,
+    contextTokens,
+  };
+}
+
+function areModels(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isModel);
+}
+
+function isSchemaLike(value: unknown): boolean {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 function isContinued(value: unknown): boolean {

@@ -18,13 +18,13 @@ import { headerSettings } from "./settings.ts";
  * Rejects for requests that the model does not support, where the journal cannot be written or the sandbox has no guest,
  * and with `execution_exists`.
  */
-export async function runAgent(
+export async function runAgent<Answer = string>(
   scope: AgentScope,
   request: AgentRequest,
   task: string,
   execution: ExecutionId = randomUUID(),
-): Promise<AgentReport> {
-  return driveConversation(await beginConversation(scope, request, { task, execution }));
+): Promise<AgentReport<Answer>> {
+  return driveConversation<Answer>(await beginConversation(scope, request, { task, execution }));
 }
 
 export interface Beginning {

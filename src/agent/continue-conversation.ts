@@ -64,10 +64,8 @@ export async function continueConversation(
       "option_invalid",
       `converse({ ${fixed} }): the conversation ${JSON.stringify(from)} has not ended, and keeps what it began with. Leave the option out.`,
     );
-  const { model, fallbacks } = work.request;
   const live = await takeUp(scope, past, {
-    model,
-    fallbacks,
+    ...work.request,
     allowChangedTools: work.allowChangedTools,
     subject: "converse",
     rests: true,

@@ -38,6 +38,7 @@ export class ConversationReader {
   #said: SaidMessage[] = [];
   #turnsBefore = 0;
   #model = "";
+  #instructions: string | undefined;
   #tools: readonly ToolDigest[] = [];
   #rest: RestRecord | undefined;
   #outcome: OutcomeRecord | undefined;
@@ -58,6 +59,7 @@ export class ConversationReader {
         this.#header = record;
         this.#model = record.model;
         this.#tools = record.tools;
+        this.#instructions = record.instructions;
         break;
       case "message":
         this.#takeMessage(record);
@@ -67,6 +69,7 @@ export class ConversationReader {
         break;
       case "model":
         this.#model = record.model;
+        this.#instructions = record.instructions ?? this.#instructions;
         break;
       case "tools":
         this.#tools = record.tools;
@@ -110,6 +113,7 @@ export class ConversationReader {
       said: this.#said,
       turnsBefore: this.#turnsBefore,
       model: this.#model,
+      instructions: this.#instructions,
       tools: this.#tools,
       rest: this.#rest,
       outcome: this.#outcome,

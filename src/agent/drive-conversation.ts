@@ -17,7 +17,10 @@ export interface Driving {
  * Drives a conversation to an ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has
  * taken it over.
  */
-export function driveConversation(live: LiveConversation, driving: Driving = {}): Promise<AgentReport> {
+export function driveConversation<Answer = string>(
+  live: LiveConversation,
+  driving: Driving = {},
+): Promise<AgentReport<Answer>> {
   const { keeps = false } = driving;
   return whileDriven(
     live.scope.journal,
@@ -25,7 +28,7 @@ export function driveConversation(live: LiveConversation, driving: Driving = {})
     inLoop(live, driving, async (loop) => {
       const ending = await loop.untilEnding();
       await (ending.type === "waiting" ? wait(live, loop, ending, keeps) : end(live, loop, ending, keeps));
-      return loop.report(ending);
+      return loop.report<Answer>(ending);
     }),
   );
 }

@@ -12,6 +12,20 @@ import type { AgentEnding } from "./ending.ts";
 export type AgentEvent =
   | { readonly type: "conversation_started"; readonly execution: ExecutionId; readonly model: string }
   | { readonly type: "text"; readonly execution: ExecutionId; readonly text: string }
+  /** A piece of a summary of the model's reasoning, where `reasoning.summary` asks for it. */
+  | { readonly type: "reasoning"; readonly execution: ExecutionId; readonly text: string }
+  /** A piece of the input that the model writes for a call. For display: it may never become whole, and nothing runs before it is. */
+  | {
+      readonly type: "argument";
+      readonly execution: ExecutionId;
+      /** Position of the call in its turn, from 0. */
+      readonly index: number;
+      /** `run_program` for programs. */
+      readonly tool: string;
+      readonly text: string;
+    }
+  /** The model before has failed for good, and this one goes on. */
+  | { readonly type: "model_changed"; readonly execution: ExecutionId; readonly model: string }
   | { readonly type: "turn_ended"; readonly execution: ExecutionId; readonly turn: number; readonly usage: ModelUsage }
   | {
       readonly type: "program_started";

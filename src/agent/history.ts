@@ -23,6 +23,8 @@ export interface History {
   readonly turns: readonly KeptTurn[];
   /** Said after the last turn. */
   readonly said: readonly SaidMessage[];
+  /** All turns, those that the model is not told of among them: no later call has the id of one of theirs. */
+  readonly all: readonly KeptTurn[];
   /** The last turn lacks results: they are given once all are there. */
   readonly isOpen: boolean;
 }
@@ -33,7 +35,9 @@ export interface History {
  * a model whose conversations cannot be taken up, and `journal_invalid` for a turn that its own adapter cannot read.
  */
 export async function openConversation(model: Model, opening: Opening, history: History): Promise<Conversation> {
-  const conversation = await model.converse(opening);
+  const told = new Set(history.turns.map(({ turn }) => turn));
+  const dropped = history.all.filter(({ turn }) => !told.has(turn));
+  const conversation = await model.converse(withUsedIds(opening, dropped));
   if (history.turns.length > 0 && !conversation.restore)
     throw new PortcullisError(
       "option_invalid",
@@ -48,9 +52,15 @@ export async function openConversation(model: Model, opening: Opening, history: 
   } catch (error) {
     if (!areForeign || !PortcullisError.is(error) || error.code !== "journal_invalid") throw error;
   }
-  const retold = await model.converse(opening);
+  const foreign = history.turns.slice(0, history.turns.findLastIndex((one) => isForeign(one, model)) + 1);
+  const retold = await model.converse(withUsedIds(opening, [...dropped, ...foreign]));
   tellAsText(retold, history, model);
   return retold;
+}
+
+function withUsedIds(opening: Opening, turns: readonly KeptTurn[]): Opening {
+  const usedIds = turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id));
+  return usedIds.length === 0 ? opening : { ...opening, usedIds };
 }
 
 function isForeign({ model: maker, opaque }: KeptTurn, { name }: Model): boolean {
@@ -78,12 +88,13 @@ export function resultsInOrder({ turn, results }: Pick<KeptTurn, "turn" | "resul
 }
 
 /** Turns of the model's own are restored once the last one of another has been told. */
-function tellAsText(conversation: Conversation, { task, turns, said, isOpen }: History, model: Model): void {
+function tellAsText(conversation: Conversation, history: History, model: Model): void {
+  const { task, turns } = history;
   const last = turns.findLastIndex((one) => isForeign(one, model));
   const before = turns.slice(0, last + 1);
   const text = [task, ...before.flatMap(linesOf)].filter((line) => line !== "").join("\n\n");
   conversation.say(`${RETOLD}\n\n${text}`);
-  tell(conversation, { task: "", turns: turns.slice(last + 1), said, isOpen }, (one) =>
+  tell(conversation, { ...history, task: "", turns: turns.slice(last + 1) }, (one) =>
     conversation.restore?.(one.turn, one.opaque),
   );
 }

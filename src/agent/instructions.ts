@@ -23,6 +23,8 @@ export type Instructions = string | Readonly<Record<string, string>>;
 export interface OwnInstructions {
   readonly instructions?: Instructions | undefined;
   readonly documents?: readonly ContextDocument[] | undefined;
+  /** What the answer has to be. */
+  readonly answer?: string | undefined;
 }
 
 /** The system text. What the package says comes first, whatever the developer adds; no data of tools or users is ever in it. */
@@ -33,7 +35,7 @@ export function instructionsFor(programs: ProgramsOption, own?: string): string 
 
 /** All that the developer adds to the system text, for this model and these tools; undefined where there is nothing. */
 export function ownInstructions(
-  { instructions, documents = [] }: OwnInstructions,
+  { instructions, documents = [], answer }: OwnInstructions,
   model: string,
   tools: readonly Tool[],
 ): string | undefined {
@@ -46,6 +48,7 @@ export function ownInstructions(
     ...(ofTools.length === 0 ? [] : [`# Instructions for tools\n\n${ofTools.join("\n\n")}`]),
     ...(documents.length === 0 ? [] : [`# Documents\n\n${documents.map(documentText).join("\n\n")}`]),
   ];
+  if (answer !== undefined) parts.push(answer);
   return parts.length === 0 ? undefined : parts.join("\n\n");
 }
 

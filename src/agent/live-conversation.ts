@@ -3,6 +3,7 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { PastUse } from "../gate/session.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
+import type { JournalRecord } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelTurn, ModelUsage, Opening } from "../models/model.ts";
 import { reportArtifacts } from "../output/artifacts.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
@@ -16,6 +17,7 @@ import {
   readOwnConversation,
   readPastConversation,
 } from "./past-conversation.ts";
+import { openingFor } from "./opening.ts";
 import type { SaidMessage } from "./said.ts";
 import type { TranscriptTurn } from "./transcript.ts";
 
@@ -71,10 +73,13 @@ export class LiveConversation {
   turnsBefore = 0;
   /** Whether it was taken up, and has come no further than the last driver. */
   isTakenUp = false;
+  /** Value of the last answer, where it has a schema. */
+  answer: unknown;
   /** Whether the journal says that it goes no further before the user says more. */
   isResting = false;
   #model: Model;
   #conversation: Conversation | undefined;
+  readonly #withEnding: JournalRecord[] = [];
   /** Resolves once all results so far are in the journal. */
   #recorded: Promise<void> = Promise.resolve();
 
@@ -137,13 +142,7 @@ export class LiveConversation {
 
   /** The model's side, brought to where the conversation is. */
   async conversation(): Promise<Conversation> {
-    const { turns, task } = { turns: this.sent, task: this.parts.task };
-    this.#conversation ??= await openConversation(this.#model, this.opening, {
-      task,
-      turns,
-      said: this.said,
-      isOpen: false,
-    });
+    this.#conversation ??= await this.#open(this.#model, this.opening);
     return this.#conversation;
   }
 
@@ -152,11 +151,36 @@ export class LiveConversation {
     this.#conversation = undefined;
   }
 
-  /** Another model answers from here on. */
+  /** Another model answers from here on. Rejects as `Model.converse` does, and then nothing changed. */
   async changeModel(model: Model): Promise<void> {
-    await this.log.append({ type: "model", model: model.name, at: Date.now() });
+    const { request, scope } = this;
+    const { gate, language, tenant } = scope;
+    const instructions = request.instructionsFor?.(model.name) ?? request.instructions;
+    const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant });
+    const conversation = await this.#open(model, opening);
+    const told = instructions === undefined ? {} : { instructions };
+    await this.log.append({ type: "model", model: model.name, ...told, at: Date.now() });
     this.#model = model;
+    this.opening = opening;
+    this.#conversation = conversation;
+  }
+
+  /** The model is sent a shorter history from here on. */
+  async compact(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
+    const history = kept.map(({ from, to }) => ({
+      turn: this.turns.findIndex(({ turn }) => turn === from.turn),
+      said: to.said,
+      results: resultsInOrder(to).filter((result) => from.results.get(result.callId) !== result),
+    }));
+    await this.log.append({ type: "compact", history: JSON.stringify(history), at: Date.now() });
+    this.sent = kept.map(({ to }) => to);
     this.reopen();
+  }
+
+  #open(model: Model, opening: Opening): Promise<Conversation> {
+    const { sent: turns, said } = this;
+    const all = this.turns;
+    return openConversation(model, opening, { task: this.parts.task, turns, said, all, isOpen: false });
   }
 
   /** Says something to the model. Throws `option_invalid` for a part that its provider does not take, and then nothing was said. */
@@ -187,6 +211,13 @@ export class LiveConversation {
     return this.open;
   }
 
+  /** Results of calls that are not made, since the conversation ends. They are journalled with its ending, and not without it. */
+  takeUnmade(results: readonly CallResult[]): void {
+    for (const result of results) this.open?.results.set(result.callId, result);
+    if (results.length > 0)
+      this.#withEnding.push({ type: "message", from: "host", message: JSON.stringify(results), at: Date.now() });
+  }
+
   takeResult(result: CallResult): void {
     this.open?.results.set(result.callId, result);
     const message = JSON.stringify([result]);
@@ -206,7 +237,7 @@ export class LiveConversation {
     this.#keep(open);
     // Providers take no calls without results: the model's side is opened again without the turn.
     if (isSent(open)) this.#conversation?.answer(resultsInOrder(open));
-    else this.reopen();
+    else if (this.#conversation?.restore) this.reopen();
   }
 
   #keep(open: OpenTurn): void {
@@ -233,35 +264,41 @@ export class LiveConversation {
   }
 
   /** The report of the conversation as it is. */
-  report(
+  report<Answer>(
     ending: AgentEnding,
     { calls, lines }: { readonly calls: number; readonly lines: readonly CallLine[] },
-  ): AgentReport {
+  ): AgentReport<Answer> {
     const turns = [...this.turns, ...(this.open ? [this.open] : [])];
-    return agentReport(this.request, {
-      execution: this.execution,
-      ending,
-      task: this.parts.task,
-      turns: transcriptTurns(turns),
-      said: this.said,
-      tools: this.scope.gate.tools.all.map(({ name }) => name),
-      calls,
-      lines,
-      usage: this.usage,
-      copied: this.copied,
-      artifacts: reportArtifacts(this.artifacts),
-    });
+    return agentReport<Answer>(
+      { ...this.request, model: this.#model },
+      {
+        value: this.answer,
+        execution: this.execution,
+        ending,
+        task: this.parts.task,
+        turns: transcriptTurns(turns),
+        said: this.said,
+        tools: this.scope.gate.tools.all.map(({ name }) => name),
+        calls,
+        lines,
+        usage: this.usage,
+        copied: this.copied,
+        artifacts: reportArtifacts(this.artifacts),
+      },
+    );
   }
 
   /** Journals that it goes no further, and gives it up. */
   async endWith(ending: AgentEnding): Promise<void> {
-    await this.log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+    const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: Date.now() } as const;
+    await this.log.append(...this.#withEnding.splice(0), outcome);
     await this.log.end(true);
   }
 
   /** Journals that it goes no further before the user says more. */
   async rest(ending: AgentEnding): Promise<void> {
-    await this.log.append({ type: "rest", ending: JSON.stringify(ending), at: Date.now() });
+    const rest = { type: "rest", ending: JSON.stringify(ending), at: Date.now() } as const;
+    await this.log.append(...this.#withEnding.splice(0), rest);
     this.isResting = true;
   }
 

@@ -11,21 +11,21 @@ export interface TalkOptions {
 }
 
 /** Opens a conversation that its developer holds, of options that were read. */
-export async function openTalk<Context>(
+export async function openTalk<Context, Answer>(
   scope: AgentScope,
   options: TalkOptions,
   parts: Omit<TalkParts, "live" | "ending">,
-): Promise<Talk<Context>> {
+): Promise<Talk<Context, Answer>> {
   const opened = await parts.untilEnded(opening(scope, options)).catch((error: unknown) => {
     parts.onDisposed();
     throw error;
   });
-  return new Talk<Context>({ ...parts, ...opened });
+  return new Talk<Context, Answer>({ ...parts, ...opened });
 }
 
 function opening(scope: AgentScope, { given, read }: TalkOptions): Promise<Continued> {
   const { execution, allowChangedTools, continue: from } = read;
-  const request = requestOf(read, scope.gate.tools);
+  const request = requestOf(read, scope.gate.tools, "converse");
   if (from === undefined) return beginTalk(scope, request, execution);
   const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
   const work = { request, execution, chosen, allowChangedTools };

@@ -39,6 +39,8 @@ export interface PastConversation {
   readonly turnsBefore: number;
   /** Name of the model that answers now. */
   readonly model: string;
+  /** System text of the developer's, for that model. */
+  readonly instructions: string | undefined;
   /** Its tools now. */
   readonly tools: readonly ToolDigest[];
   /** It goes no further before the user says more. */

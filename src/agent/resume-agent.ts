@@ -5,7 +5,6 @@ import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
 import { reportArtifacts } from "../output/artifacts.ts";
@@ -17,7 +16,8 @@ import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
 import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
-import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
+import { type AnswerSchema, checkAnswer, recordedSchema } from "./answer-schema.ts";
+import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive-conversation.ts";
 import { openConversation } from "./history.ts";
 import { LiveConversation, transcriptTurns } from "./live-conversation.ts";
@@ -42,15 +42,13 @@ import {
 import { settingsOf } from "./settings.ts";
 import { PROGRAMS_OPTIONS, type ProgramsOption } from "./transcript.ts";
 
-export interface ResumeAgentWork extends Said {
+export interface ResumeAgentWork extends Said, Pick<LoopRules, "fallbacks" | "stopWhen" | "compact" | "answer"> {
   /** The model that the conversation began with. */
   readonly model: Model;
   /** Take the conversation up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
   /** Drive a conversation that only waits, and ask the scope's approver about its calls. */
   readonly asks?: boolean | undefined;
-  /** Models that may have taken the place of the first. */
-  readonly fallbacks?: readonly Model[] | undefined;
   /** The function that was called, for errors. */
   readonly subject?: string;
   /** It goes on after an ending, also where it began with a task. */
@@ -63,30 +61,30 @@ export interface ResumeAgentWork extends Said {
  * `execution_unknown`, also for another tenant's conversation, `option_invalid` for another model, `execution_driven`,
  * `tools_changed`, `call_unknown`, `decision_exists`, `journal_invalid`, and as the journal does.
  */
-export async function resumeAgent(
+export async function resumeAgent<Answer = string>(
   scope: AgentScope,
   execution: ExecutionId,
   work: ResumeAgentWork,
-): Promise<AgentReport> {
+): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution);
   const { header } = past;
   if (past.outcome) {
     const { parseEnding } = await import("./parse-message.ts");
-    return undrivenReport(scope.journal, execution, past, parseEnding(execution, past.outcome.outcome));
+    return undrivenReport<Answer>(scope, past, parseEnding(execution, past.outcome.outcome), work.answer);
   }
   refuseOfAnother(scope, execution, header);
   recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
-  if (isResting(past)) return undrivenReport(scope.journal, execution, past, await restingEnding(past));
+  if (isResting(past)) return undrivenReport<Answer>(scope, past, await restingEnding(past), work.answer);
   const waiting = waitingOfConversation(past);
-  if (waiting && !isSaid && !work.asks) return undrivenReport(scope.journal, execution, past, waiting);
+  if (waiting && !isSaid && !work.asks) return undrivenReport<Answer>(scope, past, waiting, work.answer);
   await refuseWrongResultsOf(past, work, scope.gate.tools);
-  const here = drivenHere<AgentReport>(scope.journal, execution);
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here) {
     if (isSaid) await decideConversation(scope, execution, work);
     return here.ended;
   }
-  return driveConversation(await takeUp(scope, past, work));
+  return driveConversation<Answer>(await takeUp(scope, past, work));
 }
 
 /**
@@ -115,15 +113,17 @@ export async function takeUp(
     language: header.language as Language,
     approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   });
-  const { task, maxTurns, maxTokens, instructions } = header;
+  const { task, maxTurns, maxTokens } = header;
+  const { instructions } = past;
   const programs = programsOf(header.programs);
   const { language, tenant } = own;
-  const settings = settingsOf(header);
+  const { settings, wrapUp, contextTokens } = settingsOf(header);
   const opening = openingFor(model, own.gate.search, { programs, language, tenant, instructions, settings }, subject);
   const conversation = await openConversation(model, opening, {
     task,
     turns: past.sent,
     said: past.said,
+    all: past.turns,
     isOpen: hasOpenTurn(past),
   });
 
@@ -133,7 +133,9 @@ export async function takeUp(
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };
-  const request = { model, programs, maxTurns, maxTokens, instructions, settings };
+  const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
+  const rules = { fallbacks, stopWhen, compact, answer, wrapUp, contextTokens };
+  const request = { model, programs, maxTurns, maxTokens, instructions, settings, ...rules };
   const rests = work.rests ?? isHeld(header);
   return new LiveConversation(
     { scope: own, log, request, opening, task, conversation, rests, allowChangedTools, asks },
@@ -163,7 +165,7 @@ export async function cancelConversation(
   const log = await claim(scope, past, [outcome]);
   await log.end(true);
   await cancelPrograms(scope, execution, past);
-  return undrivenReport(scope.journal, execution, past, ending);
+  return undrivenReport(scope, past, ending);
 }
 
 /**
@@ -171,22 +173,22 @@ export async function cancelConversation(
  * one whose host died, or gives the report of one that has ended or waits. Rejects with `execution_exists` for another
  * task, model, caller or tenant under the id.
  */
-export function runAgentOnce(
+export function runAgentOnce<Answer = string>(
   scope: AgentScope,
   request: AgentRequest,
   task: string,
   execution: ExecutionId,
-): Promise<AgentReport> {
+): Promise<AgentReport<Answer>> {
   const { model } = request;
-  return once<AgentReport>(scope, {
+  return once<AgentReport<Answer>>(scope, {
     execution,
     what: "task, model or tenant",
     begin: async () => {
       const live = await beginConversation(scope, request, { task, execution });
-      return () => driveConversation(live);
+      return () => driveConversation<Answer>(live);
     },
     isSame: (header) => header.kind === "conversation" && header.task === task && header.model === model.name,
-    goOn: () => resumeAgent(scope, execution, { model, fallbacks: request.fallbacks }),
+    goOn: () => resumeAgent<Answer>(scope, execution, request),
   });
 }
 
@@ -205,27 +207,36 @@ export async function restingEnding(past: PastConversation): Promise<AgentEnding
 }
 
 /** The report of a conversation that is not driven, from its journal alone. */
-function undrivenReport(
-  journal: Journal,
-  execution: ExecutionId,
+async function undrivenReport<Answer = string>(
+  { gate, tenant, journal }: AgentScope,
   past: PastConversation,
   ending: AgentEnding,
-): AgentReport {
-  const { header, turns, said, use, usage } = past;
-  return agentReport(
-    { model: { name: header.model }, programs: programsOf(header.programs) },
-    {
-      execution,
-      ending,
-      task: header.task,
-      turns: transcriptTurns(turns),
-      said,
-      copied: header.continues?.turns ?? 0,
-      tools: past.tools.map(({ name }) => name),
-      lines: use.lines,
-      calls: use.calls,
-      usage,
-      artifacts: reportArtifacts(new ArtifactSpace(journal, execution, past.artifacts)),
-    },
-  );
+  given?: AnswerSchema,
+): Promise<AgentReport<Answer>> {
+  const { header, turns, said, use, usage, model } = past;
+  const schema = given ?? recordedSchema(settingsOf(header).settings?.answer);
+  const share = gate.held.share(tenant, 0);
+  try {
+    const checked =
+      schema && ending.type === "answered" ? await checkAnswer(ending.answer, schema, share.lane) : undefined;
+    return agentReport<Answer>(
+      { model: { name: model }, programs: programsOf(header.programs) },
+      {
+        execution: header.execution,
+        ending,
+        value: checked?.ok ? checked.value : undefined,
+        task: header.task,
+        turns: transcriptTurns(turns),
+        said,
+        copied: header.continues?.turns ?? 0,
+        tools: past.tools.map(({ name }) => name),
+        lines: use.lines,
+        calls: use.calls,
+        usage,
+        artifacts: reportArtifacts(new ArtifactSpace(journal, header.execution, past.artifacts)),
+      },
+    );
+  } finally {
+    share.end();
+  }
 }

@@ -1,6 +1,8 @@
+import { PortcullisError } from "../errors.ts";
 import type { GateSession } from "../gate/session.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
-import type { CallResult, ModelCall, ModelTurn, ProgramCall, TurnReply } from "../models/model.ts";
+import type { CallResult, ModelCall, ModelTurn, ProgramCall, ToolChoice, TurnReply } from "../models/model.ts";
+import { cleanText } from "../output/clean-text.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { executeOnce } from "../programs/execute-once.ts";
 import { keepLarge } from "../programs/keep-value.ts";
@@ -8,14 +10,18 @@ import { waitingOf } from "../programs/waiting.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { AgentReport } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
+import { checkAnswer } from "./answer-schema.ts";
 import { CallAnswerer, CANCELLED, type CallsWaiting, WAITS } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import { childExecution } from "./child-execution.ts";
+import { compacted, dropOldResults } from "./compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
-import type { LiveConversation, OpenTurn } from "./live-conversation.ts";
+import { type LiveConversation, type OpenTurn, transcriptTurns } from "./live-conversation.ts";
+import { isNearlyFull, mendable, noticeOf, repeated, stuckText, whyWrapUp } from "./loop-rules.ts";
 import { cancelPrograms, type OpenModelCall, waitingOfConversation } from "./past-conversation.ts";
 import { RUN_PROGRAM } from "./run-program.ts";
+import { isNoticed } from "./said.ts";
 import { MAX_TURN_CALLS, type ProgramsOption } from "./transcript.ts";
 
 /** The callers that a conversation may act as, and the callers whose tools are visible to it. */
@@ -99,10 +105,11 @@ export class SayLoop {
     for (;;) {
       const open = this.#live.open ?? (await this.#nextTurn());
       if (!("turn" in open)) return open;
-      const ending = this.#hasBegun(open) ? undefined : this.#endingOf(open.turn);
+      const ending = this.#hasBegun(open) ? undefined : await this.#endingOf(open);
       if (ending) {
-        for (const result of notDone(open, ending)) this.#live.takeResult(result);
+        this.#live.takeUnmade(notDone(open, ending));
         await this.#live.closeTurn();
+        if (await this.#isMended(ending)) continue;
         return ending;
       }
       const left = open.turn.calls.filter(({ id }) => !open.results.has(id));
@@ -110,7 +117,33 @@ export class SayLoop {
       if (waiting && !this.#scope.signal.aborted) return waiting;
       if (waiting) await this.#cancelPrograms(open);
       await this.#live.closeTurn();
+      const after = await this.#endingAfterCalls();
+      if (after) return after;
     }
+  }
+
+  /** Tells the model once what was wrong with its turn, where another turn is left for it. */
+  async #isMended(ending: AgentEnding): Promise<boolean> {
+    const found = mendable(ending);
+    const { request, turnsOfSay, saidInSay } = this.#live;
+    if (!found || this.#scope.signal.aborted || isNoticed(saidInSay, found.notice)) return false;
+    if (turnsOfSay.length >= request.maxTurns || this.#session.budget.tokensLeft <= 0) return false;
+    // A turn that was cut off is taken out of what the model is sent.
+    if (ending.type === "cut_off" && !(await this.#live.conversation()).restore) return false;
+    await this.#live.say([noticeOf(found.notice, found.why)]);
+    return true;
+  }
+
+  async #endingAfterCalls(): Promise<AgentEnding | undefined> {
+    if (this.#scope.signal.aborted) return undefined;
+    const { turnsOfSay, saidInSay, request, execution } = this.#live;
+    const found = repeated(turnsOfSay);
+    if (found && isNoticed(saidInSay, "stuck"))
+      return { type: "stuck", tool: cleanText(found.tool), times: found.times };
+    if (found) await this.#live.say([noticeOf("stuck", stuckText(found))]);
+    const usage = this.#session.budget.tokenUsage;
+    const state = { execution, turns: transcriptTurns(this.#live.turns), usage };
+    return (await request.stopWhen?.(state)) === true ? { type: "stopped" } : undefined;
   }
 
   /** Asks for one turn, and leaves its calls open for the host to answer. An ending means that it has none. */
@@ -147,26 +180,86 @@ export class SayLoop {
     return reply.type === "turn" ? this.#live.takeTurn(reply) : reply;
   }
 
+  /** Makes the history shorter where the context is nearly full. While a program at the provider waits, it stays. */
+  async #compact(): Promise<void> {
+    const { request, sent } = this.#live;
+    const last = sent.at(-1)?.turn;
+    const { compact = dropOldResults, contextTokens = CONTEXT_TOKENS } = request;
+    if (!last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
+    if (!(await this.#live.conversation()).restore) return;
+    const kept = await compacted(sent, compact);
+    if (kept) await this.#live.compact(kept);
+  }
+
+  /** Tells the model that its next turn is the last one. Returns whether it is. */
+  async #wrapsUp(): Promise<boolean> {
+    const { request, turnsOfSay, said } = this.#live;
+    if (isNoticed(said, "wrap_up")) return true;
+    const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
+    const last = turnsOfSay.at(-1)?.turn;
+    const left = { turns: maxTurns - turnsOfSay.length, tokens: this.#session.budget.tokensLeft, contextTokens };
+    const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
+    if (why === undefined) return false;
+    await this.#live.say([noticeOf("wrap_up", why)]);
+    return true;
+  }
+
+  /** A forced choice holds until the first call after a message of the user. */
+  #toolChoice(isLast: boolean): ToolChoice | undefined {
+    if (isLast) return "none";
+    const { request, turnsOfSay } = this.#live;
+    const chosen = request.settings?.toolChoice;
+    const isForced = chosen !== undefined && chosen !== "auto" && chosen !== "none";
+    return isForced && turnsOfSay.some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
+  }
+
   async #asked(): Promise<ModelTurn | AgentEnding> {
     if (this.#scope.signal.aborted) return this.#cancelled();
     // Agents that share the budget may have used the remaining tokens.
     if (this.#session.budget.tokensLeft <= 0) return this.#tokensSpent();
     this.#isAsking = true;
-    const reply = await this.#ask();
+    await this.#compact();
+    const isLast = await this.#wrapsUp();
+    let reply = await this.#ask(isLast);
+    while (reply.type === "failed" && !this.#scope.signal.aborted && (await this.#fallBack()))
+      reply = await this.#ask(isLast);
     this.#isAsking = false;
     if (reply.type === "aborted" || (reply.type === "failed" && this.#scope.signal.aborted)) return this.#cancelled();
     return reply.type === "failed" ? { type: "provider_failed", failure: reply.failure } : reply;
   }
 
-  async #ask(): Promise<TurnReply> {
+  /** Goes on with the next model, where there is one that takes the conversation. */
+  async #fallBack(): Promise<boolean> {
+    const { fallbacks = [] } = this.#live.request;
+    const place = fallbacks.findIndex(({ name }) => name === this.#live.model.name);
+    for (const model of fallbacks.slice(place + 1)) {
+      if (this.#session.budget.tokensLeft <= 0) return false;
+      try {
+        await this.#live.changeModel(model);
+        this.#emit({ type: "model_changed", execution: this.#live.execution, model: model.name });
+        return true;
+      } catch (error) {
+        if (!PortcullisError.is(error) || !REFUSED.has(error.code)) throw error;
+      }
+    }
+    return false;
+  }
+
+  async #ask(isLast: boolean): Promise<TurnReply> {
     const { signal } = this.#scope;
     const { budget } = this.#session;
-    const { execution, turns } = this.#live;
+    const { execution, turns, log } = this.#live;
     const conversation = await this.#live.conversation();
+    const toolChoice = this.#toolChoice(isLast);
     const reply = await conversation.turn({
       signal,
       maxTokens: budget.tokensLeft,
+      ...(toolChoice === undefined ? {} : { toolChoice }),
       onText: (text) => this.#emit({ type: "text", execution, text }),
+      onReasoning: (text) => this.#emit({ type: "reasoning", execution, text }),
+      onArgument: (piece) => this.#emit({ type: "argument", execution, ...piece }),
+      onRetry: ({ attempt, reason, delayMs }) =>
+        log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
     });
     if (reply.type === "aborted") return reply;
     const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
@@ -179,11 +272,11 @@ export class SayLoop {
   }
 
   /** The ending, if there is one with this turn. The calls of the last turn are not made, because the model could not read their results. */
-  #endingOf({ end, text }: ModelTurn): AgentEnding | undefined {
+  async #endingOf({ turn: { end, text }, said }: OpenTurn): Promise<AgentEnding | undefined> {
     const { maxTurns } = this.#live.request;
     switch (end.type) {
       case "answered":
-        return { type: "answered", answer: text };
+        return this.#answered(text, isNoticed(said, "wrap_up"));
       case "refused":
       case "cut_off":
         return end;
@@ -193,6 +286,14 @@ export class SayLoop {
         if (this.#session.budget.tokensLeft <= 0) return this.#tokensSpent();
         return this.#live.turnsOfSay.length + 1 >= maxTurns ? { type: "turns_spent", allowed: maxTurns } : undefined;
     }
+  }
+
+  async #answered(answer: string, isWrappedUp: boolean): Promise<AgentEnding> {
+    const { answer: schema } = this.#live.request;
+    const checked = schema && (await checkAnswer(answer, schema, this.#session.share.lane));
+    if (checked?.ok === false) return { type: "answer_invalid", answer, reason: checked.reason };
+    this.#live.answer = checked?.value;
+    return { type: "answered", answer, ...(isWrappedUp ? { wrappedUp: true } : {}) };
   }
 
   #cancelled(): AgentEnding {
@@ -276,14 +377,25 @@ export class SayLoop {
     this.#live.usage = this.#session.budget.tokenUsage;
   }
 
-  report(ending: AgentEnding): AgentReport {
+  report<Answer>(ending: AgentEnding): AgentReport<Answer> {
     const { calls } = this.#session.usage;
-    return this.#live.report(ending, { calls, lines: [...this.#session.lines] });
+    return this.#live.report<Answer>(ending, { calls, lines: [...this.#session.lines] });
   }
 
   #emit(event: AgentEvent): void {
     this.#scope.onEvent(event);
   }
+}
+
+/** Tokens that the model's context has, where nothing is said of it. */
+const CONTEXT_TOKENS = 200_000;
+
+/** Codes of a model that does not take the conversation. */
+const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailable"]);
+
+/** Whether a program at the provider waits for results of this turn, or for its provider. */
+function isOfProgram({ calls, end }: ModelTurn): boolean {
+  return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
 }
 
 function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {

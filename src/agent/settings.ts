@@ -32,25 +32,44 @@ export const MODEL_RULES = {
   stop: option<readonly string[]>("an array of non-empty strings", isListOfText),
 };
 
-const KEPT_RULES = { ...MODEL_RULES, answer: object<JsonSchema>() };
+/** How a conversation's loop ends, which its journal keeps. */
+export const LOOP_RULES = {
+  /**
+   * Whether the model has one last turn without calls, to answer with what it has, where turns, tokens or its context are
+   * nearly spent; true by default. The ending then has `wrappedUp`.
+   */
+  wrapUp: flag(),
+  /** Tokens of the model's context; 200,000 by default. Where it is nearly full the history is made shorter (`compact`). */
+  contextTokens: wholeNumber({ min: 1000 }),
+};
+
+const ANSWER_RULE = { answer: object<JsonSchema>() };
+const KEPT_RULES = { ...MODEL_RULES, ...ANSWER_RULE, ...LOOP_RULES };
+const NAMES = Object.keys({ ...MODEL_RULES, ...ANSWER_RULE });
 
 /** The settings among these options; undefined where none was chosen. */
 export function modelSettings(options: OptionsOf<typeof MODEL_RULES>, answer?: JsonSchema): ModelSettings | undefined {
   const all = { ...options, ...(answer ? { answer } : {}) } as Readonly<Record<string, unknown>>;
-  const chosen = Object.keys(KEPT_RULES).filter((name) => all[name] !== undefined);
+  const chosen = NAMES.filter((name) => all[name] !== undefined);
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen.map((name) => [name, all[name]]));
 }
 
 /** The field of a header; none where nothing was chosen. */
-export function headerSettings({ settings }: Pick<AgentRequest, "settings">): { readonly settings?: string } {
-  return settings === undefined ? {} : { settings: JSON.stringify(settings) };
+export function headerSettings({ settings, wrapUp, contextTokens }: Pick<AgentRequest, keyof KeptSettings>): {
+  readonly settings?: string;
+} {
+  const text = JSON.stringify({ ...settings, wrapUp, contextTokens });
+  return text === "{}" ? {} : { settings: text };
 }
 
+type KeptSettings = Pick<AgentRequest, "settings" | "wrapUp" | "contextTokens">;
+
 /** What a header says. Throws `journal_invalid`. */
-export function settingsOf({ settings }: { readonly settings?: string }): ModelSettings | undefined {
-  if (settings === undefined) return undefined;
+export function settingsOf({ settings }: { readonly settings?: string }): KeptSettings {
+  if (settings === undefined) return {};
   try {
-    return checkOptions(fieldsOf("settings"), JSON.parse(settings), KEPT_RULES);
+    const { wrapUp, contextTokens, ...read } = checkOptions(fieldsOf("settings"), JSON.parse(settings), KEPT_RULES);
+    return { settings: modelSettings(read, read.answer), wrapUp, contextTokens };
   } catch (cause) {
     throw new PortcullisError("journal_invalid", "The header of a conversation has settings that cannot be read.", {
       cause,

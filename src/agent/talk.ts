@@ -52,7 +52,7 @@ export interface TalkParts {
  * One thing at a time is under way. Dispose of it with `await using`: that ends it in the journal, from which it can be
  * continued.
  */
-export class Talk<Context = unknown> implements AsyncDisposable {
+export class Talk<Context = unknown, Answer = string> implements AsyncDisposable {
   readonly #parts: TalkParts;
   readonly #live: LiveConversation;
   #underWay: Promise<unknown> | undefined;
@@ -89,13 +89,13 @@ export class Talk<Context = unknown> implements AsyncDisposable {
    * open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`, and as
    * `runtime.agent` does.
    */
-  async say(said?: Said): Promise<AgentReport> {
+  async say(said?: Said): Promise<AgentReport<Answer>> {
     const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
     return this.#drive("say", async (interrupt) => {
       if (messages) await giveUpOpenCalls(this.#live);
       else await this.#goOn();
       if (messages) await this.#live.say(saidByUser(messages));
-      const report = await driveConversation(this.#live, { interrupt, keeps: true });
+      const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
       this.#ending = report.ending;
       return report;
     });

@@ -177,16 +177,20 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * ending or until it waits again. No recorded turn is asked for again. A call of one of its programs has both ids, like
    * `call_2/17`. One that has ended gives its report, and nothing runs. Rejects as `resume` and `agent` do.
    */
-  async resumeAgent(id: ExecutionId, options: ResumeAgentOptions<Context>): Promise<AgentReport> {
+  async resumeAgent<Answer = string>(
+    id: ExecutionId,
+    options: ResumeAgentOptions<Context, Answer>,
+  ): Promise<AgentReport<Answer>> {
     const [{ resumeAgent }, { RESUME_AGENT_RULES }] = await Promise.all([
       import("../agent/resume-agent.ts"),
       import("../agent/resume-agent-options.ts"),
     ]);
     const read = readOptions("resumeAgent", options, RESUME_AGENT_RULES);
+    const answer = resultSchemaOf(read.answer, "resumeAgent({ answer })");
     const { onEvent } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     return this.#run("resumeAgent", read, listener, (scope) =>
-      resumeAgent(scope, id, { ...read, asks: read.approve !== undefined }),
+      resumeAgent<Answer>(scope, id, { ...read, answer, asks: read.approve !== undefined }),
     );
   }
 
@@ -251,7 +255,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * ending. Rejects with a `PortcullisError` only if an option is invalid, the model cannot be called at all, the
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
-  async agent(options: AgentOptions<Context>): Promise<AgentReport> {
+  async agent<Answer = string>(options: AgentOptions<Context, Answer>): Promise<AgentReport<Answer>> {
     const [{ runAgent }, { runAgentOnce }, { AGENT_RULES, requestOf }] = await Promise.all([
       import("../agent/agent.ts"),
       import("../agent/resume-agent.ts"),
@@ -261,8 +265,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { task, execution, onEvent } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     return this.#run("agent", read, listener, (scope) => {
-      const request = requestOf(read, scope.gate.tools);
-      return execution === undefined ? runAgent(scope, request, task) : runAgentOnce(scope, request, task, execution);
+      const request = requestOf(read, scope.gate.tools, "agent");
+      return execution === undefined
+        ? runAgent<Answer>(scope, request, task)
+        : runAgentOnce<Answer>(scope, request, task, execution);
     });
   }
 
@@ -271,7 +277,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * asked before the first `say` or `step`. Dispose of it with `await using`. Rejects as `agent` does, and to `continue` as
    * `resumeAgent` does.
    */
-  async converse(options: ConverseOptions<Context>): Promise<Talk<Context>> {
+  async converse<Answer = string>(options: ConverseOptions<Context, Answer>): Promise<Talk<Context, Answer>> {
     const [{ CONVERSE_RULES }, { openTalk }] = await Promise.all([
       import("../agent/agent-options.ts"),
       import("../agent/open-talk.ts"),
@@ -280,7 +286,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { onEvent, model, context, tenant = this.#scope.tenant } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     const { told, end } = this.#listening(this.#scopeFor("converse", read), listener);
-    return openTalk<Context>(
+    return openTalk<Context, Answer>(
       told,
       { given: options, read },
       {

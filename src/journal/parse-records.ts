@@ -71,7 +71,7 @@ export const RECORD_SCHEMAS = {
     at,
   }),
   rest: z.strictObject({ type: z.literal("rest"), ending: text.exactOptional(), at }),
-  model: z.strictObject({ type: z.literal("model"), model: text, at }),
+  model: z.strictObject({ type: z.literal("model"), model: text, instructions: text.exactOptional(), at }),
   tools: z.strictObject({ type: z.literal("tools"), tools, shown, at }),
   compact: z.strictObject({ type: z.literal("compact"), history: text, at }),
   retry: z.strictObject({

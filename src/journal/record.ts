@@ -182,6 +182,8 @@ export interface ModelRecord {
   readonly type: "model";
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
   readonly model: string;
+  /** Its system text, like that of the header. */
+  readonly instructions?: string;
   readonly at: number;
 }
 

@@ -29,6 +29,8 @@ export interface Opening {
   readonly deferred?: readonly ToolDeclaration[];
   /** Whether the search also finds tools for programs, whose stubs only the text of its result has. */
   readonly searchesPrograms?: boolean;
+  /** Ids of calls of earlier turns that the conversation is not told of. It gives them to no call. */
+  readonly usedIds?: readonly string[];
   /** The tool that takes the source of a program, where programs run locally. */
   readonly runProgram?: ProgramDeclaration;
   /** Whether hosted programs may call the tools that allow programs. */

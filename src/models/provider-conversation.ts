@@ -110,6 +110,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   constructor({ model, provider, options, opening, requests }: ConversationParts, names: ToolNames) {
     this.options = options;
     this.opening = opening;
+    for (const id of opening.usedIds ?? []) this.#ids.take(id);
     this.names = names;
     this.settings = opening.settings ?? {};
     this.media = provider.media;

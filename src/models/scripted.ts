@@ -106,6 +106,7 @@ class ScriptedConversation implements Conversation {
     this.#opening = opening;
     this.#settings = opening.settings ?? {};
     this.#moments = moments;
+    for (const id of opening.usedIds ?? []) this.#ids.take(id);
   }
 
   say(message: UserMessage): void {

@@ -175,6 +175,14 @@ test.each<[readonly string[], string]>([
     '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got "claude".',
   ],
   [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1 to 10000, got "0".'],
+  [["--model", "anthropic:m", "--instructions", "/nowhere.md"], "--instructions: /nowhere.md cannot be read: ENOENT."],
+  [["--model", "anthropic:m", "--reasoning", "much"], '--reasoning: expected low, medium or high, got "much".'],
+  [
+    ["--model", "anthropic:m", "--max-output-tokens", "0"],
+    "--max-output-tokens: expected a whole number of at least 1",
+  ],
+  [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
+  [["--model", "anthropic:m", "--fallback", "claude"], "--model: expected anthropic:NAME"],
   [["--model", "anthropic:m", "--programs", "remote"], '--programs: expected local, hosted, none, got "remote".'],
   [
     ["--model", "anthropic:m", "--base-url", "nowhere"],

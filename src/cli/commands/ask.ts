@@ -14,6 +14,8 @@ import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { agentExitCodeOf } from "../exit-code.ts";
 import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
+import { type ConversationFlags, conversationOptions } from "../input/conversation-flags.ts";
+import { createWriting } from "../terminal/show-writing.ts";
 import { loadModel } from "../input/load-model.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
@@ -22,7 +24,7 @@ import { printAgentJson, printAgentReport } from "../terminal/print-agent-report
 import { writeArtifacts } from "../write-artifacts.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-export interface AskOptions extends ToolsOptions {
+export interface AskOptions extends ToolsOptions, ConversationFlags {
   readonly model: string;
   readonly programs?: string;
   readonly sandbox: string;
@@ -49,7 +51,9 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const mode = parseApprove(options.approve, canWait);
   const programs = parsePrograms(options.programs);
   const maxTurns = options.maxTurns === undefined ? undefined : parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
-  const model = await loadModel(options.model, { stream, ...(baseUrl === undefined ? {} : { baseUrl }) });
+  const models = { stream, ...(baseUrl === undefined ? {} : { baseUrl }) };
+  const model = await loadModel(options.model, models);
+  const chosen = await conversationOptions(options, models);
   await using open = await openTools(options);
   tellUnassigned(open, options);
   using cancelling = cancelOnSignal();
@@ -66,6 +70,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
     ...(journal ? { journal } : {}),
   });
   const report = await runtime.agent({
+    ...chosen,
     model,
     task,
     signal: cancelling.signal,
@@ -95,8 +100,10 @@ function parsePrograms(text: string | undefined): ProgramsOption | undefined {
 function showConversation(screen: Screen): (event: AgentEvent) => void {
   let conversation: string | undefined;
   let inLine = false;
+  const showWriting = createWriting(process.stderr, screen);
   const show = (event: AgentEvent) => {
     conversation ??= event.execution;
+    if (event.execution === conversation) showWriting(event);
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
@@ -113,6 +120,9 @@ function showConversation(screen: Screen): (event: AgentEvent) => void {
 function showWork(event: AgentEvent): void {
   const note = (text: string) => process.stderr.write(`${text}\n`);
   switch (event.type) {
+    case "model_changed":
+      note(`${oneLine(event.model)} goes on: the model before it failed`);
+      break;
     case "program_started":
       note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
       break;

@@ -8,7 +8,10 @@ import { table } from "./table.ts";
 import { type SameOptions, waitingHints } from "./waiting-hints.ts";
 
 /** Prints on standard error how a conversation ended, and what its turns took. Its text was printed while it came. */
-export function printAgentReport({ execution, ending, transcript, usage }: AgentReport, same: SameOptions): void {
+export function printAgentReport(
+  { execution, ending, transcript, usage }: AgentReport<unknown>,
+  same: SameOptions,
+): void {
   if (ending.type !== "answered") process.stderr.write(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
   if (ending.type === "waiting")
     for (const hint of waitingHints(execution, ending, same)) process.stderr.write(`${hint}\n`);
@@ -24,7 +27,7 @@ export function printAgentReport({ execution, ending, transcript, usage }: Agent
 
 /** Prints a conversation as one JSON document on standard output. */
 export function printAgentJson(
-  { execution, ending, answer, transcript, calls, usage, artifacts }: AgentReport,
+  { execution, ending, answer, transcript, calls, usage, artifacts }: AgentReport<unknown>,
   operator: OperatorLog,
 ): void {
   const report = { execution, ending, answer: answer ?? null, turns: transcript.turns, calls, usage, artifacts };

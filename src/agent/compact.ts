@@ -1,0 +1,90 @@
+import { optionError } from "../errors.ts";
+import type { CallResult } from "../models/model.ts";
+import type { KeptTurn } from "./history.ts";
+import { transcriptTurns } from "./live-conversation.ts";
+import type { TranscriptTurn } from "./transcript.ts";
+
+/** Makes the history of a conversation shorter: leaves out turns, or shortens what was said and answered in them. */
+export type Compact = (
+  history: readonly TranscriptTurn[],
+) => readonly TranscriptTurn[] | Promise<readonly TranscriptTurn[]>;
+
+/** Turns whose results stay whole. */
+const WHOLE_TURNS = 2;
+/** Results up to this size stay, in bytes: a handle would not be shorter by much. */
+const SMALL_BYTES = 600;
+/** Length of the beginning of a result that stays, in UTF-16 code units. */
+const HEAD_LENGTH = 160;
+
+/** Drops old results, and leaves handles in their place. Results of hosted programs' calls stay: only the program reads them. */
+export function dropOldResults(history: readonly TranscriptTurn[]): readonly TranscriptTurn[] {
+  return history.map((one, index) => {
+    if (index + WHOLE_TURNS >= history.length) return one;
+    const direct = new Set(
+      one.turn.calls.flatMap((call) => (call.type === "program_call" || call.caller === "direct" ? [call.id] : [])),
+    );
+    return { ...one, results: one.results.map((result) => (direct.has(result.callId) ? handleOf(result) : result)) };
+  });
+}
+
+function handleOf(result: CallResult): CallResult {
+  const { text, callId, isError, provenance } = result;
+  if (Buffer.byteLength(text) <= SMALL_BYTES) return result;
+  const head = JSON.stringify(text.slice(0, HEAD_LENGTH).toWellFormed());
+  return {
+    callId,
+    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes and began ${head}. Make the call again if you need the rest.`,
+    isJson: false,
+    isError,
+    provenance: { ...provenance, cut: "dropped to save room" },
+  };
+}
+
+/** A history that was made shorter; undefined where nothing changed. Throws `option_invalid` for one that cannot be sent. */
+export async function compacted(
+  sent: readonly KeptTurn[],
+  compact: Compact,
+): Promise<readonly { readonly from: KeptTurn; readonly to: KeptTurn }[] | undefined> {
+  const given = transcriptTurns(sent);
+  const wanted = await compact(given);
+  const places = new Map(sent.map((one, place) => [one.turn, place]));
+  let last = -1;
+  if (!Array.isArray(wanted)) throw invalid("it is no array");
+  const kept = wanted.map((one: TranscriptTurn) => {
+    const place = places.get(one?.turn);
+    const from = place === undefined ? undefined : sent[place];
+    if (place === undefined || from === undefined) throw invalid("a turn of it is none of the history's own");
+    if (place <= last) throw invalid("its turns are not in their order");
+    last = place;
+    return { from, to: changedTurn(from, one) };
+  });
+  const isSame = kept.length === sent.length && kept.every(({ from, to }) => isUnchanged(from, to));
+  return isSame ? undefined : kept;
+}
+
+function isUnchanged(from: KeptTurn, to: KeptTurn): boolean {
+  return (
+    from.said.length === to.said.length && [...to.results].every(([id, result]) => from.results.get(id) === result)
+  );
+}
+
+function changedTurn(from: KeptTurn, { said = [], results }: TranscriptTurn): KeptTurn {
+  const byCall = new Map(results.map((result) => [result.callId, result]));
+  for (const call of from.turn.calls) {
+    const result = byCall.get(call.id);
+    if (!result || typeof result.text !== "string") throw invalid(`call ${call.id} has no result`);
+    const isOfProgram = call.type === "tool_call" && call.caller !== "direct";
+    if (isOfProgram && result !== from.results.get(call.id))
+      throw invalid(`call ${call.id} was made by a program at the provider, whose results cannot be changed`);
+  }
+  if (byCall.size !== from.turn.calls.length) throw invalid("it has results of no call");
+  return { ...from, said, results: byCall };
+}
+
+function invalid(why: string): Error {
+  return optionError(
+    "compact(history)",
+    `turns of the history, in order, with a result for each call; but ${why}`,
+    "another",
+  );
+}
