@@ -4,7 +4,13 @@ import { type AgentOptions, createRuntime, defineTool } from "../../src/index.ts
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
 import { replayTranscript } from "../../src/reports.ts";
-import { createMemorySandbox, type ScriptedModel, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import {
+  createMemorySandbox,
+  type ScriptedModel,
+  scriptedModel,
+  type ScriptedStep,
+  type ScriptedTurn,
+} from "../../src/testing.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -17,7 +23,7 @@ const look = defineTool({
   handler: ({ at }) => `seen ${at} ${"x".repeat(at)}`,
 });
 
-const call = (at = 0): ScriptedStep => ({ calls: [{ tool: "look", input: { at } }] });
+const call = (at = 0): ScriptedTurn => ({ calls: [{ tool: "look", input: { at } }] });
 const failure = { code: "server_failed", message: "down" } as const;
 
 /** Runs a script; then the same again from every place where its host may have died. */
