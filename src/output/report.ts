@@ -2,6 +2,7 @@ import type { FailureCode } from "../gate/answer.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Execution } from "../programs/execute.ts";
+import type { NotEvictedCause } from "../programs/guest-supervisor.ts";
 import type { ConnectionTotals } from "../programs/execution-state.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { Logs } from "../programs/log-collector.ts";
@@ -48,6 +49,13 @@ export interface Usage {
   readonly turns: number;
   /** How often the engine died and was replaced. */
   readonly restarts: number;
+  /** How often the program gave its engine or container up while it waited, because another program needed it, or memory was short. */
+  readonly evictions: number;
+  /**
+   * Why the program kept its engine or container while it waited: what it had used that a replay cannot reproduce, much of
+   * its `memory`, or that its `replay` would take too long. Absent if it could give it up.
+   */
+  readonly notEvicted?: NotEvictedCause;
   /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */
   readonly connections: ConnectionTotals;
 }
@@ -95,7 +103,13 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
       ? [value?.text ?? "The program returned nothing."]
       : [
           cutMiddle(
-            cleanText(endingText(ending, ending.type === "failed" ? hintFor(ending.fault, tools) : undefined)),
+            cleanText(
+              endingText(
+                ending,
+                ending.type === "failed" ? hintFor(ending.fault, tools) : undefined,
+                execution.turns > 0,
+              ),
+            ),
             ENDING_BYTES,
             INSET,
           ),
@@ -127,6 +141,8 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
       peakMemoryBytes: execution.peakMemoryBytes,
       turns: execution.turns,
       restarts: execution.restarts,
+      evictions: execution.evictions,
+      ...(execution.notEvicted === undefined ? {} : { notEvicted: execution.notEvicted }),
       connections: execution.connections,
     },
     calls,

@@ -71,14 +71,23 @@ const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], st
     "The program could not be finished: its engine died, and its replay in another engine took a different course. If it catches out-of-memory or stack-overflow errors, which need not occur at the same place each time, bound its data and its recursion instead.",
 };
 
-/** Sentences about an execution that ended without a value. */
-export function endingText(ending: Exclude<Outcome, { type: "completed" }>, hint: string | undefined): string {
+/** The advice where the wait for an engine reached a limit after the program had begun, and had given its engine up. */
+const HAS_BEGUN =
+  "It had begun, and had given its engine to another program while it waited. See what is done already before you run it again.";
+
+/** Sentences about an execution that ended without a value. `hasBegun`: a part of the program ran. */
+export function endingText(
+  ending: Exclude<Outcome, { type: "completed" }>,
+  hint: string | undefined,
+  hasBegun: boolean,
+): string {
   switch (ending.type) {
     case "failed":
       return faultText(ending.fault, hint);
     case "stopped": {
       const { what, advice } = STOPPED[ending.limit];
-      return `The program was stopped: ${what} ${amount(ending.limit, ending.allowed)} (limit ${ending.limit}). ${advice}`;
+      const isQueue = ending.limit === "queueMs" || ending.limit === "queue";
+      return `The program was stopped: ${what} ${amount(ending.limit, ending.allowed)} (limit ${ending.limit}). ${isQueue && hasBegun ? HAS_BEGUN : advice}`;
     }
     case "crashed":
       return CRASHED[ending.code];

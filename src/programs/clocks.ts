@@ -1,7 +1,9 @@
 import { WaitClock } from "../gate/wait-clock.ts";
 
-/** Interval at which the clocks of a running program are checked. */
+/** Interval at which the clocks of a program that has a guest are checked, in milliseconds. */
 const TICK_MS = 10;
+/** The same for a program without a guest, of which there may be thousands. */
+const REST_TICK_MS = 250;
 /**
  * A program that has used no processor time for this long is treated as blocked, not as waiting for a core, and its
  * time counts. The value exceeds both the time a runnable process waits for a core and the age of a container's figure.
@@ -32,8 +34,8 @@ export interface ClockReadings {
 
 /**
  * The clocks of one execution, all kept by the host: running time, time spent replaying turns, and wall time since the
- * start, without the time in which the program waited for nothing but approvals, or for a journal that another process
- * keeps locked. The program runs from the moment the host sends it an event until the host receives the end of that turn.
+ * start, without the time in which the program waited for nothing but approvals, for another guest and its replay, or for a
+ * journal that another process keeps locked. The program runs from the moment the host sends it an event until the host receives the end of that turn.
  * Waiting for tools, timers and approvals does not count. Waiting for a core does not count either, where the system
  * reports the processor time of the guest.
  */
@@ -45,7 +47,12 @@ export class Clocks {
   readonly #store = new WaitClock();
   readonly #running = new TurnTime();
   readonly #replaying = new TurnTime();
+  /** The last replay: how long it took, and the times at its end. */
+  #lastReplay = { ms: 0, runningMs: 0, replayingMs: 0 };
   #startedAt: number | undefined;
+  /** Time in which the program had something to do, and no guest to do it. */
+  #awayMs = 0;
+  #awaySince: number | undefined;
   #ticker: NodeJS.Timeout | undefined;
 
   constructor(limits: ClockLimits, onAlarm: (alarm: ClockAlarm) => void, readings: ClockReadings) {
@@ -66,7 +73,17 @@ export class Clocks {
   get wallMs(): number {
     return this.#startedAt === undefined
       ? 0
-      : performance.now() - this.#startedAt - this.#approvals.ms - this.#store.ms;
+      : (this.#awaySince ?? performance.now()) - this.#startedAt - this.#awayMs - this.#approvals.ms - this.#store.ms;
+  }
+
+  /** Time that all replays of the program have taken. */
+  get replayingMs(): number {
+    return this.#replaying.ms;
+  }
+
+  /** How long a replay of all turns takes, about. Turns of which there was no replay yet take less than when they ran. */
+  get replayMs(): number {
+    return this.#lastReplay.ms + this.#running.ms - this.#lastReplay.runningMs;
   }
 
   /** Time in which the program waited for nothing but approvals. */
@@ -74,10 +91,10 @@ export class Clocks {
     return this.#approvals.ms;
   }
 
-  /** The program has a new guest: its first one, or a replacement. */
+  /** The program has a new guest: its first one, or another one, which is not in its state yet. */
   begin(): void {
     this.#startedAt ??= performance.now();
-    this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
+    this.#tickEvery(TICK_MS);
     this.#running.beginReadings();
     this.#replaying.beginReadings();
   }
@@ -85,6 +102,25 @@ export class Clocks {
   /** The program starts to run. */
   run(): void {
     this.#running.begin();
+  }
+
+  /** The program has lost its guest, and needs another one. Does nothing before it has started. */
+  leave(): void {
+    if (this.#startedAt !== undefined) this.#awaySince ??= performance.now();
+  }
+
+  /** The guest is in the program's state. */
+  arrive(): void {
+    if (this.#awaySince !== undefined) this.#awayMs += performance.now() - this.#awaySince;
+    this.#awaySince = undefined;
+    const { ms: replayingMs } = this.#replaying;
+    if (replayingMs === this.#lastReplay.replayingMs) return;
+    this.#lastReplay = { ms: replayingMs - this.#lastReplay.replayingMs, runningMs: this.#running.ms, replayingMs };
+  }
+
+  /** The program has no guest, and needs none until it has something to do. */
+  rest(): void {
+    this.#tickEvery(REST_TICK_MS);
   }
 
   /** The replay of the program's turns starts. */
@@ -104,12 +140,18 @@ export class Clocks {
     clearInterval(this.#ticker);
   }
 
+  #tickEvery(ms: number): void {
+    clearInterval(this.#ticker);
+    this.#ticker = setInterval(() => this.#tick(), ms);
+  }
+
   #tick(): void {
     const { runningMs, wallMs } = this.#limits;
     const { processorMs, waitsForApproval, waitsForStore } = this.#readings;
-    const isHeld = waitsForApproval();
+    const isAway = this.#awaySince !== undefined;
+    const isHeld = !isAway && waitsForApproval();
     this.#approvals.look(isHeld);
-    this.#store.look(!isHeld && waitsForStore());
+    this.#store.look(!isAway && !isHeld && waitsForStore());
     const running = this.#running.measure(processorMs);
     const replaying = this.#replaying.measure(processorMs);
     if (running > runningMs) this.#onAlarm({ limit: "runningMs", allowed: runningMs, seen: Math.round(running) });

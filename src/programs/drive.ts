@@ -19,7 +19,7 @@ import {
 } from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
-import { GuestSupervisor } from "./guest-supervisor.ts";
+import { GuestSupervisor, type NotEvictedCause } from "./guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
 import type { Limits } from "./limits.ts";
 import { LogCollector, type Logs } from "./log-collector.ts";
@@ -34,6 +34,8 @@ import type { TrackedLog } from "./tracked-log.ts";
 
 /** Time for final output when a program is stopped while it waits, in milliseconds. */
 const FINAL_OUTPUT_MS = 100;
+/** Time for another guest for an evicted program that is stopped, and for its replay, in milliseconds. */
+const FINAL_GUEST_MS = 1000;
 
 export interface DriveOptions {
   readonly sandbox: Sandbox;
@@ -64,7 +66,11 @@ export interface Driven {
   readonly remarks: readonly string[];
   readonly turns: number;
   readonly restarts: number;
-  /** Time without a guest. */
+  /** How often the program gave its guest up while it waited. */
+  readonly evictions: number;
+  /** Why the program kept its guest when it waited last; undefined if it could give it up. */
+  readonly notEvicted: NotEvictedCause | undefined;
+  /** Time in which it waited for a guest. */
   readonly queuedMs: number;
   readonly runningMs: number;
   /** Time since there was a guest, without `approvalMs`. */
@@ -82,6 +88,8 @@ export const NOT_DRIVEN: Omit<Driven, "ending"> = {
   remarks: [],
   turns: 0,
   restarts: 0,
+  evictions: 0,
+  notEvicted: undefined,
   queuedMs: 0,
   runningMs: 0,
   wallMs: 0,
@@ -120,6 +128,7 @@ class Driver {
   #keptFor: string | undefined;
   /** The ending that takes effect after the program's final output. */
   #stopping: Ending | undefined;
+  #endingSoon: NodeJS.Timeout | undefined;
   #ending: Ending | undefined;
 
   constructor(options: DriveOptions) {
@@ -142,11 +151,14 @@ class Driver {
     );
     session.onWaiting = () => this.#waitIfIdle();
     log.onFenced = (error) => this.#giveUp(error);
-    session.isOwnerIdle = () => !this.#clocks.isRunning && this.#state.timers.size === 0;
-    const { lane } = session.share;
+    session.isOwnerIdle = () => this.#events.isEmpty && !this.#clocks.isRunning && this.#state.timers.size === 0;
+    const { share } = session;
     const onEnding = (ending: Ending) => this.#endWith(ending);
     const onFailure = (error: unknown) => this.#ended.reject(error);
-    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks: this.#clocks, lane, onEnding, onFailure });
+    const hasWork = () => !this.#events.isEmpty;
+    const clocks = this.#clocks;
+    const asked = { hasWork, onEnding, onFailure };
+    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks, share, ...asked });
     this.#events = new EventQueue((events) => this.#guests.send(events));
     this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
   }
@@ -168,13 +180,14 @@ class Driver {
       await this.#guests[Symbol.asyncDispose]();
     }
     const { turns, restarts, connections } = this.#state;
-    const { queuedMs, peakMemoryBytes } = this.#guests;
+    const { queuedMs, peakMemoryBytes, evictions, notEvicted } = this.#guests;
     const { runningMs, wallMs, approvalMs } = this.#clocks;
     const { logs } = this.#logs;
     const times = { queuedMs, runningMs, wallMs, approvalMs };
     const ending = await this.#ended.promise;
     const words = { logs, notes: this.#notes, remarks: this.#remarks };
-    return { ending, ...words, turns, restarts, ...times, peakMemoryBytes, connections };
+    const counts = { turns, restarts, evictions, notEvicted };
+    return { ending, ...words, ...counts, ...times, peakMemoryBytes, connections };
   }
 
   /** Opens a guest and takes its turns; opens the next one if it dies. */
@@ -189,14 +202,17 @@ class Driver {
     while (await this.#guests.open()) {
       if (this.#state.turns === 0 && this.#events.isEmpty) this.#start();
       this.#events.open();
+      if (this.#stopping) this.#endSoon(this.#stopping, FINAL_OUTPUT_MS);
       if (hasLeftOpen) this.#continueOpen();
       hasLeftOpen = false;
+      this.#offerGuest();
       for (;;) {
         const ended = await this.#guests.nextTurns();
         if (!ended || this.#ending) break;
         await this.#take(ended);
       }
       this.#events.close();
+      if (this.#stopping && this.#guests.isEvicted) this.#endSoon(this.#stopping, FINAL_GUEST_MS);
     }
   }
 
@@ -228,6 +244,12 @@ class Driver {
     const { unreplayable } = this.#state;
     if (unreplayable === undefined) this.#endWith(waiting);
     else this.#keepWaiting(waiting, unreplayable);
+  }
+
+  /** Lets another program have the guest, if this one waits. */
+  #offerGuest(): void {
+    if (this.#ending !== undefined || this.#stopping) return;
+    if (this.#events.isEmpty && !this.#clocks.isRunning && this.#state.turns > 0) this.#guests.offer();
   }
 
   /** A program that cannot be replayed waits in its sandbox. Tells so once for the same calls. */
@@ -279,6 +301,7 @@ class Driver {
     if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
     this.#isTaking = false;
     this.#waitIfIdle();
+    this.#offerGuest();
   }
 
   /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
@@ -412,7 +435,12 @@ class Driver {
     // From here on only output commands are carried out.
     this.#closeCalls();
     this.#push(stopEvent(this.#now()));
-    setTimeout(() => this.#endWith(ending), FINAL_OUTPUT_MS);
+    this.#endSoon(ending, this.#guests.isEvicted ? FINAL_GUEST_MS : FINAL_OUTPUT_MS);
+  }
+
+  #endSoon(ending: Ending, ms: number): void {
+    clearTimeout(this.#endingSoon);
+    this.#endingSoon = setTimeout(() => this.#endWith(ending), ms);
   }
 
   /** The first ending counts. During final output that is the ending the stop was for. */
@@ -420,6 +448,7 @@ class Driver {
     if (this.#ending !== undefined) return;
     const ending = this.#stopping ?? latest;
     this.#ending = ending;
+    clearTimeout(this.#endingSoon);
     this.#timers.clearAll();
     if (ending.type === "waiting") this.#options.session.suspend();
     else this.#options.session.close();
@@ -443,7 +472,9 @@ class Driver {
   }
 
   #push(event: GuestEvent): void {
-    if (this.#ending === undefined) this.#events.push(event);
+    if (this.#ending !== undefined) return;
+    this.#events.push(event);
+    this.#guests.wake();
   }
 
   /** The guest's clock, as the next event carries it. It never runs backwards. */

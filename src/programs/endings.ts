@@ -30,9 +30,17 @@ export function endingOfGuest(
   return mayReplay ? undefined : engineDied(detailOf(end));
 }
 
-/** The ending of an execution that got no guest within the `limit`. `turns` is the number of turns it had already done. */
-export function endingUnopened(turns: number, limit: "queueMs" | "queue", allowed: number): Ending {
-  return turns === 0
+/**
+ * The ending of an execution that got no guest within the `limit`. `turns` is the number of turns it had already done,
+ * `wasEvicted` whether it had given up its guest.
+ */
+export function endingUnopened(
+  turns: number,
+  limit: "queueMs" | "queue",
+  allowed: number,
+  wasEvicted: boolean,
+): Ending {
+  return turns === 0 || wasEvicted
     ? { type: "stopped", limit, allowed, seen: allowed }
     : engineDied(`the engine died, and the wait for another one reached a limit (${limit}, ${allowed})`);
 }

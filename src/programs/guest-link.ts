@@ -31,6 +31,8 @@ export class GuestLink implements AsyncDisposable {
   readonly #maxBytes: number;
   /** Memory of all frames read so far. */
   #readBytes = 0;
+  /** Text sent so far, in UTF-16 code units. */
+  #sentLength = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
 
   constructor(guest: Guest, { language, limits, tenant, turnBytes, lane = new Lane(tenant) }: LinkOptions) {
@@ -50,8 +52,16 @@ export class GuestLink implements AsyncDisposable {
     return this.#reader.outstanding;
   }
 
+  /** Text that has crossed so far, in both directions, about. */
+  get movedBytes(): number {
+    return this.#readBytes + this.#sentLength;
+  }
+
   send(events: readonly GuestEvent[]): void {
-    for (const event of events) this.#reader.expect(closesOf(event));
+    for (const event of events) {
+      this.#reader.expect(closesOf(event));
+      this.#sentLength += event.text.length;
+    }
     this.guest.send(events.map(({ text }) => text));
   }
 

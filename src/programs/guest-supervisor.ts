@@ -1,7 +1,8 @@
+import type { UnreplayableCause } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import { PortcullisError } from "../errors.ts";
 import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
-import type { Lane } from "../values/slice-scheduler.ts";
+import type { Share } from "../values/held-bytes.ts";
 import type { Clocks } from "./clocks.ts";
 import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "./endings.ts";
 import type { GuestEvent } from "./guest-event.ts";
@@ -16,20 +17,38 @@ const REPLAYS_WITHOUT_PROGRESS = 3;
 /** Maximum number of replays of one execution. */
 const REPLAYS = 20;
 
+/** What the host does in a millisecond of a replay: bytes of text that it moves to a guest, and turns that it reads and compares. */
+const BYTES_PER_MS = 100_000;
+const TURNS_PER_MS = 100;
+/** The part of `runningMs` that replays after evictions may take. The rest is for those after the death of an engine. */
+const EVICTION_PART = 0.5;
+/** A replay may take so many times as long as expected without exceeding that part. */
+const REPLAY_MARGIN = 2;
+/** The part of its memory limit up to which a program is evicted. A replay makes its garbage at another pace, and must not exceed the limit. */
+const MEMORY_PART = 0.5;
+
+/** Why a program kept its guest while it waited. `memory`: it uses much of what it may use. `replay`: its replays would take too long. */
+export type NotEvictedCause = UnreplayableCause | "memory" | "replay";
+
 export interface SupervisorOptions {
   readonly sandbox: Sandbox;
   readonly open: LinkOptions;
   readonly limits: Limits;
   readonly log: TrackedLog;
   readonly clocks: Clocks;
-  readonly lane: Lane;
+  readonly share: Share;
+  /** Whether an event waits for the program. */
+  readonly hasWork: () => boolean;
   /** Called when the execution cannot continue. */
   readonly onEnding: (ending: Ending) => void;
   /** Called when this driver cannot continue, and another one may. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Provides an execution with a guest. If the guest dies, opens another one and replays the turns so far in it. */
+/**
+ * Provides an execution with a guest. If the guest dies, opens another one and replays the turns so far in it; if it is
+ * evicted, does the same once the program has something to do.
+ */
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   readonly #over = new AbortController();
@@ -41,6 +60,15 @@ export class GuestSupervisor implements AsyncDisposable {
   /** Guest deaths since the last new turn. */
   #deaths = 0;
   #mayReplace = true;
+  #hasOpened = false;
+  #evictions = 0;
+  /** Whether the program was evicted, and has not been brought to its state again. */
+  #isReturning = false;
+  /** Whether a replay took too much memory. */
+  #tookMemory = false;
+  /** Ends the rest of an evicted program. */
+  #wake: (() => void) | undefined;
+  #notEvicted: NotEvictedCause | undefined;
   #queuedMs = 0;
   #queuedSince: number | undefined;
   #peakMemoryBytes = 0;
@@ -58,6 +86,21 @@ export class GuestSupervisor implements AsyncDisposable {
     return this.#link?.guest.usage().processorMs;
   }
 
+  /** How often the guest was evicted. */
+  get evictions(): number {
+    return this.#evictions;
+  }
+
+  /** Why the program kept its guest while it waited; undefined as long as it could give it up. */
+  get notEvicted(): NotEvictedCause | undefined {
+    return this.#notEvicted;
+  }
+
+  /** Whether the program has no guest because it was evicted. */
+  get isEvicted(): boolean {
+    return this.#end?.type === "evicted";
+  }
+
   get peakMemoryBytes(): number {
     return this.#peakMemoryBytes;
   }
@@ -68,11 +111,31 @@ export class GuestSupervisor implements AsyncDisposable {
    */
   async open(): Promise<boolean> {
     while (!this.#over.signal.aborted) {
-      if (this.#end && !(await this.#isReplaced(this.#end))) return false;
+      if (this.#end && !(await this.#isNeeded(this.#end))) return false;
       this.#end = await this.#openGuest();
       if (!this.#end) return true;
     }
     return false;
+  }
+
+  /** The program waits, and all its turns are in the journal: where its guest is needed by another program, it may be evicted. */
+  offer(): void {
+    const { clocks, limits, log, share } = this.#options;
+    const guest = this.#link?.guest;
+    if (!guest?.offer || this.#link?.outstanding !== 0) return;
+    this.#noteMemory();
+    const hostMs = this.#link.movedBytes / BYTES_PER_MS + log.state.turns / TURNS_PER_MS;
+    const costMs = clocks.replayMs + hostMs;
+    const allowedMs = limits.runningMs * EVICTION_PART - clocks.replayingMs;
+    this.#notEvicted = log.state.unreplayable;
+    if (costMs * REPLAY_MARGIN > allowedMs) this.#notEvicted ??= "replay";
+    if (this.#tookMemory || this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
+    if (this.#notEvicted === undefined && share.isRoomy) guest.offer(costMs);
+  }
+
+  /** An evicted program has something to do. */
+  wake(): void {
+    this.#wake?.();
   }
 
   /** Sends events to the guest. The first ones after the execution was taken up are sent once the journal says so. */
@@ -102,6 +165,7 @@ export class GuestSupervisor implements AsyncDisposable {
       this.#noteMemory();
       this.#options.clocks.wait();
       this.#end = heard;
+      if (heard.type === "evicted") this.#link = undefined;
       return undefined;
     }
     if (this.#link.outstanding === 0) this.#options.clocks.wait();
@@ -122,6 +186,7 @@ export class GuestSupervisor implements AsyncDisposable {
   /** Ends the execution. A guest that has settled is released to its sandbox, any other is killed. */
   end(ending: Ending): void {
     this.#over.abort(OVER);
+    this.#wake?.();
     // A program that waits has nothing left to run.
     const isDone =
       ending.type === "completed" ||
@@ -134,6 +199,32 @@ export class GuestSupervisor implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#link?.[Symbol.asyncDispose]();
+  }
+
+  /** Resolves once another guest is to continue the execution, with false if none may. */
+  async #isNeeded(end: LinkEnd): Promise<boolean> {
+    // A connection that the eviction has ended is known only since then.
+    if (end.type !== "evicted" || this.#options.log.state.unreplayable !== undefined) return this.#isReplaced(end);
+    this.#evictions += 1;
+    this.#isReturning = true;
+    await this.#rest(end.closing);
+    return !this.#over.signal.aborted;
+  }
+
+  /** Waits without a guest until the program has something to do, or its sandbox is closed. */
+  async #rest(closing: AbortSignal): Promise<void> {
+    const { clocks, share, hasWork } = this.#options;
+    if (hasWork() || closing.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    this.#wake = wake;
+    closing.addEventListener("abort", wake, { once: true });
+    share.count(RESTING_BYTES);
+    clocks.rest();
+    await promise;
+    share.giveBack(RESTING_BYTES);
+    closing.removeEventListener("abort", wake);
+    this.#wake = undefined;
   }
 
   /** Whether another guest may continue the execution. If not, calls `onEnding`. */
@@ -152,23 +243,26 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 
   async #openGuest(): Promise<LinkEnd | undefined> {
-    const { sandbox, open, limits, log, clocks, lane, onEnding } = this.#options;
+    const { sandbox, open, limits, log, clocks, share, onEnding } = this.#options;
     const { turns } = log.state;
+    const { lane } = share;
+    clocks.leave();
     // An execution that was taken up may go on elsewhere, as long as it has not had a guest here.
-    const mayGoElsewhere = log.state.isTakenUp && !this.#link;
+    const mayGoElsewhere = log.state.isTakenUp && !this.#hasOpened;
+    const hasBegun = turns > 0 && this.#hasOpened;
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
     const since = performance.now();
     this.#queuedSince = since;
     const late = setTimeout(() => {
       if (mayGoElsewhere) this.#fail(noneFree(limits.queueMs));
-      else onEnding(endingUnopened(turns, "queueMs", limits.queueMs));
+      else onEnding(endingUnopened(turns, "queueMs", limits.queueMs, this.#isReturning));
     }, limits.queueMs);
     let link: GuestLink;
     try {
-      link = await GuestLink.open(sandbox, { ...open, lane, onConnection }, this.#over.signal);
+      link = await GuestLink.open(sandbox, { ...open, lane, hasBegun, onConnection }, this.#over.signal);
     } catch (error) {
       if (mayGoElsewhere) throw error;
-      if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed));
+      if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed, this.#isReturning));
       if (turns === 0) throw error;
       // After the first turn the program may have had effects: this must become a reported ending, not a rejection.
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
@@ -178,12 +272,21 @@ export class GuestSupervisor implements AsyncDisposable {
       this.#queuedSince = undefined;
     }
     this.#link = link;
+    this.#hasOpened = true;
     if (this.#over.signal.aborted) {
       await link[Symbol.asyncDispose]();
       return { type: "released" };
     }
     clocks.begin();
-    return turns === 0 ? undefined : this.#replay(link);
+    const end = turns === 0 ? undefined : await this.#replay(link);
+    if (!end) {
+      this.#isReturning = false;
+      clocks.arrive();
+    }
+    if (end?.type !== "memory" || !this.#isReturning) return end;
+    // It has been there without exceeding its limit. So another guest gets it there too, and then it keeps that one.
+    this.#tookMemory = true;
+    return { type: "died", detail: "the replay of the program, which had been evicted, took too much memory" };
   }
 
   /** Brings a new guest to the state of the last one. All replays of a program together may take `runningMs`. */
@@ -221,6 +324,9 @@ function noneFree(queueMs: number): PortcullisError {
     `No engine or container was free within ${queueMs} ms (queueMs). The execution stays as it is: take it up again later, or elsewhere.`,
   );
 }
+
+/** Memory of the host for an evicted program beside what it holds anyway, in bytes. */
+const RESTING_BYTES = 48 * 1024;
 
 /** Created once: creating an error takes longer than a short program. */
 const OVER = new Error("The execution has ended.");

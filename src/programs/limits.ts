@@ -22,8 +22,8 @@ export const LIMIT_RULES = {
   /** Memory of the program. Parsing and joining two results of 10 MB makes the process grow by 120 MiB. */
   memoryBytes: wholeNumber({ min: 16 * MIB, max: 8192 * MIB, default: 128 * MIB }),
   /**
-   * Time to wait for an engine or a container; the program's other clocks start after that. A wait of a minute means
-   * that the machine is overloaded.
+   * Time to wait for an engine or a container; the program's other clocks start after that, and stand still where it gave
+   * its own up and waits for another. A wait of a minute means that the machine is overloaded.
    */
   queueMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 60_000 }),
   /**
@@ -33,8 +33,8 @@ export const LIMIT_RULES = {
    */
   runningMs: wholeNumber({ min: 10, max: 3_600_000, default: 10_000 }),
   /**
-   * Time from the program's start to its end, including all waiting except for approvals alone. Many clients of agents
-   * time out after two minutes.
+   * Time from the program's start to its end, including all waiting except for approvals alone and for an engine. Many
+   * clients of agents time out after two minutes.
    */
   wallMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 120_000 }),
   /**

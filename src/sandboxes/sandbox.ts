@@ -52,6 +52,11 @@ export interface OpenOptions {
   readonly limits: SandboxLimits;
   /** Guests of two tenants never share a process. */
   readonly tenant: string;
+  /**
+   * Whether the program has begun already, and lost its guest. It is served before other programs of its tenant, and
+   * is not rejected with a `QueueFull`.
+   */
+  readonly hasBegun?: boolean;
   /** Called for each of the guest's connections to outside hosts, after the connection has ended and before the guest's exit. */
   readonly onConnection?: (connection: Connection) => void;
 }
@@ -76,6 +81,12 @@ export interface Guest extends AsyncDisposable {
   /** Resolves with how the guest ended; never rejects. */
   readonly exit: Promise<Exit>;
   usage(): ResourceUsage;
+  /**
+   * Tells the sandbox that the program waits and has received all events: until the next `send` it may end the guest as
+   * `evicted`, where it needs its place. `costMs` is the processor time that bringing another guest to the same state
+   * takes, about; a guest is evicted only after it has waited for as long. A sandbox without this method evicts no guest.
+   */
+  offer?(costMs: number): void;
   /** Ends the guest now, even a busy one. Only the first reason given is kept. */
   kill(reason: KillReason): void;
   /** Ends the guest after its program has settled with nothing pending, so that the sandbox may reuse its resources. */
@@ -88,6 +99,11 @@ export type KillReason = string;
 export type Exit =
   /** Released by its owner. */
   | { readonly type: "released" }
+  /**
+   * Ended by the sandbox while the program waited, after an `offer`. Another guest may go on with it, when it has something
+   * to do. `closing` is aborted when the sandbox is closed.
+   */
+  | { readonly type: "evicted"; readonly closing: AbortSignal }
   /** Ended by its owner. */
   | { readonly type: "killed"; readonly reason: KillReason }
   /** Used more memory than allowed. `seenBytes` is the last reading before it was ended. */

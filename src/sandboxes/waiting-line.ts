@@ -10,20 +10,33 @@ export function countNames(names: Iterable<string | undefined>): ReadonlyMap<str
 /** A program that waits in a line. */
 export interface InLine {
   readonly tenant: string;
+  /** Whether it has begun already, and gave up its engine or container. Such a one is served before others of its tenant, and is not bounded in number here. */
+  readonly hasBegun?: boolean;
   /** Called if the program is removed because the line is full or closed. */
   readonly reject: (error: unknown) => void;
 }
 
+/** The waiters of one tenant. */
+interface OwnLine<Waiter> {
+  readonly begun: Waiter[];
+  readonly fresh: Waiter[];
+}
+
+const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + fresh.length;
+
 /**
- * Programs that wait for an engine or a container. Within a tenant they are served in order of arrival. Across tenants
- * the one with the fewest engines or containers is next; among equals, the one that was served longest ago.
+ * Programs that wait for an engine or a container. Within a tenant those that have begun come first, each kind in order of
+ * arrival. Across tenants the one with the fewest engines or containers is next; among equals, the one that was served
+ * longest ago.
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #maxLength: number;
   readonly #perTenant: number;
   /** Only tenants with waiting programs. The tenant that was served last comes last. */
-  readonly #byTenant = new Map<string, Waiter[]>();
+  readonly #byTenant = new Map<string, OwnLine<Waiter>>();
   #length = 0;
+  /** Waiters that have not begun. */
+  #fresh = 0;
 
   /** `maxLength` is how many programs may wait at once, `perTenant` how many engines or containers one tenant may have. */
   constructor(maxLength: number, perTenant = Number.POSITIVE_INFINITY) {
@@ -36,39 +49,52 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /**
-   * Adds a waiter behind the others of its tenant. If the line is full, the last waiter of the tenant with the most
-   * waiters, which may be this one, is rejected with a `QueueFull`: one tenant cannot fill the line for the others.
+   * Adds a waiter behind the others of its tenant and kind. If the line is full, and the waiter has not begun, the last
+   * waiter that has not begun of the tenant with the most of them, which may be this one, is rejected with a `QueueFull`:
+   * one tenant cannot fill the line for the others.
    */
   add(waiter: Waiter): void {
-    const own = this.#byTenant.get(waiter.tenant) ?? [];
-    if (this.#length >= this.#maxLength) {
-      const longest = [...this.#byTenant.values()].reduce(
-        (one, other) => (other.length > one.length ? other : one),
-        own,
-      );
-      const evicted = longest.length > own.length + 1 ? longest.at(-1) : undefined;
-      if (evicted) this.remove(evicted);
-      (evicted ?? waiter).reject(new QueueFull(this.#maxLength));
-      if (!evicted) return;
-    }
-    own.push(waiter);
+    const own = this.#byTenant.get(waiter.tenant) ?? { begun: [], fresh: [] };
+    if (waiter.hasBegun !== true && this.#fresh >= this.#maxLength && !this.#makeRoom(waiter, own)) return;
     this.#byTenant.set(waiter.tenant, own);
+    this.#kindOf(own, waiter).push(waiter);
     this.#length += 1;
+    if (waiter.hasBegun !== true) this.#fresh += 1;
+  }
+
+  /** Rejects a waiter, and returns whether it was another one. */
+  #makeRoom(waiter: Waiter, own: OwnLine<Waiter>): boolean {
+    const longest = [...this.#byTenant.values()].reduce(
+      (one, other) => (other.fresh.length > one.fresh.length ? other : one),
+      own,
+    );
+    const removed = longest.fresh.length > own.fresh.length + 1 ? longest.fresh.at(-1) : undefined;
+    if (removed) this.remove(removed);
+    (removed ?? waiter).reject(new QueueFull(this.#maxLength));
+    return removed !== undefined;
   }
 
   /** Removes a waiter, if it is in the line. */
   remove(waiter: Waiter): void {
     const own = this.#byTenant.get(waiter.tenant);
-    const index = own?.indexOf(waiter) ?? -1;
-    if (!own || index < 0) return;
-    own.splice(index, 1);
+    if (!own) return;
+    const kind = this.#kindOf(own, waiter);
+    const index = kind.indexOf(waiter);
+    if (index < 0) return;
+    kind.splice(index, 1);
     this.#length -= 1;
-    if (own.length === 0) this.#byTenant.delete(waiter.tenant);
+    if (waiter.hasBegun !== true) this.#fresh -= 1;
+    if (lengthOf(own) === 0) this.#byTenant.delete(waiter.tenant);
+  }
+
+  #kindOf({ begun, fresh }: OwnLine<Waiter>, { hasBegun }: Waiter): Waiter[] {
+    return hasBegun === true ? begun : fresh;
   }
 
   /** Returns the first of a tenant's waiters and leaves it in the line. */
   first(tenant: string | undefined): Waiter | undefined {
-    return tenant === undefined ? undefined : this.#byTenant.get(tenant)?.[0];
+    const own = tenant === undefined ? undefined : this.#byTenant.get(tenant);
+    return own?.begun[0] ?? own?.fresh[0];
   }
 
   /** Removes and returns the first of a tenant's waiters. The tenant then counts as served last. */
@@ -87,11 +113,31 @@ export class WaitingLine<Waiter extends InLine> {
   /** How many programs wait that may have an engine, and for which none is coming. `held` and `coming` as for `next`. */
   unserved(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): number {
     let unserved = 0;
-    for (const [tenant, waiters] of this.#byTenant) {
+    for (const [tenant, own] of this.#byTenant) {
       const mayHave = this.#perTenant - (held.get(tenant) ?? 0);
-      unserved += Math.max(0, Math.min(waiters.length - (coming.get(tenant) ?? 0), mayHave));
+      unserved += Math.max(0, Math.min(lengthOf(own) - (coming.get(tenant) ?? 0), mayHave));
     }
     return unserved;
+  }
+
+  /** The tenants with waiters for which nothing is coming, those with the fewest engines or containers first. */
+  wanting(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): readonly string[] {
+    const wanting: string[] = [];
+    for (const [tenant, own] of this.#byTenant) if (lengthOf(own) > (coming.get(tenant) ?? 0)) wanting.push(tenant);
+    return wanting.length < 2
+      ? wanting
+      : wanting.toSorted((one, other) => (held.get(one) ?? 0) - (held.get(other) ?? 0));
+  }
+
+  /**
+   * Of which tenants a waiting program may lose its place to one of `tenant`: always of the same, and else of those that
+   * have the most engines or containers, and more than `tenant`. So a tenant's programs lose their places to others only
+   * beyond its equal part.
+   */
+  mayLoseTo(tenant: string, held: ReadonlyMap<string, number>): (other: string) => boolean {
+    const has = held.get(tenant) ?? 0;
+    const most = has < this.#perTenant ? Math.max(has + 1, ...held.values()) : Number.POSITIVE_INFINITY;
+    return (other) => other === tenant || (held.get(other) ?? 0) === most;
   }
 
   /**
@@ -102,9 +148,9 @@ export class WaitingLine<Waiter extends InLine> {
   next(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>, keeps?: string): string | undefined {
     let best: string | undefined;
     let fewest = Number.POSITIVE_INFINITY;
-    for (const [tenant, waiters] of this.#byTenant) {
+    for (const [tenant, own] of this.#byTenant) {
       const has = held.get(tenant) ?? 0;
-      if (has >= this.#perTenant || waiters.length <= (coming.get(tenant) ?? 0)) continue;
+      if (has >= this.#perTenant || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;
       if (has < fewest) {
         best = tenant;
         fewest = has;
@@ -116,8 +162,10 @@ export class WaitingLine<Waiter extends InLine> {
 
   /** Rejects all waiters and empties the line. */
   clear(error: unknown): void {
-    for (const waiters of this.#byTenant.values()) for (const waiter of waiters) waiter.reject(error);
+    for (const { begun, fresh } of this.#byTenant.values())
+      for (const waiter of [...begun, ...fresh]) waiter.reject(error);
     this.#byTenant.clear();
     this.#length = 0;
+    this.#fresh = 0;
   }
 }

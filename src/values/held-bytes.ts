@@ -77,6 +77,11 @@ export class Share {
     return this.#held;
   }
 
+  /** Whether more than half of what all executions may hold is free. */
+  get isRoomy(): boolean {
+    return this.#runtime.free > this.#runtime.allowed / 2;
+  }
+
   /** Holds bytes until they are given back or the execution ends. Returns the exceeded limit if there is no room. */
   hold(bytes: number): HeldOverdraft | undefined {
     const seen = this.#held + bytes;

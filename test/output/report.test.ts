@@ -35,6 +35,8 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     remarks: [],
     turns: 3,
     restarts: 1,
+    evictions: 2,
+    notEvicted: undefined,
     queuedMs: 5,
     runningMs: 20,
     wallMs: 100,
@@ -311,6 +313,7 @@ test("the usage is that of the execution, with the bytes that go back", () => {
     peakMemoryBytes: 4096,
     turns: 3,
     restarts: 1,
+    evictions: 2,
     connections: { count: 2, bytesUp: 10, bytesDown: 20 },
   });
 });

@@ -44,7 +44,7 @@ test.each(Object.keys(STOPPED) as StoppedBy[])("a program stopped by %s is told 
     allowed: { ...DEFAULT_LIMITS, queue: 1000, heldBytes: 64 * 1024 * 1024 }[limit],
     seen: 1,
   } as const;
-  expect(endingText(ending, undefined)).toBe(`The program was stopped: ${STOPPED[limit]}`);
+  expect(endingText(ending, undefined, false)).toBe(`The program was stopped: ${STOPPED[limit]}`);
 });
 
 const CRASHED: { readonly [Code in CrashCode]: string } = {
@@ -58,12 +58,12 @@ const CRASHED: { readonly [Code in CrashCode]: string } = {
 test.each(Object.keys(CRASHED) as CrashCode[])(
   "a crash by %s is told without what only the operator should know",
   (code) => {
-    expect(endingText({ type: "crashed", code, detail: "a secret of the host" }, undefined)).toBe(CRASHED[code]);
+    expect(endingText({ type: "crashed", code, detail: "a secret of the host" }, undefined, true)).toBe(CRASHED[code]);
   },
 );
 
 test("a cancelled execution is told so", () => {
-  expect(endingText({ type: "cancelled" }, undefined)).toBe("The execution was cancelled.");
+  expect(endingText({ type: "cancelled" }, undefined, true)).toBe("The execution was cancelled.");
 });
 
 test.each([
@@ -73,7 +73,7 @@ test.each([
   [{ line: 2, column: 5, excerpt: "a.b()" }, "Do this.", "TypeError at line 2, column 5: No.\n  2 | a.b()\nDo this."],
   [{ excerpt: "a.b()" }, undefined, "TypeError: No."],
 ])("a fault (%j, hint %j) is told as a compiler would", (place, hint, text) => {
-  expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint)).toBe(text);
+  expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint, true)).toBe(text);
 });
 
 test.each([

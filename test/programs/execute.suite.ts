@@ -10,8 +10,16 @@ import { LANGUAGE_CASES } from "./language-cases.ts";
 
 const hang = () => new Promise(() => {});
 
-/** What executing programs promises in every language, on any sandbox. Executions that are replayed run on `recorded` first. */
-export function executeSuite(language: Language, sandbox: Sandbox, recorded: Sandbox = sandbox): void {
+/**
+ * What executing programs promises in every language, on any sandbox. Executions that are replayed run on `recorded` first,
+ * and are replayed from every prefix, or only as a whole.
+ */
+export function executeSuite(
+  language: Language,
+  sandbox: Sandbox,
+  recorded: Sandbox = sandbox,
+  prefixes: "every" | "whole" = "every",
+): void {
   afterAll(() => Promise.all([sandbox[Symbol.asyncDispose](), recorded[Symbol.asyncDispose]()]));
   const cases = LANGUAGE_CASES[language];
   const start = (...tools: Parameters<typeof createRuntime>[0]["tools"]) =>
@@ -166,7 +174,7 @@ export function executeSuite(language: Language, sandbox: Sandbox, recorded: San
     const report = await runtime.execute(program, { language });
     const records = await Array.fromAsync(runtime.journal.read(report.execution));
     const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
-    for (let from = 0; from <= turns; from += 1)
+    for (let from = prefixes === "every" ? 0 : turns; from <= turns; from += 1)
       expect(await replay(records, sandbox, AbortSignal.timeout(limits.runningMs), from)).toEqual({
         type: "identical",
       });

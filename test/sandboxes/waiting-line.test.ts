@@ -7,7 +7,12 @@ const NONE: ReadonlyMap<string, number> = new Map();
 
 function lineOf(most: number, tenants: string) {
   const refused: string[] = [];
-  const line = new WaitingLine<{ tenant: string; name: string; reject: (error: unknown) => void }>(most);
+  const line = new WaitingLine<{
+    tenant: string;
+    name: string;
+    hasBegun?: boolean;
+    reject: (error: unknown) => void;
+  }>(most);
   const add = (tenant: string, name = tenant) =>
     line.add({
       tenant,
@@ -152,4 +157,45 @@ test("the queue is never longer than its limit, and its length is right", () => 
       }
     }),
   );
+});
+
+test("a program that has begun is served before those of its tenant that have not, and is never refused", () => {
+  const { line, refused, add } = lineOf(2, "aab");
+  expect(refused).toEqual(["a1"]);
+  for (const name of ["first", "second"])
+    line.add({ tenant: "a", name, hasBegun: true, reject: () => refused.push(name) });
+  expect(line.length).toBe(4);
+  expect(servedBy(line)).toEqual(["first", "b2", "second", "a0"]);
+  for (const name of ["first", "second", "third"])
+    line.add({ tenant: "a", name, hasBegun: true, reject: () => refused.push(name) });
+  add("a", "new");
+  add("a", "newer");
+  add("a", "newest");
+  expect(refused).toEqual(["a1", "newest"]);
+});
+
+test("tenants that want an engine come with the fewest first, without those for which all is coming", () => {
+  const { line } = lineOf(100, "aabbc");
+  const held = new Map([
+    ["a", 3],
+    ["b", 1],
+    ["c", 2],
+  ]);
+  expect(line.wanting(held, new Map([["c", 1]]))).toEqual(["b", "a"]);
+  expect(line.wanting(held, new Map([["b", 1]]))).toEqual(["b", "c", "a"]);
+});
+
+test("a tenant takes places from its own programs, and else from the tenant with the most, while that has more", () => {
+  const line = new WaitingLine<{ tenant: string; reject: () => void }>(100, 3);
+  const losers = (tenant: string, a: number, b: number, c: number) => {
+    const held = new Map(Object.entries({ a, b, c }));
+    return ["a", "b", "c"].filter(line.mayLoseTo(tenant, held)).join("");
+  };
+  expect(losers("a", 3, 0, 0)).toBe("a");
+  expect(losers("a", 1, 1, 1)).toBe("a");
+  expect(losers("a", 1, 2, 1)).toBe("ab");
+  expect(losers("a", 3, 4, 1)).toBe("a");
+  expect(losers("new", 1, 1, 1)).toBe("abc");
+  expect(losers("new", 1, 2, 1)).toBe("b");
+  expect(losers("new", 0, 0, 0)).toBe("");
 });

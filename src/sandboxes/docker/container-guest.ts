@@ -49,6 +49,7 @@ export class ContainerGuest implements Guest {
   readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
   #stderrBytes = 0;
   #peakBytes = 0;
+  #onOffer: (costMs: number | undefined) => void = () => {};
 
   private constructor(container: Container) {
     this.#container = container;
@@ -118,6 +119,11 @@ export class ContainerGuest implements Guest {
     this.#container.setConnectionListener(listener);
   }
 
+  /** Sets the listener for offers. It is called with undefined when the program no longer waits. */
+  setOfferListener(listener: (costMs: number | undefined) => void): void {
+    this.#onOffer = listener;
+  }
+
   ref(): void {
     this.#container.ref();
   }
@@ -128,6 +134,7 @@ export class ContainerGuest implements Guest {
 
   send(frames: readonly string[]): void {
     if (this.ended) return;
+    this.#onOffer(undefined);
     this.#unsent?.push(frames);
     // Through the daemon a reply takes too long to stay awake for.
     if (this.#bridge === this.#container.pipes?.fromGuest) keepAwake();
@@ -135,6 +142,17 @@ export class ContainerGuest implements Guest {
 
   usage(): ResourceUsage {
     return { peakMemoryBytes: this.#peakBytes, processorMs: this.#container.processorMs };
+  }
+
+  /** A container with a connection to outside keeps its program: what the program reads there comes only once. */
+  offer(costMs: number): void {
+    if (!this.ended && !this.#container.isConnected) this.#onOffer(costMs);
+  }
+
+  /** Ends the guest of a program that waits. */
+  evict(closing: AbortSignal): void {
+    this.#onOffer(undefined);
+    if (!this.#container.isConnected) this.#end({ type: "evicted", closing });
   }
 
   kill(reason: KillReason): void {
@@ -154,6 +172,7 @@ export class ContainerGuest implements Guest {
   #end(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
+    this.#onOffer(undefined);
     clearInterval(this.#watch);
     // Takes the last reading of processor time before the container is removed.
     this.usage();
@@ -161,8 +180,8 @@ export class ContainerGuest implements Guest {
     this.#unsent?.clear();
     this.#container.close();
     this.frames.end();
-    // The exit of a released guest does not wait for the container's removal.
-    if (exit.type === "released") this.#exited.resolve(exit);
+    // The exit of a guest whose program has nothing to run does not wait for the container's removal.
+    if (exit.type === "released" || exit.type === "evicted") this.#exited.resolve(exit);
     void this.#container.remove().then((removed) => {
       this.#exited.resolve(exit);
       this.#gone.resolve(removed);

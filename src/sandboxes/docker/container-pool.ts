@@ -1,3 +1,5 @@
+import { Evictions } from "../evictions.ts";
+import type { OpenOptions } from "../sandbox.ts";
 import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
 import { removeContainer } from "./container.ts";
 import { ContainerGuest } from "./container-guest.ts";
@@ -8,6 +10,9 @@ import type { PoolCounts, PoolOptions } from "./pool-options.ts";
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
 const WARM_KINDS = 2;
 
+/** What removing a container and starting another one takes, in milliseconds of processor time. */
+const CHANGE_MS = 500;
+
 interface Idle {
   readonly key: string;
   readonly guest: ContainerGuest;
@@ -16,6 +21,8 @@ interface Idle {
 interface Waiter extends InLine {
   readonly start: () => void;
 }
+
+type Owner = Pick<OpenOptions, "tenant" | "hasBegun">;
 
 const CLOSED = "the sandbox was closed";
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -39,12 +46,23 @@ export class ContainerPool {
   readonly #tenants = new Map<ContainerGuest | Promise<ContainerGuest>, string>();
   /** Names of containers that may remain: their removal failed, or the daemon did not answer when they were created. */
   readonly #left = new Set<string>();
-  #closed = false;
+  readonly #evictions: Evictions<ContainerGuest>;
+  readonly #closing = new AbortController();
 
   constructor(daemon: Daemon, options: PoolOptions) {
     this.#daemon = daemon;
     this.#options = options;
     this.#waiting = new WaitingLine(options.queue);
+    const { evict, evictAfterMs } = options;
+    this.#evictions = new Evictions({
+      evict,
+      evictAfterMs,
+      changeMs: CHANGE_MS,
+      // The daemon's machine may be another one, and each container's memory is bounded.
+      isShort: () => false,
+      onDue: (guest) => guest.evict(this.#closing.signal),
+      onChange: () => this.#makeRoom(),
+    });
   }
 
   get counts(): PoolCounts {
@@ -59,9 +77,11 @@ export class ContainerPool {
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => this.#startAhead(plan, key)));
   }
 
-  async acquire(plan: ContainerPlan, tenant: string, signal: AbortSignal): Promise<ContainerGuest> {
+  async acquire(plan: ContainerPlan, owner: Owner, signal: AbortSignal): Promise<ContainerGuest> {
+    const { tenant } = owner;
     const key = JSON.stringify(plan);
-    const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, tenant, signal));
+    const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, owner, signal));
+    guest.setOfferListener((costMs) => this.#noteOffer(guest, tenant, costMs));
     if (this.#all.has(guest)) this.#tenants.set(guest, tenant);
     guest.ref();
     this.#kinds = [key, ...this.#kinds.filter((kind) => kind !== key)].slice(0, WARM_KINDS);
@@ -72,12 +92,24 @@ export class ContainerPool {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort(new Error(CLOSED));
+    this.#evictions.close();
     this.#waiting.clear(new Error(CLOSED));
     await Promise.allSettled(this.#starting);
     for (const guest of this.#all) guest.kill(CLOSED);
     await Promise.all([...this.#all].map((guest) => guest.removed));
     await this.#removeLeft();
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** The program of a container waits, or, with undefined, does so no longer. */
+  #noteOffer(guest: ContainerGuest, tenant: string, costMs: number | undefined): void {
+    if (costMs === undefined) return this.#evictions.withdraw(guest);
+    this.#evictions.offer(guest, tenant, costMs);
+    if (this.#waiting.length > 0) this.#makeRoom();
   }
 
   /** Returns none while programs wait: they were first, and idle containers are removed to make room for them. */
@@ -87,16 +119,16 @@ export class ContainerPool {
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.guest;
   }
 
-  async #startNow(plan: ContainerPlan, tenant: string, signal: AbortSignal): Promise<ContainerGuest> {
+  async #startNow(plan: ContainerPlan, { tenant, hasBegun }: Owner, signal: AbortSignal): Promise<ContainerGuest> {
     signal.throwIfAborted();
-    if (this.#closed) throw new Error(CLOSED);
+    if (this.#isClosed) throw new Error(CLOSED);
     const { promise, resolve, reject } = Promise.withResolvers<ContainerGuest>();
     let starting: Promise<ContainerGuest> | undefined;
     const start = () => {
       starting = this.#start(plan, tenant);
       starting.then(resolve, reject);
     };
-    const waiter: Waiter = { tenant, start, reject };
+    const waiter: Waiter = { tenant, hasBegun: hasBegun === true, start, reject };
     const leave = () => {
       this.#waiting.remove(waiter);
       reject(signal.reason);
@@ -108,7 +140,7 @@ export class ContainerPool {
     return promise.finally(() => signal.removeEventListener("abort", leave));
   }
 
-  /** Starts containers for the waiting programs up to the limit, and ends idle ones to make room for the rest. */
+  /** Starts containers for the waiting programs up to the limit, and ends idle ones, or evicts programs that wait, to make room for the rest. */
   #makeRoom(): void {
     while (this.#waiting.length > 0 && this.counts.containers < this.#options.containers) {
       const tenant = this.#waiting.next(countNames(this.#tenants.values()), NONE);
@@ -122,10 +154,25 @@ export class ContainerPool {
       guest.kill("another program needed its place");
       ending += 1;
     }
+    for (; ending < this.#waiting.length; ending += 1) {
+      const evicted = this.#nextEviction();
+      if (!evicted) return;
+      evicted.evict(this.#closing.signal);
+    }
+  }
+
+  #nextEviction(): ContainerGuest | undefined {
+    if (this.#evictions.isEmpty || this.#isClosed) return undefined;
+    const held = countNames(this.#tenants.values());
+    for (const tenant of this.#waiting.wanting(held, NONE)) {
+      const guest = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
+      if (guest) return guest;
+    }
+    return undefined;
   }
 
   async #startAhead(plan: ContainerPlan, key: string): Promise<void> {
-    if (this.#closed || this.counts.containers >= this.#options.containers) return;
+    if (this.#isClosed || this.counts.containers >= this.#options.containers) return;
     this.#startingAhead += 1;
     try {
       const guest = await this.#start(plan);
@@ -172,7 +219,7 @@ export class ContainerPool {
       if (!removed) this.#left.add(guest.id);
       this.#makeRoom();
     });
-    if (this.#closed) guest.kill(CLOSED);
+    if (this.#isClosed) guest.kill(CLOSED);
   }
 
   /** Tries again to remove containers that may remain. Called when a container has started, so the daemon works. */

@@ -102,6 +102,11 @@ export class Container {
     this.#door?.setListener(listener);
   }
 
+  /** Whether the guest has made a connection to outside, also one that has not ended. */
+  get isConnected(): boolean {
+    return this.#door?.isUsed === true;
+  }
+
   /** Starts to count processor time. */
   beginCounting(): void {
     this.#processor?.begin();

@@ -23,6 +23,13 @@ export const DOCKER_RULES = {
   containers: wholeNumber({ min: 1, default: 32 }),
   /** Programs that may wait at once; 1,000 by default. A further program ends as `stopped`, by `queue`. */
   queue: wholeNumber({ min: 1, default: 1000 }),
+  /**
+   * Whether a program that waits gives up its container where another program needs a place (`needed`, the default) or keeps
+   * it (`never`). It is replayed in another container when it has something to do.
+   */
+  evict: withDefault(oneOf(["needed", "never"]), "needed"),
+  /** How long a waiting program keeps a container that no other program needs, in milliseconds; by default as long as it waits. */
+  evictAfterMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
   /** Processors that one container may use; 1 by default, and fractions are allowed. */
   cpus: withDefault(
     option<number>("a number above 0", (value) => Number.isFinite(value) && (value as number) > 0),
@@ -50,4 +57,7 @@ export const DOCKER_RULES = {
 
 export type DockerSandboxOptions = OptionsOf<typeof DOCKER_RULES>;
 
-export type PoolOptions = Pick<Resolved<typeof DOCKER_RULES>, "warm" | "containers" | "queue">;
+export type PoolOptions = Pick<
+  Resolved<typeof DOCKER_RULES>,
+  "warm" | "containers" | "queue" | "evict" | "evictAfterMs"
+>;

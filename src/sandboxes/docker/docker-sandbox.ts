@@ -30,14 +30,14 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
 /** The same with a test's own look-up and address check: the usual ones refuse every server on this machine. */
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
   const read = readOptions(SUBJECT, options, DOCKER_RULES);
-  const { warm, containers, queue, image, runtime } = read;
+  const { image, runtime } = read;
   const allowance: ContainerAllowance = { cpus: read.cpus, scratchBytes: read.scratchBytes };
   const egress = planEgress(read.egress, way);
   // In gVisor a container cannot connect to a socket of its host.
   if (egress && runtime !== "runc")
     throw optionError(`${SUBJECT}({ egress })`, `"none" with the runtime ${runtime}`, read.egress);
   const daemon = new Daemon(read.callMs);
-  const pool = new ContainerPool(daemon, { warm, containers, queue });
+  const pool = new ContainerPool(daemon, read);
   const labels = hostLabels();
   let checked: Promise<void> | undefined;
 
@@ -76,7 +76,8 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
         throw daemon.unavailable(error);
       });
     },
-    async open({ language, limits, tenant, onConnection }: OpenOptions, signal: AbortSignal): Promise<Guest> {
+    async open(options: OpenOptions, signal: AbortSignal): Promise<Guest> {
+      const { language, limits, onConnection } = options;
       signal.throwIfAborted();
       if (!LANGUAGES.includes(language))
         throw new PortcullisError(
@@ -85,7 +86,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
         );
       await check();
       try {
-        const guest = await pool.acquire(planFor(language, limits), tenant, signal);
+        const guest = await pool.acquire(planFor(language, limits), options, signal);
         guest.handOver(limits.frameBytes);
         if (onConnection) guest.setConnectionListener(onConnection);
         return guest;

@@ -1,6 +1,7 @@
 import type { OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { PoolOptions } from "./pool-options.ts";
+import { Evictions } from "../evictions.ts";
 import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
 
 /** Heap limit that the first engines are prepared with. A program with another limit waits a millisecond for a new isolate. */
@@ -19,6 +20,9 @@ const PREPARE_MS = 1000;
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
 
+/** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
+const CHANGE_MS = 2;
+
 const CLOSED = "the sandbox was closed";
 /** Failed starts after which a waiting program is rejected. A single start may fail by chance, if another process ended the engine. */
 const FAILED_STARTS = 3;
@@ -28,6 +32,13 @@ const NONE: ReadonlyMap<string, number> = new Map();
 interface Waiter extends InLine {
   failedStarts: number;
   readonly resolve: (engine: EngineProcess) => void;
+}
+
+/** An engine that runs a program, which may have to give it up. */
+export interface Occupied {
+  readonly engine: EngineProcess;
+  /** Ends the guest, and leaves the engine to the pool. `freed` resolves when the engine is no longer the program's. */
+  evict(freed: Promise<unknown>): void;
 }
 
 /**
@@ -46,6 +57,7 @@ export class EnginePool {
    * for another engine, or have just begun to prepare for another program.
    */
   readonly #coming = new Map<EngineProcess, string | undefined>();
+  readonly #evictions: Evictions<Occupied>;
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;
   #refiller: NodeJS.Timeout | undefined;
@@ -54,6 +66,14 @@ export class EnginePool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#waiting = new WaitingLine(options.queue, options.perTenant);
+    this.#evictions = new Evictions({
+      evict: options.evict,
+      evictAfterMs: options.evictAfterMs,
+      changeMs: CHANGE_MS,
+      isShort: () => this.#memoryBytes > options.poolBytes,
+      onDue: (occupied, cause) => (cause === "time" ? this.#free(occupied) : this.#freeMemory(occupied)),
+      onChange: () => this.#makeRoom(),
+    });
   }
 
   get closed(): boolean {
@@ -77,12 +97,12 @@ export class EnginePool {
   }
 
   /** Returns an engine whose isolate has the requested heap limit, and whose guest's first frames are unread. */
-  async acquire({ limits, tenant }: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
+  async acquire({ limits, tenant, hasBegun }: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
     this.#usualMemoryBytes = limits.memoryBytes;
     for (;;) {
       signal.throwIfAborted();
       if (this.#closed) throw new Error(CLOSED);
-      const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, signal));
+      const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, hasBegun === true, signal));
       this.#busy.set(engine, tenant);
       engine.programs += 1;
       engine.tenant = tenant;
@@ -100,8 +120,7 @@ export class EnginePool {
    * Resolves once the engine is idle, runs another program, or has ended.
    */
   async release(engine: EngineProcess): Promise<void> {
-    if (this.#closed || this.#options.reuse === "never" || engine.programs >= this.#options.programsPerEngine)
-      return engine.retire();
+    if (this.#closed || !this.#isReusable(engine)) return engine.retire();
     const timer = this.#expect(engine);
     try {
       await engine.prepare(this.#usualMemoryBytes, PREPARE_MS);
@@ -115,8 +134,21 @@ export class EnginePool {
     else this.#offer(engine);
   }
 
+  /** The program on this engine waits, and may be evicted until it is withdrawn. `costMs` as for `Guest.offer`. */
+  offer(occupied: Occupied, costMs: number): void {
+    const { tenant } = occupied.engine;
+    if (tenant === undefined) return;
+    this.#evictions.offer(occupied, tenant, costMs);
+    if (this.#waiting.length > 0) this.#makeRoom();
+  }
+
+  withdraw(occupied: Occupied): void {
+    this.#evictions.withdraw(occupied);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    this.#evictions.close();
     clearTimeout(this.#trimmer);
     clearTimeout(this.#refiller);
     this.#waiting.clear(new Error(CLOSED));
@@ -150,9 +182,9 @@ export class EnginePool {
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0];
   }
 
-  #waitForEngine(tenant: string, signal: AbortSignal): Promise<EngineProcess> {
+  #waitForEngine(tenant: string, hasBegun: boolean, signal: AbortSignal): Promise<EngineProcess> {
     const { promise, resolve, reject } = Promise.withResolvers<EngineProcess>();
-    const waiter: Waiter = { tenant, failedStarts: 0, resolve, reject };
+    const waiter: Waiter = { tenant, hasBegun, failedStarts: 0, resolve, reject };
     const leave = () => {
       this.#waiting.remove(waiter);
       reject(signal.reason);
@@ -168,14 +200,88 @@ export class EnginePool {
     return countNames([...this.#busy.values(), ...this.#coming.values()]);
   }
 
-  /** Starts engines for the waiting programs, if necessary in place of other tenants' idle engines. */
+  /** How many engines are coming for whichever program is next. */
+  get #comingForAny(): number {
+    let count = 0;
+    for (const tenant of this.#coming.values()) if (tenant === undefined) count += 1;
+    return count;
+  }
+
+  /** Memory of all engines, in bytes. */
+  get #memoryBytes(): number {
+    let bytes = 0;
+    for (const engine of this.#all) bytes += engine.memoryBytes;
+    return bytes;
+  }
+
+  #isReusable({ programs }: EngineProcess): boolean {
+    return this.#options.reuse !== "never" && programs < this.#options.programsPerEngine;
+  }
+
+  /** Finds engines for the waiting programs. */
   #makeRoom(): void {
+    this.#startForWaiting();
+    if (this.#waiting.length > 0 && !this.#evictions.isEmpty) this.#evictForWaiting();
+  }
+
+  /** Takes engines from programs that wait for something else, for those that wait for an engine. */
+  #evictForWaiting(): void {
+    for (let found = this.#nextEviction(); found; found = this.#nextEviction()) {
+      const { occupied, tenant } = found;
+      const { engine } = occupied;
+      if (engine.tenant === tenant && this.#isReusable(engine)) this.#free(occupied);
+      else this.#freeFor(occupied, tenant);
+    }
+  }
+
+  /** The engine that is taken next from its program, and for whom. */
+  #nextEviction(): { readonly occupied: Occupied; readonly tenant: string } | undefined {
+    if (this.#closed) return undefined;
+    const held = this.#held;
+    const coming = countNames(this.#coming.values());
+    const unserved = this.#waiting.unserved(held, coming);
+    if (unserved > 0 && unserved <= this.#comingForAny) return undefined;
+    for (const tenant of this.#waiting.wanting(held, coming)) {
+      const occupied = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
+      if (occupied) return { occupied, tenant };
+    }
+    return undefined;
+  }
+
+  /** Takes an engine from its program, and prepares it for the next one. */
+  #free(occupied: Occupied): void {
+    this.#evictions.withdraw(occupied);
+    if (!occupied.engine.ended) occupied.evict(this.release(occupied.engine));
+  }
+
+  /** Takes an engine from its program, and starts one for another tenant in its place. */
+  #freeFor(occupied: Occupied, tenant: string): void {
+    const { engine } = occupied;
+    this.#evictions.withdraw(occupied);
+    if (engine.ended) return;
+    this.#busy.delete(engine);
+    this.#replace(engine, tenant);
+    occupied.evict(engine.exit);
+  }
+
+  /** Ends an idle engine, or else that of a program that waits. */
+  #freeMemory(occupied: Occupied): void {
+    const idle = this.#idle.shift();
+    if (idle) return idle.retire();
+    this.#evictions.withdraw(occupied);
+    const { engine } = occupied;
+    if (engine.ended) return;
+    engine.retire();
+    occupied.evict(engine.exit);
+  }
+
+  /** Starts engines for the waiting programs, if necessary in place of other tenants' idle engines. */
+  #startForWaiting(): void {
     while (!this.#closed && this.#waiting.length > 0) {
       const coming = countNames(this.#coming.values());
-      const forAny = [...this.#coming.values()].filter((tenant) => tenant === undefined).length;
       const held = this.#held;
       const tenant = this.#waiting.next(held, coming);
-      if (tenant === undefined || this.#waiting.unserved(held, coming) <= forAny) return;
+      if (tenant === undefined || this.#waiting.unserved(held, coming) <= this.#comingForAny) return;
       // A tenant at its bound waits also beside idle engines.
       const ready = this.#takeIdle(tenant);
       if (ready) {
@@ -277,6 +383,7 @@ export class EnginePool {
 
   #forget(engine: EngineProcess): void {
     this.#all.delete(engine);
+    this.#evictions.withdrawIf((occupied) => occupied.engine === engine);
     this.#busy.delete(engine);
     this.#coming.delete(engine);
     const index = this.#idle.indexOf(engine);

@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import { PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../options/options.ts";
+import type { FrameQueue } from "../frame-queue.ts";
 import {
   type Exit,
   type Finding,
@@ -11,7 +12,7 @@ import {
   type ResourceUsage,
   type Sandbox,
 } from "../sandbox.ts";
-import type { EnginePool } from "./engine-pool.ts";
+import type { EnginePool, Occupied } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
@@ -52,6 +53,7 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
   return new IsolateSandbox({
     warm: Math.min(2, availableParallelism()),
     engines: defaultEngines(),
+    poolBytes: Math.floor(machineMemory() / 2),
     ...readOptions("createIsolateSandbox", options, ISOLATE_RULES),
   });
 }
@@ -65,8 +67,8 @@ class IsolateSandbox implements Sandbox {
   readonly #guests = new Set<IsolateGuest>();
   /** Ends the waiting of programs that have no engine yet. */
   readonly #waits = new Set<AbortController>();
+  readonly #closing = new AbortController();
   #lease: PoolLease | undefined;
-  #closed = false;
   #orphansEnded = false;
 
   constructor(options: PoolOptions) {
@@ -92,11 +94,12 @@ class IsolateSandbox implements Sandbox {
       throw new PortcullisError("sandbox_unavailable", `The isolate sandbox runs javascript, not ${options.language}.`);
     this.#check();
     const engine = await this.#acquire(options, signal);
-    if (this.#closed) {
+    if (this.#closing.signal.aborted) {
       engine.retire();
       throw closed();
     }
-    const guest = new IsolateGuest(engine, this.pool, options.limits.memoryBytes + MEMORY_SLACK_BYTES);
+    const allowedBytes = options.limits.memoryBytes + MEMORY_SLACK_BYTES;
+    const guest = new IsolateGuest(engine, this.pool, allowedBytes, this.#closing.signal);
     this.#guests.add(guest);
     void guest.exit.then(() => this.#guests.delete(guest));
     return guest;
@@ -112,7 +115,7 @@ class IsolateSandbox implements Sandbox {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort(closed());
     for (const wait of this.#waits) wait.abort(closed());
     const guests = [...this.#guests];
     for (const guest of guests) guest.kill("the sandbox was closed");
@@ -122,7 +125,7 @@ class IsolateSandbox implements Sandbox {
 
   /** Throws if no program can run: the sandbox is closed, or isolated-vm cannot be loaded here. */
   #check(): void {
-    if (this.#closed) throw closed();
+    if (this.#closing.signal.aborted) throw closed();
     if (this.#lease) return;
     const why = whyNoAddon();
     if (why !== undefined) throw new PortcullisError("sandbox_unavailable", why);
@@ -161,52 +164,70 @@ function unavailable(cause: unknown): never {
   );
 }
 
-class IsolateGuest implements Guest {
-  readonly frames: AsyncIterable<readonly string[]>;
+class IsolateGuest implements Guest, Occupied {
+  readonly frames: FrameQueue;
   readonly exit: Promise<Exit>;
-  readonly #engine: EngineProcess;
+  readonly engine: EngineProcess;
   readonly #pool: EnginePool;
   readonly #watch: NodeJS.Timeout;
   readonly #allowedBytes: number;
   /** Memory before this program: a reused engine keeps some of its earlier programs'. */
   readonly #baseBytes: number;
-  readonly #release: () => void;
-  #released = false;
+  readonly #closing: AbortSignal;
+  readonly #leave: (exit: Exit) => void;
+  /** Whether the engine is no longer this guest's. */
+  #hasLeft = false;
   #peakBytes = 0;
 
-  constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number) {
-    this.#engine = engine;
+  constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number, closing: AbortSignal) {
+    this.engine = engine;
+    this.#closing = closing;
     this.#pool = pool;
     this.#allowedBytes = allowedBytes;
     this.#baseBytes = engine.memoryBytes;
     this.frames = engine.frames;
-    const released = Promise.withResolvers<Exit>();
-    this.#release = () => released.resolve({ type: "released" });
-    this.exit = Promise.race([released.promise, engine.exit]);
+    const left = Promise.withResolvers<Exit>();
+    this.#leave = left.resolve;
+    this.exit = Promise.race([left.promise, engine.exit]);
     this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
-    void engine.exit.then(() => clearInterval(this.#watch));
   }
 
   send(frames: readonly string[]): void {
-    if (!this.#released) this.#engine.send(frames);
+    this.#pool.withdraw(this);
+    if (!this.#hasLeft) this.engine.send(frames);
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#engine.processorMs };
+    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#hasLeft ? undefined : this.engine.processorMs };
+  }
+
+  offer(costMs: number): void {
+    if (!this.#hasLeft && !this.engine.ended) this.#pool.offer(this, costMs);
+  }
+
+  evict(freed: Promise<unknown>): void {
+    this.#watchMemory();
+    this.#leaveAs({ type: "evicted", closing: this.#closing }, freed);
   }
 
   kill(reason: KillReason): void {
-    if (!this.#released) this.#engine.kill(reason);
+    this.#pool.withdraw(this);
+    if (!this.#hasLeft) this.engine.kill(reason);
   }
 
   release(): void {
-    if (this.#released || this.#engine.ended) return;
+    this.#pool.withdraw(this);
+    if (this.#hasLeft || this.engine.ended) return;
     this.#watchMemory();
-    this.#released = true;
-    this.#engine.frames.end();
-    this.#release();
+    this.#leaveAs({ type: "released" }, this.#pool.release(this.engine));
+  }
+
+  #leaveAs(exit: Exit, freed: Promise<unknown>): void {
+    this.#hasLeft = true;
+    this.frames.end();
+    this.#leave(exit);
     // Memory is watched until the engine is prepared for another program: until then its memory is this program's.
-    void this.#pool.release(this.#engine).finally(() => clearInterval(this.#watch));
+    void freed.finally(() => clearInterval(this.#watch));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -215,8 +236,9 @@ class IsolateGuest implements Guest {
   }
 
   #watchMemory(): void {
-    const bytes = this.#engine.memoryBytes - this.#baseBytes;
+    if (this.engine.ended) return clearInterval(this.#watch);
+    const bytes = this.engine.memoryBytes - this.#baseBytes;
     if (bytes > this.#peakBytes) this.#peakBytes = bytes;
-    if (bytes > this.#allowedBytes) this.#engine.killForMemory(bytes);
+    if (bytes > this.#allowedBytes) this.engine.killForMemory(bytes);
   }
 }

@@ -16,6 +16,18 @@ export const ISOLATE_RULES = {
    * as `stopped`, by `queue`.
    */
   queue: wholeNumber({ min: 1, default: 1000 }),
+  /**
+   * Whether a program that waits gives up its engine where another program needs one (`needed`, the default) or keeps it
+   * (`never`). It is replayed in another engine when it has something to do.
+   */
+  evict: withDefault(oneOf(["needed", "never"]), "needed"),
+  /** How long a waiting program keeps an engine that no other program needs, in milliseconds; by default as long as it waits. */
+  evictAfterMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
+  /**
+   * Memory of all engines together above which idle engines are ended, and programs that wait give up theirs; by default
+   * half of the machine's memory.
+   */
+  poolBytes: wholeNumber({ min: 0 }),
   /** Whether an engine may run further programs of the same tenant (`tenant`, the default) or not (`never`). */
   reuse: withDefault(oneOf(["tenant", "never"]), "tenant"),
   /** Programs that an engine runs before it is replaced; 1,000 by default. */
@@ -34,4 +46,8 @@ export const ISOLATE_RULES = {
 
 export type IsolateSandboxOptions = OptionsOf<typeof ISOLATE_RULES>;
 
-export type PoolOptions = Resolved<typeof ISOLATE_RULES> & { readonly warm: number; readonly engines: number };
+export type PoolOptions = Resolved<typeof ISOLATE_RULES> & {
+  readonly warm: number;
+  readonly engines: number;
+  readonly poolBytes: number;
+};

@@ -142,10 +142,10 @@ test("a container that the daemon starts too late is removed", async () => {
     ask: (question: (client: typeof docker, signal: AbortSignal) => unknown) =>
       question(docker, new AbortController().signal),
   } as unknown as Daemon;
-  const pool = new ContainerPool(daemon, { warm: 0, containers: 1, queue: 1 });
+  const pool = new ContainerPool(daemon, { warm: 0, containers: 1, queue: 1, evict: "needed" });
   const plan = { image: "", runtime: "runc", command: [], language: "python", labels: {} } as const;
   const limits = containerLimits(LIMITS, "python");
-  const opening = pool.acquire({ ...plan, limits }, "a", new AbortController().signal);
+  const opening = pool.acquire({ ...plan, limits }, { tenant: "a" }, new AbortController().signal);
   await expect(opening).rejects.toThrow("it has not answered");
   for (const name of asked) made.add(name);
   await pool.close();

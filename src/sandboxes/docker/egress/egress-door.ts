@@ -46,6 +46,11 @@ export class EgressDoor {
     for (const connection of this.#unreported.splice(0)) listener(connection);
   }
 
+  /** Whether a connection was made. */
+  get isUsed(): boolean {
+    return this.#proxy?.isUsed === true;
+  }
+
   /** Ends every connection, and reports each to the listener before this returns. */
   close(): void {
     this.#proxy?.close();

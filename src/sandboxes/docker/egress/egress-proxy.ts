@@ -70,6 +70,11 @@ export class EgressProxy {
     for (const connection of this.#open.values()) connection.cut("The guest has ended.");
   }
 
+  /** Whether a client has connected. */
+  get isUsed(): boolean {
+    return this.#accepted > 0;
+  }
+
   ref(): void {
     this.#server.ref();
   }

@@ -1,0 +1,118 @@
+/** How often free memory is looked at while programs wait in their places, in milliseconds. */
+const LOOK_MS = 500;
+/** The same while memory is short: that often one program gives up its place. */
+const SHORT_MS = 50;
+
+export interface EvictionOptions<Place> {
+  /** `never`: no program gives up its place. */
+  readonly evict: "needed" | "never";
+  /** How long a program may wait in its place, also where no other needs it; undefined for as long as it likes. */
+  readonly evictAfterMs: number | undefined;
+  /** What a change of places costs beside a replay, in milliseconds of processor time. */
+  readonly changeMs: number;
+  /** Whether memory is short. */
+  readonly isShort: () => boolean;
+  /** Called for a place that is to be given up because of time or memory. */
+  readonly onDue: (place: Place, cause: "time" | "memory") => void;
+  /** Called when places may be taken that could not be before. */
+  readonly onChange: () => void;
+}
+
+interface Offer {
+  readonly tenant: string;
+  readonly since: number;
+  /** From when on the place may be taken. */
+  readonly from: number;
+}
+
+/**
+ * Engines or containers whose programs wait, and can be replayed in another one. A place may be taken once its program has
+ * waited for as long as its replay takes: so replays never take more time than programs have waited in their places, and a
+ * program that is dear to replay keeps its own.
+ */
+export class Evictions<Place> {
+  readonly #options: EvictionOptions<Place>;
+  /** The one that has waited longest first. */
+  readonly #offers = new Map<Place, Offer>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(options: EvictionOptions<Place>) {
+    this.#options = options;
+  }
+
+  /** The program in this place waits. */
+  offer(place: Place, tenant: string, costMs: number): void {
+    const { evict, evictAfterMs, changeMs } = this.#options;
+    if (evict === "never") return;
+    const since = performance.now();
+    const from = since + costMs + changeMs;
+    this.#offers.delete(place);
+    this.#offers.set(place, { tenant, since, from });
+    this.#lookAt(since + LOOK_MS);
+    if (evictAfterMs !== undefined) this.#lookAt(Math.max(from, since + evictAfterMs));
+  }
+
+  /** The program runs again, or has ended. */
+  withdraw(place: Place): void {
+    this.#offers.delete(place);
+  }
+
+  /** Withdraws places that no longer exist. */
+  withdrawIf(isGone: (place: Place) => boolean): void {
+    for (const place of this.#offers.keys()) if (isGone(place)) this.#offers.delete(place);
+  }
+
+  get isEmpty(): boolean {
+    return this.#offers.size === 0;
+  }
+
+  /** The place whose program has waited longest, of those that may be taken. If there is none yet, `onChange` is called when there is. */
+  longest(mayTake: (tenant: string) => boolean): Place | undefined {
+    const now = performance.now();
+    for (const [place, { tenant, from }] of this.#offers) {
+      if (!mayTake(tenant)) continue;
+      if (from <= now) return place;
+      this.#lookAt(from);
+    }
+    return undefined;
+  }
+
+  close(): void {
+    this.#offers.clear();
+    this.#stop();
+  }
+
+  #lookAt(time: number): void {
+    if (time >= this.#timerAt) return;
+    this.#stop();
+    this.#timerAt = time;
+    this.#timer = setTimeout(() => this.#look(), Math.max(0, Math.ceil(time - performance.now()))).unref();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = Number.POSITIVE_INFINITY;
+  }
+
+  #look(): void {
+    const { evictAfterMs = Number.POSITIVE_INFINITY, onDue, onChange, isShort } = this.#options;
+    this.#stop();
+    const now = performance.now();
+    for (const [place, { since, from }] of this.#offers) {
+      const dueAt = Math.max(from, since + evictAfterMs);
+      if (dueAt <= now) onDue(place, "time");
+      else if (Number.isFinite(dueAt)) this.#lookAt(dueAt);
+    }
+    if (this.#offers.size > 0) this.#watchMemory(isShort(), now);
+    onChange();
+  }
+
+  /** While memory is short, the programs that have waited longest give up their places, one after the other. */
+  #watchMemory(isShort: boolean, now: number): void {
+    this.#lookAt(now + (isShort ? SHORT_MS : LOOK_MS));
+    if (!isShort) return;
+    for (const [place, { since, from }] of this.#offers)
+      if (Math.max(from, since + LOOK_MS) <= now) return this.#options.onDue(place, "memory");
+  }
+}

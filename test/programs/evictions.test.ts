@@ -1,0 +1,389 @@
+import { array, assert, asyncProperty, constantFrom } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import { createSqliteJournal, defineTool } from "../../src/index.ts";
+import type { Report } from "../../src/output/report.ts";
+import type { ExecutionEvent } from "../../src/programs/execute.ts";
+import { replay } from "../../src/programs/replay.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.ts";
+import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { echo, later, signal, tool } from "../support/tools.ts";
+import { executeSuite } from "./execute.suite.ts";
+
+describe("evicted at every wait, programs in JavaScript do", () => {
+  const sandbox = evicting(createMemorySandbox());
+  executeSuite("javascript", sandbox, sandbox, "whole");
+});
+
+describe.skipIf(PYTHON.missing)("evicted at every wait, programs in Python do", () => {
+  const sandbox = evicting(createForkedPythonSandbox());
+  executeSuite("python", sandbox, sandbox, "whole");
+});
+
+/** Programs whose journal does not depend on when their calls are answered. */
+const PROGRAMS = [
+  `let sum = 0;
+for (let n = 0; n < 6; n += 1) {
+  sum += (await tools.echo({ n })).n;
+  console.log("so far", sum);
+}
+return sum;`,
+  `const all = await Promise.all([1, 2, 3, 4].map((n) => tools.inTurn({ n })));
+console.log(all.length);
+return all.map(({ n }) => n * 10);`,
+  `try {
+  await tools.echo({ n: 1 });
+  await tools.missing({});
+} catch (error) {
+  console.error(error.name);
+}
+await new Promise((resolve) => setTimeout(resolve, 3));
+const id = crypto.randomUUID().length + Math.floor(Math.random() * 0);
+return (await tools.inTurn({ n: id })).n;`,
+  `for (let n = 0; n < 300; n += 1) console.log("line", n, "x".repeat(50));
+const first = tools.inTurn({ n: 1 });
+await tools.echo({ n: 2 });
+throw new Error(String((await first).n));`,
+] as const;
+
+/** Answers in the order of its calls. */
+function inTurn() {
+  let last: Promise<unknown> = Promise.resolve();
+  return tool("inTurn", (input) => {
+    const answered = last.then(() => new Promise((resolve) => setImmediate(resolve))).then(() => input);
+    last = answered;
+    return answered;
+  });
+}
+
+async function run(sandbox: Sandbox, program: string, journal = createMemoryJournal()) {
+  await using runtime = await createRuntime({ tools: [echo, inTurn()], sandbox, journal, onEvent: () => {} });
+  const printed: string[] = [];
+  const report = await runtime.execute(program, {
+    onEvent: (event) => event.type === "output" && printed.push(event.text),
+  });
+  return { report, printed, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
+}
+
+/** What does not depend on the clock, the seed and the machine. */
+function comparable({ report, printed, records }: Awaited<ReturnType<typeof run>>) {
+  const { execution, usage, calls, ...rest } = report;
+  const { turns, restarts, calls: made, bytesIn, bytesOut } = usage;
+  return {
+    rest,
+    printed,
+    usage: { turns, restarts, made, bytesIn, bytesOut },
+    calls: inOrder(calls.map(({ callId, tool: name, outcome, bytes }) => [callId, name, bytes, outcome.type])),
+    // Which of several answers is there first is the host's business.
+    turns: inOrder(records.flatMap((record) => (record.type === "turn" ? [withoutClock(record)] : []))),
+    others: inOrder(records.map(({ type }) => type)),
+    execution: execution.length,
+  };
+}
+
+function inOrder(values: readonly unknown[]): readonly string[] {
+  return values.map((value) => JSON.stringify(value)).toSorted((one, other) => (one < other ? -1 : 1));
+}
+
+function withoutClock({ event, commands }: Extract<JournalRecord, { type: "turn" }>): readonly string[] {
+  const [head = ""] = event
+    .replace(/"now":\d+/, "")
+    .replace(/"seed":"\w+"/, "")
+    .split("\n");
+  return [head.replace(/"id":\d+/, ""), ...commands];
+}
+
+test(
+  "wherever a program is evicted, its report, its journal and what it prints are the same",
+  { timeout: 120_000 },
+  async () => {
+    const expected = await Promise.all(
+      PROGRAMS.map(async (program) => comparable(await run(createMemorySandbox(), program))),
+    );
+    const moments = array(constantFrom<EvictionMoment>("now", "soon", "later", "never"), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    await assert(
+      asyncProperty(moments, constantFrom(...PROGRAMS.keys()), async (schedule, index) => {
+        const sandbox = evicting(createMemorySandbox(), (offer) => schedule[offer % schedule.length] ?? "never");
+        const ran = await run(sandbox, PROGRAMS[index] ?? "");
+        expect(comparable(ran)).toEqual(expected[index]);
+        expect(ran.report.usage.evictions).toBe(sandbox.evicted());
+        expect(sandbox.opened).toHaveLength(1 + sandbox.evicted());
+        expect(await replay(ran.records, createMemorySandbox(), new AbortController().signal)).toEqual({
+          type: "identical",
+        });
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
+
+test("turns of an evicted program are read from its durable journal", async () => {
+  const sandbox = evicting(createMemorySandbox());
+  const { report } = await run(sandbox, PROGRAMS[0], createSqliteJournal({ path: ":memory:" }));
+  expect(report.outcome).toEqual({ type: "completed", value: 15 });
+  expect(report.usage.evictions).toBeGreaterThan(4);
+});
+
+const READY = '{"kind":"ready","protocol":1,"language":"javascript"}';
+const CALL = (id: number, name = "hold") => `{"kind":"call","id":${id},"tool":"${name}"}\n{}`;
+const TURN_END = '{"kind":"turn_end","open":1}';
+const SETTLED = '{"kind":"settled","ok":true,"notes":[]}\n"done"';
+
+/** Guests that say these frames to their events, after what `run` does; it may throw, which ends the guest. */
+function scripted(
+  turns: readonly (readonly string[])[],
+  run: (guest: number, turn: number) => void = () => {},
+): Sandbox {
+  let guests = 0;
+  const guest = (): GuestFace => {
+    const number = guests++;
+    let turn = 0;
+    let said = [READY];
+    return {
+      deliver() {
+        run(number, turn);
+        said = [...(turns[turn] ?? [])];
+        turn += 1;
+      },
+      drain() {
+        const frames = said.join("\u001e");
+        said = [];
+        return frames;
+      },
+    };
+  };
+  return createMemorySandbox({ guest });
+}
+
+/** A tool that answers when it is told to. */
+function holding() {
+  const called = signal();
+  const released = signal();
+  const hold = tool("hold", async () => {
+    called.happen();
+    await released.happened;
+    return "held";
+  });
+  return { hold, called: called.happened, release: released.happen };
+}
+
+/** Resolves once the program has given its guest up. */
+async function isEvicted(sandbox: ReturnType<typeof evicting>, times = 1): Promise<void> {
+  while (sandbox.evicted() < times) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("a program that cannot be replayed keeps its guest, and its usage says why", async () => {
+  const turns = [['{"kind":"unreplayable","cause":"network"}', CALL(1), TURN_END], [SETTLED]];
+  const sandbox = evicting(scripted(turns));
+  const { hold, called, release } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox });
+  const running = runtime.execute("unused");
+  await called;
+  release();
+  const { usage, outcome } = await running;
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect([usage.evictions, usage.notEvicted, sandbox.evicted()]).toEqual([0, "network", 0]);
+});
+
+test("a program that is dear to replay keeps its guest, and its replays never take half of what it may run", async () => {
+  const computes = (ms: number) => {
+    for (const until = performance.now() + ms; performance.now() < until;);
+  };
+  const calls = Array.from({ length: 12 }, (_, index) => [CALL(index + 1, "echo"), TURN_END]);
+  let replayedMs = 0;
+  let guest = 0;
+  const sandbox = evicting(
+    scripted([...calls, [SETTLED]], (number, turn) => {
+      computes(20);
+      if (number > guest) guest = number;
+      if (turn < number) replayedMs += 20;
+    }),
+  );
+  await using runtime = await createRuntime({ tools: [echo], sandbox, limits: { runningMs: 1000 } });
+  const { usage, outcome } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(usage.notEvicted).toBe("replay");
+  expect(usage.evictions).toBeGreaterThan(1);
+  expect(usage.evictions).toBeLessThan(12);
+  expect(replayedMs).toBeLessThan(500);
+});
+
+test("a cancelled program that has no guest gets one for its last words", async () => {
+  const sandbox = evicting(createMemorySandbox());
+  const { hold, called } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox });
+  const cancel = new AbortController();
+  const program = `console.log("hello");
+try { await tools.hold({}); } finally { console.log("goodbye"); }`;
+  const running = runtime.execute(program, { signal: cancel.signal });
+  await called;
+  await isEvicted(sandbox);
+  cancel.abort();
+  const { outcome, logs, usage } = await running;
+  expect(outcome).toEqual({ type: "cancelled" });
+  expect(logs.text).toBe("hello\ngoodbye\n");
+  expect(usage.evictions).toBe(1);
+});
+
+test("a cancelled program that gets no guest ends all the same", async () => {
+  const inner = evicting(createMemorySandbox());
+  let opened = 0;
+  const open: Sandbox["open"] = (options, abort) => {
+    opened += 1;
+    if (opened === 1) return inner.open(options, abort);
+    return new Promise((_, reject) => abort.addEventListener("abort", () => reject(abort.reason as Error)));
+  };
+  const { hold, called } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox: { ...inner, open } });
+  const cancel = new AbortController();
+  const running = runtime.execute("await tools.hold({});", { signal: cancel.signal });
+  await called;
+  await isEvicted(inner);
+  cancel.abort();
+  expect((await running).outcome).toEqual({ type: "cancelled" });
+});
+
+test("time without a guest is no wall time, and a program that gets none within queueMs says what it has done", async () => {
+  const inner = evicting(createMemorySandbox());
+  let opened = 0;
+  const free = signal();
+  const open: Sandbox["open"] = async (options, abort) => {
+    opened += 1;
+    if (opened > 1) {
+      const { promise, reject } = Promise.withResolvers<never>();
+      abort.addEventListener("abort", () => reject(abort.reason as Error));
+      await Promise.race([free.happened, promise]);
+    }
+    return inner.open(options, abort);
+  };
+  await using runtime = await createRuntime({
+    tools: [tool("pay", (input) => input, { effect: "write" })],
+    sandbox: { ...inner, open },
+    limits: { wallMs: 400 },
+  });
+  const program = "await tools.pay({}); return 1;";
+  const late = await runtime.execute(program, { limits: { queueMs: 600 } });
+  expect(late.outcome).toEqual({ type: "stopped", limit: "queueMs", allowed: 600, seen: 600 });
+  expect(late.output.text).toContain("It had begun");
+  expect(late.output.text).toContain("Already done, and not undone: pay.");
+
+  opened = 0;
+  const running = runtime.execute(program);
+  await isEvicted(inner, 2);
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  free.happen();
+  const { outcome, usage } = await running;
+  expect(outcome).toEqual({ type: "completed", value: 1 });
+  expect(usage.queuedMs).toBeGreaterThan(400);
+  expect(usage.waitingMs).toBeLessThan(400);
+});
+
+test("a program without a guest is stopped by wallMs", async () => {
+  const sandbox = evicting(createMemorySandbox());
+  const { hold } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox, limits: { wallMs: 300 } });
+  const { outcome, usage } = await runtime.execute("await tools.hold({});");
+  expect(outcome).toMatchObject({ type: "stopped", limit: "wallMs" });
+  expect(usage.evictions).toBe(1);
+});
+
+test("an engine that dies while it replays an evicted program is replaced", async () => {
+  const turns = [[CALL(1, "later"), TURN_END], [CALL(2, "later"), TURN_END], [SETTLED]];
+  const sandbox = evicting(
+    scripted(turns, (guest, turn) => {
+      if (guest === 1 && turn === 0) throw new Error("the machine took it");
+    }),
+  );
+  await using runtime = await createRuntime({ tools: [later], sandbox });
+  const { outcome, usage } = await runtime.execute("unused");
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect([usage.evictions, usage.restarts]).toEqual([2, 1]);
+});
+
+test("a replay after an eviction that differs from the journal ends the execution", async () => {
+  let other = "later";
+  const turns = () => [[CALL(1, other), TURN_END], [SETTLED]];
+  const guests = evicting({
+    ...createMemorySandbox(),
+    open: (options, abort) => {
+      const opened = scripted(turns()).open(options, abort);
+      other = "echo";
+      return opened;
+    },
+  });
+  await using runtime = await createRuntime({ tools: [later, echo], sandbox: guests });
+  expect((await runtime.execute("unused")).outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
+});
+
+test("a program that was evicted ends when its sandbox is closed", async () => {
+  const sandbox = evicting(createMemorySandbox());
+  const { hold, called } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox });
+  const running = runtime.execute("await tools.hold({});");
+  await called;
+  await isEvicted(sandbox);
+  await sandbox[Symbol.asyncDispose]();
+  expect((await running).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+});
+
+test("an evicted program whose calls all wait for decisions is left, and goes on later", async () => {
+  const sandbox = evicting(createMemorySandbox());
+  const asked = signal();
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: () => "paid",
+  });
+  const journal = createSqliteJournal({ path: ":memory:" });
+  const answered = signal();
+  await using runtime = await createRuntime({
+    tools: [pay, echo],
+    sandbox,
+    journal,
+    approve: async () => {
+      asked.happen();
+      await answered.happened;
+      return "later" as const;
+    },
+  });
+  const running = runtime.execute("await tools.echo({}); return tools.pay({});", { execution: "one" });
+  await asked.happened;
+  await isEvicted(sandbox, 2);
+  answered.happen();
+  expect((await running).outcome).toMatchObject({ type: "waiting" });
+  await runtime.decide("one", { "2": { allow: true } });
+  const { outcome } = await runtime.resume("one");
+  expect(outcome).toEqual({ type: "completed", value: "paid" });
+  expect((await Array.fromAsync(journal.read("one"))).filter(({ type }) => type === "restart")).toEqual([]);
+});
+
+test("programs give up their guests only while half of heldBytes is free", async () => {
+  const sandbox = evicting(createMemorySandbox());
+  const { hold, called, release } = holding();
+  await using runtime = await createRuntime({ tools: [hold], sandbox, heldBytes: 16 * 1024 * 1024 });
+  const running: Promise<Report>[] = [];
+  for (let count = 0; count < 250; count += 1) {
+    const asked = signal();
+    const onEvent = ({ type }: ExecutionEvent) => type === "call_started" && asked.happen();
+    running.push(runtime.execute("return tools.hold({});", { onEvent }));
+    await asked.happened;
+  }
+  await called;
+  const evicted = sandbox.evicted();
+  expect(evicted).toBeGreaterThan(100);
+  expect(evicted).toBeLessThan(180);
+  release();
+  for (const { outcome } of await Promise.all(running)) expect(outcome).toEqual({ type: "completed", value: "held" });
+});

@@ -1,0 +1,143 @@
+import { array, assert, constantFrom, integer, property, record } from "fast-check";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTime(ms);
+const ANY = () => true;
+
+function evictions(options: Partial<EvictionOptions<string>> = {}) {
+  const due: string[] = [];
+  let changes = 0;
+  const made: Evictions<string> = new Evictions({
+    evict: "needed",
+    evictAfterMs: undefined,
+    changeMs: 2,
+    isShort: () => false,
+    onDue: (place, cause) => {
+      made.withdraw(place);
+      due.push(`${place} for ${cause}`);
+    },
+    onChange: () => (changes += 1),
+    ...options,
+  });
+  return { made, due, changes: () => changes };
+}
+
+test("the program that has waited longest gives its place up first, and one that runs again keeps it", () => {
+  const { made } = evictions();
+  for (const place of ["a", "b", "c"]) {
+    made.offer(place, "t", 0);
+    pass(10);
+  }
+  expect(made.longest(ANY)).toBe("a");
+  made.withdraw("a");
+  expect(made.longest(ANY)).toBe("b");
+  made.offer("b", "t", 0);
+  pass(10);
+  expect(made.longest(ANY)).toBe("c");
+});
+
+test("only places of tenants that may lose one are taken", () => {
+  const { made } = evictions();
+  made.offer("a", "one", 0);
+  made.offer("b", "other", 0);
+  pass(10);
+  expect(made.longest((tenant) => tenant === "other")).toBe("b");
+  expect(made.longest(() => false)).toBeUndefined();
+});
+
+test("a place is taken only after its program has waited for as long as its replay and the change take, which is told", () => {
+  const { made, changes } = evictions();
+  made.offer("dear", "t", 100);
+  pass(101);
+  expect(made.longest(ANY)).toBeUndefined();
+  pass(1);
+  expect(changes()).toBe(1);
+  expect(made.longest(ANY)).toBe("dear");
+});
+
+test("after evictAfterMs a place is given up that no other program needs, but never before its replay is worth it", () => {
+  const { made, due } = evictions({ evictAfterMs: 1000 });
+  made.offer("cheap", "t", 1);
+  made.offer("dear", "t", 3000);
+  made.offer("back", "t", 1);
+  pass(999);
+  made.withdraw("back");
+  expect(due).toEqual([]);
+  pass(1);
+  expect(due).toEqual(["cheap for time"]);
+  pass(2001);
+  expect(due).toEqual(["cheap for time"]);
+  pass(1);
+  expect(due).toEqual(["cheap for time", "dear for time"]);
+});
+
+test("while memory is short, places are given up one after the other, those that have waited longest first", () => {
+  let isShort = false;
+  const { made, due } = evictions({ isShort: () => isShort });
+  for (const place of ["a", "b", "c"]) made.offer(place, "t", 1);
+  pass(10_000);
+  expect(due).toEqual([]);
+  isShort = true;
+  pass(500);
+  expect(due).toEqual(["a for memory"]);
+  pass(50);
+  expect(due).toEqual(["a for memory", "b for memory"]);
+  isShort = false;
+  pass(10_000);
+  expect(due).toHaveLength(2);
+});
+
+test("nothing is given up where evictions are off, or after the end", () => {
+  const off = evictions({ evict: "never", evictAfterMs: 1 });
+  off.made.offer("a", "t", 0);
+  const over = evictions({ evictAfterMs: 1 });
+  over.made.offer("a", "t", 0);
+  over.made.close();
+  pass(10_000);
+  for (const { made, due } of [off, over])
+    expect([made.longest(ANY), made.isEmpty, due]).toEqual([undefined, true, []]);
+});
+
+test("however programs wait and run, replays take no more time than programs have waited in their places", () => {
+  const step = record({
+    place: constantFrom("a", "b", "c"),
+    does: constantFrom("wait", "run", "take"),
+    costMs: integer({ min: 0, max: 500 }),
+    ms: integer({ min: 0, max: 300 }),
+  });
+  assert(
+    property(array(step, { maxLength: 60 }), (steps) => {
+      const { made } = evictions();
+      const waits = new Map<string, { readonly since: number; readonly costMs: number }>();
+      let waitedMs = 0;
+      let replayedMs = 0;
+      for (const { place, does, costMs, ms } of steps) {
+        pass(ms);
+        if (does === "wait") {
+          made.offer(place, "t", costMs);
+          waits.set(place, { since: performance.now(), costMs });
+        } else if (does === "run") {
+          made.withdraw(place);
+          waits.delete(place);
+        } else {
+          const taken = made.longest(ANY);
+          const wait = waits.get(taken ?? "");
+          if (taken === undefined || !wait) continue;
+          made.withdraw(taken);
+          waits.delete(taken);
+          waitedMs += performance.now() - wait.since;
+          replayedMs += wait.costMs;
+        }
+      }
+      expect(replayedMs).toBeLessThanOrEqual(waitedMs);
+    }),
+  );
+});

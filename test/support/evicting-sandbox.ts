@@ -1,0 +1,71 @@
+import type { Exit, Guest, OpenOptions, Sandbox } from "../../src/sandboxes/sandbox.ts";
+
+/** When the guest of a program that waits is evicted: at once, after what is under way, later, or not. */
+export type EvictionMoment = "now" | "soon" | "later" | "never";
+
+export interface EvictingSandbox extends Sandbox {
+  /** How many guests were evicted. */
+  readonly evicted: () => number;
+  /** The options of each guest that was opened. */
+  readonly opened: readonly OpenOptions[];
+}
+
+/** The same sandbox, which evicts guests whenever `momentOf` says so. It is called with the number of the offer, from 0. */
+export function evicting(sandbox: Sandbox, momentOf: (offer: number) => EvictionMoment = () => "now"): EvictingSandbox {
+  const closing = new AbortController();
+  const opened: OpenOptions[] = [];
+  let offers = 0;
+  let evicted = 0;
+  return {
+    name: sandbox.name,
+    languages: sandbox.languages,
+    evicted: () => evicted,
+    opened,
+    async open(options, signal) {
+      if (closing.signal.aborted) throw new Error("the sandbox was closed");
+      opened.push(options);
+      const guest = await sandbox.open(options, signal);
+      return withOffers(
+        guest,
+        closing.signal,
+        () => momentOf(offers++),
+        () => (evicted += 1),
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function withOffers(guest: Guest, closing: AbortSignal, moment: () => EvictionMoment, onEvicted: () => void): Guest {
+  let isOffered = false;
+  let isEvicted = false;
+  const evict = () => {
+    if (!isOffered) return;
+    isEvicted = true;
+    onEvicted();
+    guest.kill("evicted");
+  };
+  return {
+    frames: guest.frames,
+    exit: guest.exit.then((exit): Exit => (isEvicted ? { type: "evicted", closing } : exit)),
+    usage: () => guest.usage(),
+    send(frames) {
+      isOffered = false;
+      if (!isEvicted) guest.send(frames);
+    },
+    offer() {
+      isOffered = true;
+      const when = moment();
+      if (when === "now") evict();
+      else if (when === "soon") queueMicrotask(evict);
+      else if (when === "later") setImmediate(evict);
+    },
+    kill: (reason) => guest.kill(reason),
+    release: () => guest.release(),
+    [Symbol.asyncDispose]: () => guest[Symbol.asyncDispose](),
+  };
+}
