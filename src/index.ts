@@ -36,6 +36,8 @@ export type { AsToolOptions, LoopTools } from "./loops/loops.ts";
 
 export { anthropic, gemini, openai, openaiChat } from "./models/providers.ts";
 
+export { content } from "./tools/content.ts";
+export type { Content, PartHandle, PartInput } from "./tools/content.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { jsonSchema } from "./tools/schema.ts";
 export type { DeclarationOptions } from "./tools/declarations.ts";

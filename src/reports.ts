@@ -16,3 +16,4 @@ export type { CrashCode, Fault, StoppedBy } from "./programs/outcome.ts";
 export type { Divergence, Replayed } from "./programs/replay-turns.ts";
 export type { ListedExecution } from "./executions/list-executions.ts";
 export type { Waiting, WaitingApproval, WaitingCall } from "./programs/waiting.ts";
+export type { ReportArtifact } from "./output/artifacts.ts";

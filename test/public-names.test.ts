@@ -7,10 +7,10 @@ import packageJson from "../package.json" with { type: "json" };
 const NAMES: Readonly<Record<string, { readonly values: string; readonly types: string }>> = {
   portcullis: {
     values: `
-      PortcullisError agentAsTool anthropic createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
+      PortcullisError agentAsTool anthropic content createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
       fromOpenApi gemini jsonSchema openai openaiChat`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
   "portcullis/comparison": {
     values: `
@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest ToolsRecord TurnRecord ViolationRecord`,
+      AliveRecord AnsweredRecord AppendOptions ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest ToolsRecord TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
     values: `
@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     types: `
       AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument CrashCode Divergence FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
       Output
-      ProgramsOption RefusalCode Replayed ReplayedTranscript SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
+      ProgramsOption RefusalCode ReportArtifact Replayed ReplayedTranscript SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage Waiting WaitingApproval WaitingCall`,
   },
   "portcullis/sandboxes": {

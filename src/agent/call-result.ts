@@ -1,4 +1,4 @@
-import type { Answer } from "../gate/answer.ts";
+import type { Answer, Value } from "../gate/answer.ts";
 import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
 import { cleanJson } from "../output/clean-json.ts";
 import { cleanText } from "../output/clean-text.ts";
@@ -29,12 +29,17 @@ export interface ResultWays {
 }
 
 /** The gate's answer to a call, as a result for the model. */
-export async function resultOfAnswer(
+export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
+  if (!answer.ok) return failureResult(call, answer, ways.outputBytes);
+  const result = await resultOfValue(call, answer, ways);
+  return answer.parts ? { ...result, parts: answer.parts } : result;
+}
+
+async function resultOfValue(
   call: ToolCall,
-  answer: Answer,
+  answer: Value,
   { outputBytes, lane, keep, loads }: ResultWays,
 ): Promise<CallResult> {
-  if (!answer.ok) return failureResult(call, answer, outputBytes);
   // A hosted program parses the text itself: it gets the value unchanged, within the gate's limits.
   if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
   const shown = answer.bytes <= outputBytes ? cleanJson(answer.text) : undefined;

@@ -1,3 +1,4 @@
+import { partsBytes } from "../tools/content.ts";
 import type { Caller, Tool } from "../tools/tool.ts";
 import { SAVE_ARTIFACT } from "../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
@@ -85,9 +86,10 @@ export class Admission {
   }
 
   /** Reserves the text of a result. Returns the failure if it exceeds the budget. */
-  takeResult(tool: Tool, { text, bytes }: Value): Failure | undefined {
-    const heldBytes = memoryOf(text, bytes);
-    const overdraft = this.budget.takeResult(bytes, heldBytes) ?? this.#parts.share.hold(heldBytes);
+  takeResult(tool: Tool, { text, bytes, parts = [] }: Value): Failure | undefined {
+    const beside = partsBytes(parts);
+    const heldBytes = memoryOf(text, bytes) + beside;
+    const overdraft = this.budget.takeResult(bytes + beside, heldBytes) ?? this.#parts.share.hold(heldBytes);
     if (!overdraft) return undefined;
     this.#overdraft = overdraft;
     return sentences.resultOverBudget(tool.name, overdraft);

@@ -1,3 +1,5 @@
+import type { ContentPart } from "../tools/content.ts";
+
 /** The gate refused the call, and no handler ran. */
 export const REFUSAL_CODES = [
   "tool_unknown",
@@ -28,6 +30,8 @@ export interface Value {
   readonly text: string;
   /** UTF-8 bytes of `text`. */
   readonly bytes: number;
+  /** Images, files and links, for a model that called directly. */
+  readonly parts?: readonly ContentPart[];
 }
 
 interface NoValue<Code> {

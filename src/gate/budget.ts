@@ -9,6 +9,8 @@ export interface GateLimits {
   readonly totalBytes: number;
   /** Bytes of one value that a program keeps; `inputBytes` if left out. */
   readonly artifactBytes?: number;
+  /** Bytes of the images and files of one result, as base64; `resultBytes` if left out. */
+  readonly partBytes?: number;
   /** Names under which values may be kept; unbounded if left out. */
   readonly artifacts?: number;
   /** Time that a held call may wait for an answer, in milliseconds; unbounded if left out. */

@@ -119,8 +119,11 @@ export class CallLedger {
   }
 
   succeeded(call: OpenCall, { bytes }: Value, shape: string): void {
-    const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    this.#answered(line, { ok: true, shape, ...(call.shown && { shown: call.shown }) });
+    const { display } = call;
+    const said = display === undefined ? {} : { display };
+    const shown = display === undefined ? {} : { display: JSON.parse(display) as unknown };
+    const line = { ...lineOf(call, { bytes, outcome: { type: "value", shape }, started: true }), ...shown };
+    this.#answered(line, { ok: true, shape, ...said, ...(call.shown && { shown: call.shown }) });
     this.#list(line, call.noticed);
   }
 
@@ -145,7 +148,10 @@ export class CallLedger {
     above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }
 
-  #answered({ callId, ms, bytes }: CallLine, facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "shown">): void {
+  #answered(
+    { callId, ms, bytes }: CallLine,
+    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown">,
+  ): void {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
 

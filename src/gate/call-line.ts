@@ -26,6 +26,8 @@ export interface CallLine {
   readonly started: boolean;
   /** What the call changed at most, where that depends on the input of its tool and the handler was started. */
   readonly effect?: Effect;
+  /** What the handler has said to people. No model and no program gets it. */
+  readonly display?: unknown;
   /** How often the handler was run, where it was run again after a failure. */
   readonly attempts?: number;
 }

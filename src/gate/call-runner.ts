@@ -1,9 +1,10 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
+import { Content, partsBytes } from "../tools/content.ts";
 import type { CallContext } from "../tools/tool.ts";
 import type { Share } from "../values/held-bytes.ts";
 import { isLarge, type ResultLimits } from "../values/result-text.ts";
 import type { Admission, TakenInput } from "./admission.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Failure } from "./answer.ts";
 import { runAttempts } from "./attempts.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import type { CallQueues } from "./call-queues.ts";
@@ -23,6 +24,8 @@ export interface RunnerParts {
   readonly share: Share;
   readonly unread: UnreadAnswers | undefined;
   readonly limits: ResultLimits;
+  /** Bytes that the images and files of one result may have, as base64. */
+  readonly partBytes: number;
   readonly tenant: string;
   readonly toolQueues: ToolQueues;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
@@ -97,8 +100,11 @@ export class CallRunner {
   }
 
   /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
-  #answerWith(call: OpenCall, returned: unknown): Answer | undefined | Promise<Answer | undefined> {
+  #answerWith(call: OpenCall, result: unknown): Answer | undefined | Promise<Answer | undefined> {
     const { calls, inContext, limits, share, unread } = this.#parts;
+    const returned = Content.is(result) ? result.value : result;
+    const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
+    if (refused) return calls.fail(call, refused);
     const make = () => {
       if (calls.isGone(call)) return undefined;
       if (returned instanceof StoredText) return this.#answerStored(call, returned);
@@ -106,6 +112,17 @@ export class CallRunner {
       return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
     };
     return unread && isLargeResult(returned) ? unread.makeLarge(make) : make();
+  }
+
+  /** Keeps what goes beside a value. Parts are for a model that called directly. Returns the failure if they are too large. */
+  #takeContent(call: OpenCall, { display, parts }: Content): Failure | undefined {
+    if (display !== undefined) call.display = JSON.stringify(display);
+    if (call.identity.caller !== "direct" || parts.length === 0) return undefined;
+    const bytes = partsBytes(parts);
+    const { partBytes } = this.#parts;
+    if (bytes > partBytes) return sentences.partsTooLarge(call.tool.name, bytes, partBytes);
+    call.parts = parts;
+    return undefined;
   }
 
   /** Makes the answer of a text that is stored. While it is read, its memory is held. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
+import type { ContentPart } from "../tools/content.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
 import type { CallEvent } from "./call-ledger.ts";
@@ -12,7 +13,8 @@ import type { GateSession } from "./session.ts";
 
 /** What a call of `runtime.call` has come to. */
 export type CallAnswer =
-  | { readonly ok: true; readonly value: unknown }
+  /** `parts` are images, files and links of a tool that was called as `direct`. */
+  | { readonly ok: true; readonly value: unknown; readonly parts?: readonly ContentPart[] }
   /** `message` is for the caller: a model may read it. `cancelled`: the call was cancelled before it had an answer. */
   | { readonly ok: false; readonly code: RefusalCode | FailureCode | "cancelled"; readonly message: string };
 
@@ -66,8 +68,9 @@ export async function callTool(scope: CallScope, { tool, inputText, caller }: To
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
   if (!answer) return { ok: false, code: "cancelled", message: "The call was cancelled before it had an answer." };
   if (!answer.ok) return { ok: false, code: answer.code, message: answer.message };
-  const { text } = answer;
-  return { ok: true, value: await share.lane.run(() => JSON.parse(text) as unknown) };
+  const { text, parts } = answer;
+  const value = await share.lane.run(() => JSON.parse(text) as unknown);
+  return { ok: true, value, ...(parts ? { parts } : {}) };
 }
 
 /** JSON text of the ending, with the call's value. */

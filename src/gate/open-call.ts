@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { CallRecord, DecisionRecord, ResultRecord, RetryRecord, ShownDefinition } from "../journal/record.ts";
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
+import type { ContentPart } from "../tools/content.ts";
 import type { Approval, Approve } from "./approval.ts";
 import type { ResultLimits } from "../values/result-text.ts";
 import type { Budget } from "./budget.ts";
@@ -62,6 +63,10 @@ export class OpenCall {
   dropped: Promise<unknown> | undefined;
   /** Of a search: the definitions that it showed. */
   shown: readonly ShownDefinition[] | undefined;
+  /** What its handler has said to people, as JSON text. */
+  display: string | undefined;
+  /** Images, files and links of its result. */
+  parts: readonly ContentPart[] | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
   #approvalClock: WaitClock | undefined;

@@ -62,7 +62,8 @@ export class OpenCalls {
       admission.noteOverdraft(handled.overdraft);
       return this.#failed(call, handled.answer, handled.error);
     }
-    const { answer, shape } = handled;
+    const { shape } = handled;
+    const answer = call.parts ? { ...handled.answer, parts: call.parts } : handled.answer;
     const failure = admission.takeResult(tool, answer);
     if (failure) return this.#failed(call, failure);
     unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));

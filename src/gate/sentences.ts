@@ -246,6 +246,15 @@ export function resultTooMany(tool: string, values: number, allowed: number) {
   );
 }
 
+/** Of images, files and links beside a value. */
+export function partsTooLarge(tool: string, bytes: number, allowed: number) {
+  return failure(
+    "result_too_large",
+    tool,
+    `The images and files in the result of ${tool} have ${bytes} bytes in base64, at most ${allowed} are allowed (limit partBytes). Ask for fewer or smaller ones, or call it from a program, which gets the value without them.`,
+  );
+}
+
 export function resultTooLarge(tool: string, bytes: number, allowed: number) {
   return failure(
     "result_too_large",

@@ -110,7 +110,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   constructor(gate: SharedRules, options: SessionOptions) {
     const { execution, scope, limits, callers, visibleTo = callers, above, maxTokens, past, unread } = options;
-    const { waitMs } = limits;
+    const { waitMs, partBytes = limits.resultBytes } = limits;
     this.#options = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const { tools } = gate;
@@ -141,6 +141,7 @@ export class GateSession implements ParentSession, WorkBelow {
       share,
       unread,
       limits,
+      partBytes,
       tenant: scope.tenant,
       toolQueues: gate.toolQueues,
       contextOf: (call) => call.contextIn(execution, scope, this),

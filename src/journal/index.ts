@@ -7,6 +7,7 @@ export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
   AliveRecord,
   AnsweredRecord,
+  ArtifactRecord,
   CallHeader,
   CallRecord,
   ClaimRecord,

@@ -120,6 +120,7 @@ export const RECORD_SCHEMAS = {
     code: text.exactOptional(),
     ms: amount,
     bytes: amount,
+    display: text.exactOptional(),
     shape: text.exactOptional(),
     shown,
     at,

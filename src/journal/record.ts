@@ -260,6 +260,8 @@ export interface AnsweredRecord {
   readonly bytes: number;
   /** Kind of the result, like `array of 200`; missing for a failure. */
   readonly shape?: string;
+  /** What the handler has said to people: JSON text. */
+  readonly display?: string;
   /** What a search showed: each tool that it found. */
   readonly shown?: readonly ShownDefinition[];
   readonly at: number;

@@ -39,6 +39,7 @@ const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advi
     what: "the result of a call was larger than",
     advice: "Ask for less: fewer fields, a filter, or page by page.",
   },
+  partBytes: { what: "the images and files of a result were larger than", advice: "Ask for fewer or smaller ones." },
   artifactBytes: {
     what: "a value that it kept was larger than",
     advice: "Keep less, or split it into several.",

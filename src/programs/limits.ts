@@ -70,6 +70,11 @@ export const LIMIT_RULES = {
    */
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
   /**
+   * Images, files and links of one result for a model that calls a tool directly, as base64. Providers take some 5 MB an
+   * image.
+   */
+  partBytes: wholeNumber({ min: 0, max: 64 * MIB, default: 8 * MIB }),
+  /**
    * One value that is kept by `save`, or because it is too large for a model, as JSON: as large as a result may be. What a
    * program saves also has to fit into a frame.
    */

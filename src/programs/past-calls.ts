@@ -78,13 +78,14 @@ export class PastCalls {
     if (begun) begun.attempts = attempt + 1;
   }
 
-  answered({ call, ok, code, ms, bytes, shape }: AnsweredRecord): void {
+  answered({ call, ok, code, ms, bytes, shape, display }: AnsweredRecord): void {
     const begun = this.#begun.get(call);
     if (begun) begun.started = true;
     this.#end(call, {
       bytes,
       ms,
       outcome: ok ? { type: "value", shape: shape ?? "" } : { type: "failed", code: (code ?? "") as FailureCode },
+      ...(display === undefined ? {} : { display: jsonOf(display) }),
     });
   }
 
@@ -93,7 +94,7 @@ export class PastCalls {
     for (const call of this.#begun.keys()) this.#end(call, { bytes: 0, ms: 0, outcome: { type: "aborted" } });
   }
 
-  #end(callId: string, facts: Pick<CallLine, "bytes" | "outcome" | "ms">): void {
+  #end(callId: string, facts: Pick<CallLine, "bytes" | "outcome" | "ms" | "display">): void {
     const known = this.#begun.get(callId);
     if (!known) return;
     this.#begun.delete(callId);
@@ -103,5 +104,14 @@ export class PastCalls {
     this.#lines.delete(callId);
     const unusual = { ...(effect === undefined ? {} : { effect }), ...(attempts === undefined ? {} : { attempts }) };
     this.#lines.set(callId, { callId, tool, caller, started, ...facts, ...unusual });
+  }
+}
+
+/** A journal may come from elsewhere: what is no JSON is shown as it is. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }

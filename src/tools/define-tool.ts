@@ -1,3 +1,4 @@
+import type { Content } from "./content.ts";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { optionError, PortcullisError } from "../errors.ts";
 import {
@@ -129,7 +130,7 @@ export const TOOL_RULES = {
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**
    * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
-   * result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
+   * result must be JSON, or `content()` with more than that. Its errors stay on the host, and the program sees only that the tool failed; a
    * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
   handler: required(
@@ -181,7 +182,10 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
    */
   readonly handler:
     | "client"
-    | ((input: StandardSchemaV1.InferOutput<Input>, context: CallContext<Context>) => Awaitable<Result<Output>>);
+    | ((
+        input: StandardSchemaV1.InferOutput<Input>,
+        context: CallContext<Context>,
+      ) => Awaitable<Result<Output> | Content<Result<Output>>>);
 }
 
 export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown> = Omit<

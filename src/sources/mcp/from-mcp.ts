@@ -271,7 +271,7 @@ export class McpSource implements AsyncDisposable {
             return questions <= QUESTIONS ? await ask(question) : false;
           },
         });
-        return resultValue(result, this.#text);
+        return resultValue(result, this.#text, context.caller);
       } catch (error) {
         if (error instanceof SessionEnded && this.#session === session) void session.close();
         signal.throwIfAborted();

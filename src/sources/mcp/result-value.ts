@@ -1,6 +1,8 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { MalformedMessage, type Message } from "./wire.ts";
+import { content as withParts, MAX_PARTS, type PartInput } from "../../tools/content.ts";
+import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 
 /**
@@ -8,14 +10,70 @@ import { isFields } from "../../values/fields.ts";
  * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text where the tool
  * failed, and a `MalformedMessage` for what is no result.
  */
-export function resultValue({ content = [], structuredContent, isError }: Message, text: ServerText): unknown {
+export function resultValue(
+  { content = [], structuredContent, isError }: Message,
+  text: ServerText,
+  caller: Caller = "programmatic",
+): unknown {
   if (!Array.isArray(content) || !content.every(isBlock))
     throw new MalformedMessage("The result has content that is no list of blocks.");
   if (isError === true) throw new PortcullisError("tool_failed", text.quote(textOf(content)));
+  // A program may need the bytes. A model needs them as an image or a file, and not as base64 in a text.
+  const shown = caller === "direct" ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
+  const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
+  const value = valueOf(
+    shown.map(({ block }) => block),
+    structuredContent,
+  );
+  return parts.length === 0 ? value : withParts({ value, parts });
+}
+
+function valueOf(content: readonly Block[], structuredContent: unknown): unknown {
   if (structuredContent !== undefined) return structuredContent;
   const [only] = content;
   if (content.length === 1 && only?.type === "text") return only.text;
   return { content: content.map(withoutNotes) };
+}
+
+interface Shown {
+  readonly block: Block;
+  readonly part: PartInput | undefined;
+}
+
+/** A block with the size of its bytes in place of them, and the bytes as a part. What is malformed stays as it is. */
+function shownToModel(block: Block): Shown {
+  if (block.type === "image" || block.type === "audio") {
+    const part = partOf(block.type === "image" ? "image" : "file", block.data, block.mimeType);
+    const { data: _data, ...others } = block;
+    return part ? { block: { ...others, bytes: sizeOf(part) } as Block, part } : { block, part };
+  }
+  if (block.type !== "resource" || !isFields(block.resource)) return { block, part: undefined };
+  const { blob, ...resource } = block.resource;
+  const part = partOf("file", blob, resource.mimeType ?? "application/octet-stream");
+  return part
+    ? { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } } as Block, part }
+    : { block, part };
+}
+
+/** A part of base64 that a server sent; undefined for what is none. */
+function partOf(type: "image" | "file", data: unknown, mediaType: unknown): PartInput | undefined {
+  if (typeof data !== "string" || typeof mediaType !== "string") return undefined;
+  const part = { type, mediaType, data } as const;
+  return isPart(part) ? part : undefined;
+}
+
+function isPart(part: PartInput): boolean {
+  try {
+    withParts({ value: null, parts: [part] });
+    return true;
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    return false;
+  }
+}
+
+function sizeOf(part: PartInput): number {
+  return "data" in part ? Buffer.byteLength(String(part.data), "base64") : 0;
 }
 
 /** A block without what servers tell clients about it. */
@@ -27,6 +85,10 @@ function withoutNotes(block: Block): Message {
 interface Block {
   readonly type: string;
   readonly text?: unknown;
+  /** Of an image or a sound: base64. */
+  readonly data?: unknown;
+  readonly mimeType?: unknown;
+  readonly resource?: unknown;
   readonly _meta?: unknown;
   readonly annotations?: unknown;
 }

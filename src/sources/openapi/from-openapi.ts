@@ -251,6 +251,8 @@ class SourceMaker {
             contentType: form === "multipart" ? undefined : parts.body?.mediaType,
             effect: context.effect,
             timeoutMs: tool.timeoutMs,
+            // A declared schema of results that is checked requires the base64.
+            asPart: output === undefined || !this.#checkResults,
           },
           requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
           context,

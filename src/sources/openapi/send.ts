@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import { ByteList } from "../../values/byte-list.ts";
 import { oneLine } from "../../tools/one-line.ts";
+import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
 import { measure } from "../../values/plain-data.ts";
 import { TOO_MANY_VALUES } from "../../values/result-text.ts";
@@ -33,6 +34,8 @@ export interface Sender {
 
 /** What a call needs besides its request. */
 export interface Call {
+  /** Whether a model that calls directly gets bytes as an image or a file, and not as the base64 that the tool declares. */
+  readonly asPart: boolean;
   readonly method: string;
   readonly accept: string;
   /** Media type of the body; undefined for `FormData`, which has its own. */
@@ -51,7 +54,12 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
   const deadline = performance.now() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
     const { response, secrets } = await ask(sender, call, request, context.signal);
-    if (response.ok) return await readAnswer(sender, response, secrets, context);
+    if (response.ok)
+      return await readAnswer(sender, response, secrets, {
+        resultBytes: context.resultBytes,
+        resultValues: context.resultValues,
+        asPart: call.asPart && context.caller === "direct",
+      });
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
     const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
     if (waitMs === undefined || performance.now() + waitMs >= deadline)
@@ -159,22 +167,27 @@ function unreachable(source: string, cause: unknown, effect: Effect): Portcullis
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
 }
 
+interface AnswerWays extends Pick<CallContext, "resultBytes" | "resultValues"> {
+  /** Whether bytes are a part beside the value. */
+  readonly asPart: boolean;
+}
+
 /** The value of an answer of success. */
 async function readAnswer(
   sender: Sender,
   response: Response,
   secrets: KeptSecrets,
-  { resultBytes, resultValues }: Pick<CallContext, "resultBytes" | "resultValues">,
+  { resultBytes, resultValues, asPart }: AnswerWays,
 ): Promise<unknown> {
   const bytes = await readBody(sender, response, resultBytes, "refuse");
   if (bytes.length === 0) return null;
   const mediaType = response.headers.get("content-type");
   const form = mediaType === null ? "json" : formOf(mediaType);
-  if (form === "bytes" || form === "multipart")
-    return {
-      mediaType: oneLine(secrets.takenFrom(mediaType ?? ""), 100),
-      base64: secrets.takenFromBytes(bytes).toString("base64"),
-    };
+  if (form === "bytes" || form === "multipart") {
+    const said = oneLine(secrets.takenFrom(mediaType ?? ""), 100);
+    const kept = secrets.takenFromBytes(bytes);
+    return asPart ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
+  }
   const text = secrets.takenFrom(saidIn(bytes, mediaType, form));
   if (form !== "json") return text;
   if (measure(text).values > resultValues) throw tooManyValues(resultValues);
@@ -186,6 +199,14 @@ async function readAnswer(
       cause,
     });
   }
+}
+
+/** Bytes for a model: as an image or a file beside their type and size. */
+function partOf(said: string, data: Buffer): Content {
+  const [essence = ""] = said.split(";", 1);
+  const mediaType = isMediaType(essence.trim()) ? essence.trim() : "application/octet-stream";
+  const type = mediaType.startsWith("image/") ? "image" : "file";
+  return content({ value: { mediaType: said, bytes: data.length }, parts: [{ type, mediaType, data }] });
 }
 
 /** Text of an answer, in the form in which secrets are looked for. */

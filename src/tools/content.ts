@@ -1,0 +1,159 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import { array, option, type OptionsOf, readOptions } from "../options/options.ts";
+
+/** Content that is not JSON, as a handler gives it. */
+export type PartInput =
+  | {
+      /** An image, or a file of any other kind. */
+      readonly type: "image" | "file";
+      /** Like `image/png`. */
+      readonly mediaType: string;
+      /** The bytes, or their base64. */
+      readonly data: Uint8Array | string;
+      readonly name?: string;
+    }
+  | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
+
+/** The same as it is kept: base64 in place of bytes. */
+export type ContentPart =
+  | { readonly type: "image" | "file"; readonly mediaType: string; readonly data: string; readonly name?: string }
+  | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
+
+/** What stands for a part where its data does not go. */
+export interface PartHandle {
+  readonly type: ContentPart["type"];
+  readonly name?: string;
+  readonly mediaType?: string;
+  /** Of an image or a file. */
+  readonly bytes?: number;
+  readonly url?: string;
+}
+
+/** Maximum of parts of one result. */
+export const MAX_PARTS = 20;
+const NAME_LENGTH = 256;
+const MEDIA_TYPE_LENGTH = 128;
+const URL_LENGTH = 8192;
+/** Maximum length of what is for people, as JSON, in UTF-16 code units. */
+const DISPLAY_LENGTH = 64 * 1024;
+const MEDIA_TYPE = /^[A-Za-z0-9][\w.+-]*\/[A-Za-z0-9][\w.+-]*$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const CONTENT_RULES = {
+  /** The result, which programs get and models read. Without it, handles of the parts are. */
+  value: option<unknown>("a value that is JSON", () => true),
+  /** For people alone: in events and reports, and never for a model or a program. */
+  display: option<unknown>("a value that is JSON, of up to 64 KiB", isDisplay),
+  /** Images, files and links, for a model that calls the tool directly. */
+  parts: array<PartInput>(`up to ${MAX_PARTS} parts`),
+};
+
+type ContentOptions = OptionsOf<typeof CONTENT_RULES>;
+
+/** Marks the class across copies of this package. */
+const BRAND = Symbol.for("portcullis.content");
+
+/** What `content()` makes. `Value` is the type of its value. */
+export class Content<Value = unknown> {
+  readonly value: Value;
+  readonly display: unknown;
+  readonly parts: readonly ContentPart[];
+
+  constructor(value: Value, display: unknown, parts: readonly ContentPart[]) {
+    this.value = value;
+    this.display = display;
+    this.parts = parts;
+  }
+
+  get [BRAND](): true {
+    return true;
+  }
+
+  /** Whether a value is content, of this or another copy of the package. */
+  static is(value: unknown): value is Content {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+}
+
+/**
+ * A handler's result with more than a value: something for people, and images, files and links for a model. A model that
+ * calls the tool directly gets the parts beside the value, in its provider's own blocks; a program gets the value alone.
+ * Throws `option_invalid`.
+ */
+export function content<Value = { readonly parts: readonly PartHandle[] }>(
+  options: Omit<ContentOptions, "value"> & { readonly value?: Value },
+): Content<Value> {
+  const { value, display, parts = [] } = readOptions("content", options, CONTENT_RULES);
+  if (parts.length > MAX_PARTS) throw optionError("content({ parts })", `up to ${MAX_PARTS} parts`, parts);
+  const kept = parts.map((part, index) => keptPart(part, `content({ parts[${index}] })`));
+  return new Content((value === undefined ? { parts: kept.map(handleOf) } : value) as Value, display, kept);
+}
+
+/** What stands for a part. */
+export function handleOf(part: ContentPart): PartHandle {
+  const { type, name, mediaType } = part;
+  return {
+    type,
+    ...(name === undefined ? {} : { name }),
+    ...(mediaType === undefined ? {} : { mediaType }),
+    ...(part.type === "link" ? { url: part.url } : { bytes: bytesOf(part.data) }),
+  };
+}
+
+/** Bytes of parts as they are kept. */
+export function partsBytes(parts: readonly ContentPart[]): number {
+  return parts.reduce((sum, part) => sum + (part.type === "link" ? part.url.length : part.data.length), 0);
+}
+
+function bytesOf(base64: string): number {
+  return Buffer.byteLength(base64, "base64");
+}
+
+function keptPart(part: unknown, place: string): ContentPart {
+  if (typeof part !== "object" || part === null) throw optionError(place, "an object with a type", part);
+  const { type, mediaType, data, name, url, ...others } = part as Readonly<Record<string, unknown>>;
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    throw new PortcullisError("option_invalid", `${place}: there is no field ${JSON.stringify(other)}.`);
+  const named = name === undefined ? {} : { name: checked(place, "name", name, isName) };
+  const media = mediaType === undefined ? {} : { mediaType: checked(place, "mediaType", mediaType, isMediaType) };
+  if (type === "link") return { type, url: checked(place, "url", url, isUrl), ...media, ...named };
+  if (type !== "image" && type !== "file") throw optionError(`${place}.type`, '"image", "file" or "link"', type);
+  const known = checked(place, "mediaType", mediaType, isMediaType);
+  if (type === "image" && !known.startsWith("image/"))
+    throw optionError(`${place}.mediaType`, "that of an image, like image/png", known);
+  return { type, mediaType: known, data: base64Of(data, place), ...named };
+}
+
+function base64Of(data: unknown, place: string): string {
+  if (data instanceof Uint8Array) return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
+  if (typeof data === "string" && data.length % 4 === 0 && BASE64.test(data)) return data;
+  throw optionError(`${place}.data`, "a Uint8Array, or text in base64", typeof data === "string" ? "other text" : data);
+}
+
+function checked(place: string, field: string, value: unknown, accepts: (text: string) => boolean): string {
+  if (typeof value === "string" && accepts(value)) return value;
+  throw optionError(`${place}.${field}`, EXPECTED[field] ?? "text", value);
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  name: `a name of 1 to ${NAME_LENGTH} characters`,
+  mediaType: "a media type, like image/png",
+  url: "an address that begins with https:// or http://",
+};
+
+const isName = (text: string) => text.length > 0 && text.length <= NAME_LENGTH;
+export const isMediaType = (text: string) => text.length <= MEDIA_TYPE_LENGTH && MEDIA_TYPE.test(text);
+
+function isUrl(text: string): boolean {
+  return text.length <= URL_LENGTH && URL.canParse(text) && /^https?:\/\//i.test(text);
+}
+
+function isDisplay(value: unknown): boolean {
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    return text !== undefined && text.length <= DISPLAY_LENGTH;
+  } catch {
+    return false;
+  }
+}
