@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     types: `
       AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument CrashCode Divergence FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
       Output
-      ProgramsOption RefusalCode ReportArtifact Replayed ReplayedTranscript SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
+      ProgramsOption RefusalCode Replayed ReplayedTranscript ReportArtifact SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage Waiting WaitingApproval WaitingCall`,
   },
   "portcullis/sandboxes": {

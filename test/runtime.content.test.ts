@@ -123,7 +123,7 @@ test.each([
   [{ parts: [{ type: "link", url: "javascript:alert(1)" }] }, "https://"],
   [{ parts: [{ type: "video", mediaType: "video/mp4", data: "" }] }, '"image", "file" or "link"'],
   [{ parts: [{ ...part, path: "/etc/passwd" }] }, '"path"'],
-  [{ parts: Array(21).fill(part) }, "up to 20 parts"],
+  [{ parts: Array.from({ length: 21 }, () => part) }, "up to 20 parts"],
   [{ display: "x".repeat(70_000) }, "64 KiB"],
   [{ display: () => 1 }, "64 KiB"],
 ])("content(%j) is refused with what was expected", (given, said) => {

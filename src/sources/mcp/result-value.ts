@@ -50,9 +50,7 @@ function shownToModel(block: Block): Shown {
   if (block.type !== "resource" || !isFields(block.resource)) return { block, part: undefined };
   const { blob, ...resource } = block.resource;
   const part = partOf("file", blob, resource.mimeType ?? "application/octet-stream");
-  return part
-    ? { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } } as Block, part }
-    : { block, part };
+  return part ? { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } }, part } : { block, part };
 }
 
 /** A part of base64 that a server sent; undefined for what is none. */
