@@ -6,7 +6,7 @@ import { RUNTIME_RULES, type RuntimeOptions, SEARCH_RULES } from "./host/options
 import type { Runtime } from "./host/runtime.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
-import { ToolSet } from "./tools/tool-set.ts";
+import { CurrentTools } from "./tools/current-tools.ts";
 
 export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./host/method-options.ts";
 export type { RuntimeOptions, SearchOptions } from "./host/options.ts";
@@ -20,7 +20,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
   const { heldBytes, journal = createMemoryJournal(), stubTokens, tenant = "default" } = read;
   const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
-  const tools = new ToolSet(read.tools, "createRuntime({ tools })");
+  const tools = new CurrentTools(read.tools, "createRuntime({ tools })");
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = await sandboxOf(read.sandbox ?? "isolate");
   // Engines start while the host loads what programs need.
@@ -30,6 +30,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   return new Runtime<Context>({
     sandbox,
     ownsSandbox: sandbox !== read.sandbox,
+    tools,
     gate: openGate(tools, heldBytes, { ...search, stubTokens }),
     journal,
     leaseMs,

@@ -167,6 +167,32 @@ test("a filter is asked for each tenant and caller, and what it refuses is not f
   expect(asked[0]).toEqual([invoices.name, { tenant: "acme", caller: "programmatic" }]);
 });
 
+test.each<[string, () => unknown]>([
+  ["gives a promise", () => Promise.resolve(false)],
+  ["gives nothing", () => undefined],
+  [
+    "throws",
+    () => {
+      throw new Error("no directory today");
+    },
+  ],
+])("where a filter %s, nothing is found", async (_, filter) => {
+  const error = vi.fn();
+  const search = { filter: filter as () => boolean };
+  await using runtime = await createRuntime({
+    tools: TOOLS,
+    sandbox: createMemorySandbox(),
+    search,
+    logger: { error },
+  });
+  const { outcome } = await runtime.execute(
+    `try { return await searchTools("invoices"); } catch (e) { return e.code; }`,
+  );
+  expect(outcome).toEqual({ type: "completed", value: "handler_failed" });
+  expect(error).toHaveBeenCalledOnce();
+  await expect(runtime.searchTools("invoices")).rejects.toThrow();
+});
+
 test("a host searches for either caller and in either language", async () => {
   await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
   expect(await runtime.searchTools("pay invoices", 1, { caller: "direct" })).toMatchObject([{ name: payroll.name }]);
@@ -207,6 +233,10 @@ test("with vectors a tool is found that has no word of the query; each tool's ve
 test.each([
   ["rejects", () => Promise.reject(new Error("no vectors today"))],
   ["gives too few", () => Promise.resolve([])],
+  [
+    "gives lists of another length for the query",
+    (texts: readonly string[]) => Promise.resolve(texts.map(() => (texts.length === 1 ? [1] : [1, 2]))),
+  ],
   ["gives no numbers", (texts: readonly string[]) => Promise.resolve(texts.map(() => [Number.NaN]))],
 ])("where `embed` %s, programs find by words, and the operator is told", async (_, broken) => {
   const error = vi.fn<(entry: object, message: string) => void>();
@@ -221,6 +251,26 @@ test.each([
   expect(error).toHaveBeenCalledOnce();
   expect(error.mock.calls[0]?.[1]).toContain("search_tools returned in call 1");
   await expect(runtime.searchTools("invoices")).rejects.toThrow();
+});
+
+test("an `embed` that does not answer holds up its own search for ten seconds, and no later one for ever", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const hangs = vi.fn(() => new Promise<never>(() => {}));
+    await using runtime = await createRuntime({
+      tools: TOOLS,
+      sandbox: createMemorySandbox(),
+      search: { embed: hangs },
+    });
+    for (let search = 0; search < 2; search += 1) {
+      const searching = runtime.searchTools("invoices").catch((error: Error) => error.message);
+      await vi.waitFor(() => expect(hangs).toHaveBeenCalledTimes(search + 1));
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await searching).toContain("it did not answer within 10000 ms");
+    }
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 // ---- models ------------------------------------------------------------------------------------------------------

@@ -52,7 +52,10 @@ const OPTIONS =
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],
-  [{}, "createRuntime({ tools }): expected an array of tools made by defineTool, got undefined."],
+  [
+    {},
+    "createRuntime({ tools }): expected an array of tools made by defineTool, or a function that returns one, got undefined.",
+  ],
   [{ tools: [{ name: "t" }] }, 'createRuntime({ tools }): expected tools made by defineTool, got {"name":"t"}.'],
   [{ tools: [], sanbox: sandbox }, `createRuntime: there is no option "sanbox", did you mean sandbox? ${OPTIONS}`],
   [{ tools: [], xyzzyx: 1 }, `createRuntime: there is no option "xyzzyx". ${OPTIONS}`],
@@ -462,7 +465,10 @@ test("closing a derived runtime leaves the one that it is derived from open, wit
 
 test.each<[unknown, string]>([
   [undefined, "derive(options): expected an object, got undefined."],
-  [{}, "derive({ tools }): expected an array of tools made by defineTool, got undefined."],
+  [
+    {},
+    "derive({ tools }): expected an array of tools made by defineTool, or a function that returns one, got undefined.",
+  ],
   [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
   [
     { tools: [], journal: {} },

@@ -14,8 +14,8 @@ export class Gate implements SharedRules {
   readonly search: ToolSearch;
   readonly held: HeldBytes;
   readonly toolQueues: ToolQueues;
-  /** Gates for parts of the tools, which keep their indexes for further searches. */
-  readonly #parts = new WeakMap<ToolSet, Gate>();
+  /** Gates for parts of the tools, or for later ones. They keep their indexes for further searches. */
+  readonly #others = new WeakMap<ToolSet, Gate>();
 
   constructor(tools: ToolSet, held = new HeldBytes(), search: SearchSettings = {}, toolQueues = new ToolQueues()) {
     this.held = held;
@@ -32,13 +32,15 @@ export class Gate implements SharedRules {
 
   /** A gate for the tools that exist for them: this one, if all do. `onFailed` is told of a tool whose `enabled` fails. */
   for(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): Gate {
-    const tools = this.tools.enabledFor(audience, onFailed);
+    return this.of(this.tools.enabledFor(audience, onFailed));
+  }
+
+  /** A gate for other tools, the same one for the same set of them. */
+  of(tools: ToolSet): Gate {
     if (tools === this.tools) return this;
-    const known = this.#parts.get(tools);
-    if (known) return known;
-    const part = this.beside(tools);
-    this.#parts.set(tools, part);
-    return part;
+    const known = this.#others.get(tools) ?? this.beside(tools);
+    this.#others.set(tools, known);
+    return known;
   }
 
   open(options: SessionOptions): GateSession {

@@ -1,8 +1,8 @@
 import { abortSignal, oneOf, option, type OptionsOf, required, withDefault, words } from "../options/options.ts";
 import type { Decision } from "../programs/decide.ts";
 import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
-import { type Caller, CALLERS, type Tool } from "../tools/tool.ts";
-import { TOOLS } from "../tools/tool-set.ts";
+import { type Caller, CALLERS } from "../tools/tool.ts";
+import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { JOURNAL, LISTENER } from "./options.ts";
 
@@ -20,7 +20,7 @@ export type SearchToolsOptions = OptionsOf<typeof SEARCH_TOOLS_RULES>;
 /** A derived runtime inherits the options that are omitted. */
 export const DERIVE_RULES = {
   /** The tools that programs and models may call. */
-  tools: required(TOOLS),
+  tools: required(GIVEN_TOOLS),
   /** Where executions are recorded. */
   journal: JOURNAL,
   /** Called with each event of an execution. What it throws is ignored. */
@@ -29,7 +29,7 @@ export const DERIVE_RULES = {
 
 export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULES>, "tools"> & {
   /** The tools that programs and models may call. */
-  readonly tools: readonly Tool<Context>[];
+  readonly tools: GivenTools<Context>;
 };
 
 export const DECISIONS = option<Readonly<Record<string, Decision>>>(

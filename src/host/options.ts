@@ -17,8 +17,7 @@ import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
-import type { Tool } from "../tools/tool.ts";
-import { TOOLS } from "../tools/tool-set.ts";
+import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { PLACES_OPTION } from "./places.ts";
 
 export const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
@@ -35,8 +34,11 @@ export const SEARCH_RULES = {
 export type SearchOptions = OptionsOf<typeof SEARCH_RULES>;
 
 export const RUNTIME_RULES = {
-  /** The tools that programs and models may call. */
-  tools: required(TOOLS),
+  /**
+   * The tools that programs and models may call, or a function that returns those that there are now. It is asked at the
+   * beginning of each execution and conversation, which keep them.
+   */
+  tools: required(GIVEN_TOOLS),
   /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
   sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
   /**
@@ -85,8 +87,8 @@ export const RUNTIME_RULES = {
 
 /** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */
 export type RuntimeOptions<Context = unknown> = Omit<OptionsOf<typeof RUNTIME_RULES>, "tools" | "approve"> & {
-  /** The tools that programs and models may call. */
-  readonly tools: readonly Tool<Context>[];
+  /** The tools that programs and models may call, or a function that returns those that there are now. */
+  readonly tools: GivenTools<Context>;
   /** Decides calls that need approval. */
   readonly approve?: Approve<Context>;
 };

@@ -34,7 +34,8 @@ import { declareTools, type DeclarationOptions } from "../tools/declarations.ts"
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
-import { type SwitchFailure, ToolSet } from "../tools/tool-set.ts";
+import type { SwitchFailure, ToolSet } from "../tools/tool-set.ts";
+import { CurrentTools } from "../tools/current-tools.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -53,6 +54,8 @@ import type { Places, QueueState } from "./places.ts";
 export interface RuntimeParts {
   readonly sandbox: Sandbox;
   readonly ownsSandbox: boolean;
+  readonly tools: CurrentTools;
+  /** The gate for the tools at first. */
   readonly gate: Gate;
   readonly journal: Journal;
   readonly leaseMs: number;
@@ -124,7 +127,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   }
 
   get tools(): ToolSet {
-    return this.#parts.gate.tools;
+    return this.#gate.tools;
+  }
+
+  /** The gate for the tools that there are now. */
+  get #gate(): Gate {
+    const { gate, tools } = this.#parts;
+    return gate.of(tools.set);
   }
 
   /**
@@ -348,11 +357,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   derive(options: DeriveOptions<Context>): Runtime<Context> {
     const read = readOptions("derive", options, DERIVE_RULES);
     const { journal, onEvent, gate } = this.#parts;
+    const tools = new CurrentTools(read.tools, "derive({ tools })");
     return new Runtime<Context>({
       ...this.#parts,
       journal: read.journal ?? journal,
       onEvent: read.onEvent ?? onEvent,
-      gate: gate.beside(new ToolSet(read.tools, "derive({ tools })")),
+      tools,
+      gate: gate.beside(tools.set),
       ownsSandbox: false,
       parent: { closing: this.closing, untilEnded: (running) => this.#untilEnded(running) },
     });
@@ -458,8 +469,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
         language,
       );
     const changed = resolveLimits(this.limits, limits, optionsIn(subject, "limits"));
-    const { gate } = this.#parts;
-    const selected = tools && this.tools.select(tools, `${subject}({ tools })`);
+    const gate = this.#gate;
+    const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
     if (this.closing.aborted)
       throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
     return this.#scope.with({
@@ -477,7 +488,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   /** The gate for the tools that exist for them. */
   #gateFor(
     { tenant = this.#scope.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
-    gate = this.#parts.gate,
+    gate = this.#gate,
   ): Gate {
     return gate.for({ tenant, context, model: model?.name }, (failed) => this.#tellSwitchFailed(failed));
   }
@@ -535,6 +546,6 @@ function emit<Event>(listener: ((event: Event) => void) | undefined, event: Even
 }
 
 /** The gate of a new runtime. */
-export function openGate(tools: ToolSet, heldBytes: number | undefined, search: SearchSettings): Gate {
-  return new Gate(tools, new HeldBytes(heldBytes), search);
+export function openGate(tools: CurrentTools, heldBytes: number | undefined, search: SearchSettings): Gate {
+  return new Gate(tools.set, new HeldBytes(heldBytes), search);
 }

@@ -3,6 +3,7 @@ import type { Language } from "../../bridge/frames.ts";
 import type { TurnRecord } from "../../src/journal/record.ts";
 import type { Report } from "../../src/output/report.ts";
 import { replay } from "../../src/programs/replay.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { broken, echo, later, signal, tool } from "../support/tools.ts";
@@ -22,8 +23,7 @@ export function executeSuite(
 ): void {
   afterAll(() => Promise.all([sandbox[Symbol.asyncDispose](), recorded[Symbol.asyncDispose]()]));
   const cases = LANGUAGE_CASES[language];
-  const start = (...tools: Parameters<typeof createRuntime>[0]["tools"]) =>
-    createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
+  const start = (...tools: readonly Tool[]) => createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
 
   describe("ordinary programs complete, and replay from every prefix", () => {
     test.each(cases.ordinary)("a program that $does", { timeout: 120_000 }, async ({ program, returns }) => {

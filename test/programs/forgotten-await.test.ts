@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { TurnRecord } from "../../src/journal/record.ts";
 import { replay } from "../../src/programs/replay.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
@@ -139,8 +140,7 @@ describe.each([
   ["isolate", createIsolateSandbox()],
 ])("on the %s sandbox", (_name, sandbox) => {
   afterAll(() => sandbox[Symbol.asyncDispose]());
-  const start = (...tools: Parameters<typeof createRuntime>[0]["tools"]) =>
-    createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
+  const start = (...tools: readonly Tool[]) => createRuntime({ sandbox, tools: [echo, later, broken, ...tools] });
 
   test.each(FORGETFUL)(
     "a call's promise that is used as its result is an error at its place: %j",

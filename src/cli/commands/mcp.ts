@@ -77,7 +77,7 @@ export async function mcp(options: McpOptions): Promise<number> {
     const approver = stack.use(createApprover({ mode, screen: createScreen(), canWait }));
     const runtime = stack.use(
       await createRuntime({
-        tools: open.tools,
+        tools: () => open.tools,
         sandbox,
         limits: options.limit,
         logger: printFailures,

@@ -32,6 +32,7 @@ export interface OpenSource {
 
 /** Tools of a module, of servers and of APIs; servers are connected until this is disposed of. */
 export interface OpenTools extends AsyncDisposable {
+  /** Those that there are now: servers may change their lists. */
   readonly tools: readonly Tool[];
   readonly sources: readonly OpenSource[];
   /** Tools of servers that no caller may call, because nothing was said about them. */
@@ -75,11 +76,13 @@ export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOpt
       takeNames(`--openapi: ${file}`, names, [source]);
       sources.push({ name: source.name, from: `--openapi ${file}`, tools: source.tools });
     }
-    const served = [...configs, ...apis].flatMap(({ tools }) => tools);
+    const served = () => [...configs, ...apis].flatMap(({ tools }) => tools);
     const unassigned = [...configs.flatMap((config) => config.unassigned), ...apis.flatMap(unassignedOf)];
-    allowed.refuseUnused([...served, ...unassigned].map(({ name }) => name));
+    allowed.refuseUnused([...served(), ...unassigned].map(({ name }) => name));
     return {
-      tools: [...own, ...served],
+      get tools() {
+        return [...own, ...served()];
+      },
       sources,
       unassigned,
       problems: [...configs, ...apis].flatMap(({ problems }) => problems),

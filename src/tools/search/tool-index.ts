@@ -16,6 +16,10 @@ const PART_WEIGHT = 0.7;
 /** Weight of a word of the index that begins with a word of the query, or is its beginning. */
 const PREFIX_WEIGHT = 0.6;
 const PREFIX_LENGTH = 4;
+/** Words of the index that are taken for one that it does not have. */
+const LIKE_WORDS = 1000;
+/** Words of the index that are looked at before the thread is released. */
+const WORDS_PER_SLICE = 20_000;
 /** Tools whose words are read before the thread is released. */
 const TOOLS_PER_SLICE = 8;
 
@@ -68,9 +72,9 @@ export class ToolIndex {
     }
   }
 
-  /** The tools that have a word of the query, or a synonym of one; the best first. */
-  search(query: Query, limit: number): readonly Tool[] {
-    const wanted = this.#wanted(query.words);
+  /** The tools that have a word of the query, or a synonym of one; the best first. Yields between slices. */
+  *search(query: Query, limit: number): Generator<undefined, readonly Tool[]> {
+    const wanted = yield* this.#wanted(query.words);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
     const scores = new Float64Array(this.#tools.length);
     const met = new Float64Array(this.#tools.length);
@@ -80,6 +84,7 @@ export class ToolIndex {
         scores[place] = (scores[place] ?? 0) + rarity * score;
         met[place] = (met[place] ?? 0) + rarity * Math.min(1, score);
       }
+      yield;
     }
     const shares = sharesOf(wanted);
     const found: { readonly place: number; readonly score: number }[] = [];
@@ -138,7 +143,7 @@ export class ToolIndex {
     return Math.log(1 + (this.#tools.length - count + 0.5) / (count + 0.5));
   }
 
-  #wanted(query: readonly string[]): readonly Wanted[] {
+  *#wanted(query: readonly string[]): Generator<undefined, readonly Wanted[]> {
     const wanted: Wanted[] = [];
     const taken = new Set<string>();
     for (const [place, word] of query.entries()) {
@@ -148,11 +153,13 @@ export class ToolIndex {
       wanted.push(this.#wantedOf(new Map([...synonyms, [word, PART_WEIGHT], [next, PART_WEIGHT]])));
       taken.add(word).add(next);
     }
-    for (const word of new Set(query)) {
-      if (taken.has(word)) continue;
-      const synonyms = synonymsOf(word);
-      const known = this.#count(word) > 0 || synonyms.size > 0;
-      wanted.push(this.#wantedOf(new Map([...(known ? synonyms : this.#likeWords(word)), [word, 1]])));
+    const others = [...new Set(query)].filter((word) => !taken.has(word));
+    const isKnown = (word: string) => this.#count(word) > 0 || synonymsOf(word).size > 0;
+    const alike = yield* this.#likeWords(others.filter((word) => !isKnown(word)));
+    for (const word of others) {
+      const like = (alike.get(word) ?? []).map((known) => [known, PREFIX_WEIGHT] as const);
+      wanted.push(this.#wantedOf(new Map([...synonymsOf(word), ...like, [word, 1]])));
+      yield;
     }
     return wanted;
   }
@@ -166,12 +173,27 @@ export class ToolIndex {
     return { words: new Map(known), rarity };
   }
 
-  /** Words of the index for a word that it does not have: `repos` for `reposit`. */
-  *#likeWords(word: string): Generator<readonly [string, number]> {
-    if (word.length < PREFIX_LENGTH) return;
-    for (const known of this.#postings.keys())
-      if (known.length >= PREFIX_LENGTH && (known.startsWith(word) || word.startsWith(known)))
-        yield [known, PREFIX_WEIGHT];
+  /** Words of the index for words that it does not have: `repos` for `reposit`. */
+  *#likeWords(words: readonly string[]): Generator<undefined, ReadonlyMap<string, readonly string[]>> {
+    const alike = new Map<string, string[]>();
+    const byBeginning = Map.groupBy(
+      words.filter((word) => word.length >= PREFIX_LENGTH),
+      (word) => word.slice(0, PREFIX_LENGTH),
+    );
+    if (byBeginning.size === 0) return alike;
+    let seen = 0;
+    for (const known of this.#postings.keys()) {
+      seen += 1;
+      if (seen % WORDS_PER_SLICE === 0) yield;
+      if (known.length < PREFIX_LENGTH) continue;
+      for (const word of byBeginning.get(known.slice(0, PREFIX_LENGTH)) ?? []) {
+        if (!known.startsWith(word) && !word.startsWith(known)) continue;
+        const others = alike.get(word) ?? [];
+        if (others.length < LIKE_WORDS) others.push(known);
+        alike.set(word, others);
+      }
+    }
+    return alike;
   }
 }
 

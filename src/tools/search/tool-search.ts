@@ -1,3 +1,4 @@
+import { optionError } from "../../errors.ts";
 import type { ProgramLanguage } from "../declarations.ts";
 import { oneLine } from "../one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
@@ -90,7 +91,7 @@ export class ToolSearch {
     const index = await this.#indexOf(tools, work);
     const { embed } = this.settings;
     // Searches that are made at once take turns with other work.
-    const byWords = await work(inOneSlice(() => index.search(readQuery(query), embed ? RANKED : limit)));
+    const byWords = await work(index.search(readQuery(query), embed ? RANKED : limit));
     const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
     const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
     return work(describeAll(found, language, among ? caller : undefined));
@@ -104,7 +105,11 @@ export class ToolSearch {
     if (!filter) return visible;
     const kept: Tool[] = [];
     for (const [place, tool] of visible.entries()) {
-      if (filter(tool, { caller: tool.allowedCallers.includes(caller) ? caller : "direct", tenant })) kept.push(tool);
+      const may: unknown = filter(tool, { caller: tool.allowedCallers.includes(caller) ? caller : "direct", tenant });
+      // A promise would let every tool be found.
+      if (typeof may !== "boolean")
+        throw optionError("search({ filter })", "a function that returns true or false", may);
+      if (may) kept.push(tool);
       if (place % FILTERED_PER_SLICE === FILTERED_PER_SLICE - 1) yield;
     }
     return kept;
@@ -161,11 +166,6 @@ function* describeAll(
     if (place % FOUND_PER_SLICE === FOUND_PER_SLICE - 1) yield;
   }
   return found;
-}
-
-// oxlint-disable-next-line eslint/require-yield
-function* inOneSlice<Value>(step: () => Value): Generator<undefined, Value> {
-  return step();
 }
 
 /** Runs sliced work to its end. */

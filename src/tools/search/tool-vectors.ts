@@ -6,6 +6,8 @@ export type Embed = (texts: readonly string[]) => Promise<readonly (readonly num
 
 /** Texts handed over in one call. */
 const BATCH = 256;
+/** How long one call of `embed` may take, in milliseconds. A call that does not end would hold up all later searches. */
+const EMBED_MS = 10_000;
 /** Maximum characters of a tool's text. */
 const TEXT_LENGTH = 1000;
 
@@ -14,6 +16,8 @@ export class ToolVectors {
   static readonly #known = new WeakMap<Embed, ToolVectors>();
   readonly #embed: Embed;
   readonly #vectors = new WeakMap<Tool, Float32Array>();
+  /** Numbers of each vector. */
+  #length: number | undefined;
   /** Searches that come at once ask for a tool's vector once. */
   #asking: Promise<void> = Promise.resolve();
 
@@ -32,7 +36,7 @@ export class ToolVectors {
     const asking = this.#asking.then(() => this.#ask(tools));
     this.#asking = asking.catch(() => {});
     await asking;
-    const [wanted = new Float32Array()] = await this.#vectorsOf([query]);
+    const [wanted = new Float32Array()] = await this.#vectorsOf([query.slice(0, TEXT_LENGTH)]);
     return tools
       .map((tool) => ({ tool, nearness: product(wanted, this.#vectors.get(tool) ?? new Float32Array()) }))
       .toSorted((a, b) => b.nearness - a.nearness)
@@ -50,17 +54,30 @@ export class ToolVectors {
   }
 
   async #vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
-    const vectors: unknown = await this.#embed(texts);
-    const isRight =
-      Array.isArray(vectors) &&
-      vectors.length === texts.length &&
-      vectors.every((one: unknown) => isVector(one) && one.length === (vectors[0] as readonly number[]).length);
-    if (!isRight)
+    const vectors: unknown = await inTime(this.#embed(texts));
+    const lists = Array.isArray(vectors) && vectors.every(isVector) ? vectors : [];
+    const length = this.#length ?? lists[0]?.length;
+    if (lists.length !== texts.length || lists.some((one) => one.length !== length))
       throw new PortcullisError(
         "option_invalid",
         "search({ embed }): expected one list of numbers for each text, all of one length.",
       );
+    this.#length = length;
     return (vectors as readonly (readonly number[])[]).map(unitVector);
+  }
+}
+
+async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () =>
+      late.reject(new PortcullisError("option_invalid", `search({ embed }): it did not answer within ${EMBED_MS} ms.`)),
+    EMBED_MS,
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,0 +1,38 @@
+import { option } from "../options/options.ts";
+import type { Tool } from "./tool.ts";
+import { TOOLS, ToolSet } from "./tool-set.ts";
+
+/** The tools of a runtime, or a function that returns those that there are now. */
+export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
+
+/** Rule of an option whose tools may change. */
+export const GIVEN_TOOLS = option<GivenTools>(
+  `${TOOLS.expected}, or a function that returns one`,
+  (given) => typeof given === "function" || TOOLS.accepts(given),
+);
+
+/** The tools of a runtime. Each execution keeps those that there are when it begins. */
+export class CurrentTools {
+  readonly #given: GivenTools;
+  readonly #option: string;
+  #set: ToolSet;
+
+  /** Throws as a `ToolSet` does, and what the function throws. `option` names the tools in an error. */
+  constructor(given: GivenTools, option: string) {
+    this.#given = given;
+    this.#option = option;
+    this.#set = new ToolSet(typeof given === "function" ? given() : given, option);
+  }
+
+  /** The tools now: the same set while they are the same. Throws as the constructor does. */
+  get set(): ToolSet {
+    if (typeof this.#given !== "function") return this.#set;
+    const tools = this.#given();
+    if (!hasAll(this.#set, tools)) this.#set = new ToolSet(tools, this.#option);
+    return this.#set;
+  }
+}
+
+function hasAll({ all }: ToolSet, tools: readonly Tool[]): boolean {
+  return Array.isArray(tools) && all.length === tools.length && all.every((tool, place) => tool === tools[place]);
+}
