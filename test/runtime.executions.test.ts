@@ -6,6 +6,7 @@ import {
   type ExecutionEvent,
   type Runtime,
   type RuntimeOptions,
+  type Tool,
 } from "../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../src/testing.ts";
 import { holdCalls, idle, makeTool } from "./gate/open-session.ts";
@@ -15,7 +16,10 @@ const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";
 
 /** A runtime with a tool whose calls stay open until they are released, and what it tells. */
-async function held(executions: RuntimeOptions["executions"], more: Partial<RuntimeOptions> = {}) {
+async function held(
+  executions: RuntimeOptions["executions"],
+  more: Partial<RuntimeOptions> & { readonly tools?: readonly Tool[] } = {},
+) {
   const calls = holdCalls();
   const order: string[] = [];
   const events: ExecutionEvent[] = [];
