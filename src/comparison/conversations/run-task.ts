@@ -114,6 +114,7 @@ async function haveConversation(
     programs,
     maxTurns: script.length,
     maxTokens: Number.MAX_SAFE_INTEGER,
+    wrapUp: false,
     limits: programs === "none" ? DIRECT_LIMITS : scope.limits,
     onEvent(event) {
       if (event.type === "execution_started") lastProgram = event.execution;

@@ -94,6 +94,8 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
     language,
     maxTurns,
     maxTokens: Number.MAX_SAFE_INTEGER,
+    // What is measured is the task: a model that is told to stop would be measured at something else.
+    wrapUp: false,
     signal,
   });
   signal.throwIfAborted();

@@ -134,7 +134,7 @@ describe("a trial", () => {
               written += usage.outputTokens;
               context += maxTokens;
               const call = { type: "tool_call", id: `${read}`, tool: "shop.price", caller: "direct" } as const;
-              const calls = [{ ...call, inputText: JSON.stringify({ thing: "x".repeat(9000) }) }];
+              const calls = [{ ...call, inputText: JSON.stringify({ thing: `${read}`.padEnd(9000, "x") }) }];
               return { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage };
             },
           };
