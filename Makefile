@@ -93,6 +93,7 @@ bench-tokens: $(PACKAGES)
 	@$(NODE_CLI) bench --out test/bench/tokens
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
+	@node --conditions=portcullis-source test/bench/tokens/shared-value.ts
 
 # Writes the encodings that count tokens anew, from the data in gpt-tokenizer.
 encodings: $(PACKAGES)

@@ -1,5 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { createRuntime } from "../../../src/index.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
 import { declareTools } from "../../../src/tools/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
 
@@ -10,7 +12,6 @@ describe("an answer of success", () => {
     ["JSON", "application/json; charset=utf-8", '{"a":[1,null]}', { a: [1, null] }],
     ["JSON of a vendor", "application/vnd.github+json", "[]", []],
     ["text", "text/html; charset=iso-8859-1", Buffer.from("\xe9", "latin1"), "é"],
-    ["bytes", "image/png", Buffer.from([0, 255]), { mediaType: "image/png", base64: "AP8=" }],
     ["nothing", "application/json", "", null],
   ])("is %s", async (_, mediaType, body, value) => {
     await using server = await startServer((_request, response) => {
@@ -18,6 +19,24 @@ describe("an answer of success", () => {
     });
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
     expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value });
+  });
+
+  test.each([
+    ["image/png", { type: "image", mediaType: "image/png" }],
+    ["application/zip; name=a", { type: "file", mediaType: "application/zip" }],
+  ])("that is bytes is a part of a direct call, and base64 for a program: %s", async (mediaType, part) => {
+    await using server = await startServer((_request, response) => {
+      response.writeHead(200, { "content-type": mediaType }).end(Buffer.from([0, 255]));
+    });
+    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
+    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    const called = (caller: "direct" | "programmatic") => runtime.call({ tool: "api.call", input: {}, caller });
+    expect(await called("direct")).toEqual({
+      ok: true,
+      value: { mediaType, bytes: 2 },
+      parts: [{ ...part, data: "AP8=" }],
+    });
+    expect(await called("programmatic")).toEqual({ ok: true, value: { mediaType, base64: "AP8=" } });
   });
 
   test("of status 204 is null, and typed so", async () => {
