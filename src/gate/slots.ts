@@ -40,6 +40,8 @@ export class Slots {
     this.#running -= 1;
     const start = this.#waiting[this.#next];
     if (start === undefined || this.#paused) return;
+    // It leads to the task's result, which may be large.
+    this.#waiting[this.#next] = GONE;
     this.#next += 1;
     if (this.#next === this.#waiting.length) {
       this.#waiting = [];
@@ -48,6 +50,8 @@ export class Slots {
     start();
   };
 }
+
+const GONE = (): void => {};
 
 /** What the task throws at once is a rejection too. */
 function begin<Value>(task: () => Promise<Value>): Promise<Value> {
