@@ -45,7 +45,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") scale.unusual = true;
   if (typeof value !== "object" || value === null) return bytes + 1;
   // Nearly every object is plain, and each of the questions below takes as long as a field.
-  if (isPlain(value) && !hasJson(value)) return depth === MAX_DEPTH ? bytes : addFields(bytes, value, scale, depth);
+  if (depth < MAX_DEPTH && isPlain(value) && !hasJson(value)) return addFields(bytes, value, scale, depth);
   if (ArrayBuffer.isView(value)) {
     scale.unusual = true;
     scale.isCounted = false;
