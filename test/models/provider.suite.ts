@@ -237,12 +237,21 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(transcript.turns[0]?.results.map(({ isError }) => isError)).toEqual([true, true, true]);
     });
 
-    test("a reply that was cut off ends the conversation, and none of its calls is made", async () => {
+    const cutOff = { text: "I was", calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" } as const;
+
+    test("a reply that was cut off twice ends the conversation, and none of its calls is made", async () => {
       const f = counted("f");
-      const { ending } = await run([{ text: "I", calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" }], {
-        tools: [f.tool],
-      });
+      const { ending } = await run([cutOff, cutOff], { tools: [f.tool] });
       expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
+    });
+
+    test("a reply that was cut off is asked for once more, without anything of it", async () => {
+      const f = counted("f");
+      const called = { calls: [{ tool: "f", input: { k: 2 } }] };
+      const { ending, served } = await run([called, cutOff, { text: "Short." }], { tools: [f.tool] });
+      expect([ending, f.inputs]).toEqual([{ type: "answered", answer: "Short." }, [{ k: 2 }]]);
+      expect(served.asked.at(-1)?.text).toContain("Your last turn was cut off");
+      expect(served.asked.at(-1)?.text).not.toContain("I was");
     });
 
     test("a refusal is an ending", async () => {

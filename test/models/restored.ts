@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { openingFor } from "../../src/agent/opening.ts";
-import { parseResults, parseTurn } from "../../src/agent/parse-message.ts";
+import { parseResults, parseSaid, parseTurn } from "../../src/agent/parse-message.ts";
+import type { SaidMessage } from "../../src/agent/said.ts";
 import { programsFor } from "../../src/agent/agent-options.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { CallResult, Conversation, Model, ModelTurn } from "../../src/models/index.ts";
@@ -13,6 +14,8 @@ interface Recorded {
   readonly turn: ModelTurn;
   readonly opaque: string | undefined;
   readonly results: CallResult[];
+  /** Said before it. */
+  readonly said: readonly SaidMessage[];
 }
 
 /**
@@ -46,21 +49,32 @@ export async function expectSameRequests(
   for (const count of turns.keys()) {
     if (count === 0 || sent[count] === undefined) continue;
     const conversation = await begin();
-    for (const { turn, opaque, results } of turns.slice(0, count)) {
+    for (const { said, turn, opaque, results } of turns.slice(0, count)) {
+      for (const { message } of said) conversation.say(message);
+      // What was cut off is not sent again.
+      if (turn.end.type === "cut_off") continue;
       conversation.restore?.(turn, opaque);
       conversation.answer(results);
     }
+    for (const { message } of turns[count]?.said ?? []) conversation.say(message);
     body = undefined;
-    await conversation.turn({ signal: new AbortController().signal, maxTokens: 1_000_000, onText: () => {} });
+    const isLast = turns[count]?.said.some(({ why }) => why === "wrap_up") === true;
+    const choice = isLast ? ({ toolChoice: "none" } as const) : {};
+    const { signal } = new AbortController();
+    await conversation.turn({ signal, maxTokens: 1_000_000, ...choice, onText: () => {} });
     expect(body, `the request for turn ${count + 1}`).toBe(sent[count]);
   }
 }
 
 function recordedTurns(records: readonly JournalRecord[]): readonly Recorded[] {
   const turns: Recorded[] = [];
+  let said: readonly SaidMessage[] = [];
   for (const record of records) {
     if (record.type !== "message") continue;
-    if (record.from === "model") turns.push({ turn: parseTurn(record), opaque: record.opaque, results: [] });
+    if (record.from === "model") {
+      turns.push({ said, turn: parseTurn(record), opaque: record.opaque, results: [] });
+      said = [];
+    } else if (record.from === "user") said = [...said, ...parseSaid(record)];
     else turns.at(-1)?.results.push(...parseResults(record));
   }
   return turns;

@@ -62,7 +62,7 @@ export interface WireModelOptions {
 /** What a server remembers of its conversation. */
 export interface WireState {
   readonly asked: readonly Asked[];
-  /** Replies so far as JSON values, the latest last. */
+  /** Replies so far as JSON values, the latest last, without those that were cut off or refused. */
   readonly replies: readonly unknown[];
   /** Whether the tools may change between turns. */
   readonly redeclares: boolean;
@@ -107,8 +107,10 @@ export async function serve(
     }
     asked.push(one);
     const turn = typeof step === "function" ? step(one) : step;
-    replies.push(wire.json(turn, at));
-    if (!wire.isStreamed(one)) return { type: "json", status: 200, body: replies.at(-1) };
+    const reply = wire.json(turn, at);
+    // What was cut off or refused is not sent again: its calls have no results.
+    if (turn.end === undefined) replies.push(reply);
+    if (!wire.isStreamed(one)) return { type: "json", status: 200, body: reply };
     const events = wire.events(turn, at);
     const shown = turn.sent === undefined ? events : events.slice(0, -wire.lastEvents);
     return { type: "events", events: shown, ending: turn.sent === "short" ? "whole" : (turn.sent ?? "whole") };

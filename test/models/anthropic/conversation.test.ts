@@ -138,9 +138,8 @@ describe("direct calls", () => {
 
   test("A5: a call that max_tokens cut off is not made", async () => {
     const f = counted("f");
-    const { ending } = await run([{ calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }], end: "cut_off" }], {
-      tools: [f.tool],
-    });
+    const cutOff = { calls: [{ tool: "f", inputText: '{"k":1,"ids":[1,2' }], end: "cut_off" } as const;
+    const { ending } = await run([cutOff, cutOff], { tools: [f.tool] });
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_tokens" }, []]);
   });
 

@@ -185,14 +185,16 @@ describe.each([
 
   test("R9: no call of an incomplete response is made", async () => {
     const f = counted("f");
-    const { ending } = await here([{ calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" }], { tools: [f.tool] });
+    const cutOff = { calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" } as const;
+    const { ending } = await here([cutOff, cutOff], { tools: [f.tool] });
     expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_output_tokens" }, []]);
   });
 
   test("R9: no call of a response with an incomplete call is made", async () => {
     const f = counted("f");
     for (const status of ["in_progress", "incomplete"]) {
-      const { ending } = await here([output({ ...call("c_1", "f", { k: 1 }), status })], { tools: [f.tool] });
+      const cutOff = { ...output({ ...call("c_1", "f", { k: 1 }), status }), end: "cut_off" } as const;
+      const { ending } = await here([cutOff, cutOff], { tools: [f.tool] });
       expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
     }
   });
