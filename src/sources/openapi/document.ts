@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { resolveReference } from "../../tools/schema.ts";
+import { convertDocument } from "./convert-document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 
@@ -55,12 +56,17 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
     throw invalid(`the text has ${text.length} characters, at most ${MAX_LENGTH} are read.`);
   const bare = text.startsWith("\ufeff") ? text.slice(1) : text;
   const isJson = /^\s*[{[]/.test(bare);
+  const unreadable = (reason: string, cause?: unknown) =>
+    invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${reason.split("\n", 1)[0]!.slice(0, 200)}`, cause);
+  if (!isJson) {
+    const read = await convertDocument({ yaml: bare });
+    if ("error" in read) throw unreadable(read.error);
+    return read.value;
+  }
   try {
-    return isJson ? JSON.parse(bare) : (await parser()).normalize(bare);
+    return JSON.parse(bare);
   } catch (cause) {
-    if (PortcullisError.is(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message.split("\n", 1)[0]!.slice(0, 200) : "";
-    throw invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${reason}`, cause);
+    throw unreadable(cause instanceof Error ? cause.message : "", cause);
   }
 }
 
@@ -71,18 +77,15 @@ function versionOf(root: Fields): string | undefined {
   return typeof version === "number" ? version.toFixed(1) : undefined;
 }
 
-/** A document of Swagger 2.0 as one of OpenAPI 3.1. The library changes what it is given, and copies field by field. */
+/** A document of Swagger 2.0 as one of OpenAPI 3.1. The library copies field by field. */
 async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
-  const { upgrade } = await parser();
   if (hasField(root, "__proto__")) throw invalid("the document has a field named __proto__: rename it.");
-  let cause: unknown;
-  try {
-    const { specification } = upgrade(structuredClone({ ...root, swagger: "2.0" }));
-    if (isFields(specification)) return specification;
-  } catch (error) {
-    cause = error;
-  }
-  throw invalid("the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1.", cause);
+  const read = await convertDocument({ swagger: { ...root, swagger: "2.0" } });
+  if ("value" in read && isFields(read.value)) return read.value;
+  throw invalid(
+    "the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1.",
+    "error" in read ? new Error(read.error) : undefined,
+  );
 }
 
 function hasField(root: Fields, name: string): boolean {
@@ -93,18 +96,6 @@ function hasField(root: Fields, name: string): boolean {
     for (const child of Object.values(part)) if (typeof child === "object" && child !== null) open.push(child);
   }
   return false;
-}
-
-async function parser(): Promise<typeof import("@scalar/openapi-parser")> {
-  try {
-    return await import("@scalar/openapi-parser");
-  } catch (cause) {
-    throw new PortcullisError(
-      "source_unavailable",
-      "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.",
-      { cause },
-    );
-  }
 }
 
 /** What a value is once its references are followed. Throws a `PartFault` for one that leads nowhere, or out of the document. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { optionError, PortcullisError } from "../../errors.ts";
 import {
   flag,
@@ -78,6 +79,8 @@ export interface OpenApiSource extends AsyncDisposable {
   readonly problems: readonly string[];
 }
 
+/** Tools that are made before other work gets the thread. */
+const AT_ONCE = 20;
 /** Characters of a description, and of a problem; both quote the document. */
 const DESCRIPTION_LENGTH = 2000;
 const PROBLEM_LENGTH = 500;
@@ -161,7 +164,8 @@ class SourceMaker {
     this.#schemas = new Schemas(document);
   }
 
-  make(found: readonly FoundOperation[], policies: OpenApiPolicies | undefined): OpenApiSource {
+  /** Releases the thread between slices: a document may be written to take long. */
+  async make(found: readonly FoundOperation[], policies: OpenApiPolicies | undefined): Promise<OpenApiSource> {
     const { source } = this.#sender;
     for (const operation of found) this.#parts.set(operation, this.#read(operation));
     const layout = layoutOf(
@@ -172,7 +176,8 @@ class SourceMaker {
     const clashing = nameClashes(named.filter(({ policy }) => policy !== undefined));
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
-    for (const one of named) {
+    for (const [place, one] of named.entries()) {
+      if (place % AT_ONCE === AT_ONCE - 1) await setImmediate();
       const { operationId, method, path, tags } = one.operation;
       const rival = clashing.get(one);
       if (!one.policy) unassigned.push({ name: one.name, operationId, method, path, tags });

@@ -63,6 +63,7 @@ export class Schemas {
   readonly #names = new Map<string, string>();
   readonly #digests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | PartFault>();
+  readonly #reached = new Map<string, number | PartFault>();
   /** Definitions that were searched for circles, and whether there is one. */
   readonly #searched = { input: new Map<string, boolean>(), output: new Map<string, boolean>() };
 
@@ -85,10 +86,7 @@ export class Schemas {
    * is not needed before the tool is called or shown is made then.
    */
   close(side: Side, root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
-    const { included, states } = this.#reach(side, parts);
-    if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
-    for (const pointer of included) this.#refuseCircles(side, pointer);
-    if (included.length === 0) return lazySchema(() => root, { checks });
+    if (this.#included(side, parts) === 0) return lazySchema(() => root, { checks });
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(side, parts) }), {
       checks,
       identify: () => {
@@ -96,6 +94,29 @@ export class Schemas {
         return JSON.stringify([root, reached]);
       },
     });
+  }
+
+  /** How many definitions the parts of a tool's schema lead to. Many tools lead to the same ones, which are walked once. */
+  #included(side: Side, parts: readonly Converted[]): number {
+    const sums = parts.map(({ values, states }) => [values, states]);
+    const key = JSON.stringify([side, sums, parts.map(({ references }) => references)]);
+    const known = this.#reached.get(key) ?? this.#walk(side, parts);
+    this.#reached.set(key, known);
+    if (known instanceof PartFault) throw known;
+    return known;
+  }
+
+  #walk(side: Side, parts: readonly Converted[]): number | PartFault {
+    try {
+      const { included, states } = this.#reach(side, parts);
+      if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
+      const searched = this.#searched[side];
+      for (const pointer of included) if (searched.get(pointer) !== false) this.#refuseCircles(side, pointer);
+      return included.length;
+    } catch (fault) {
+      if (fault instanceof PartFault) return fault;
+      throw fault;
+    }
   }
 
   #definitionsOf(side: Side, parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
