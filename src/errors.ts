@@ -42,6 +42,8 @@ export const ERROR_CODES = {
   conversation_ended: "The conversation was disposed of, and takes nothing more. It can be continued from the journal.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
+  journal_redacted:
+    "The journal of a conversation does not hold what happened, because it was redacted. It cannot be taken up.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",
 } as const;
 

@@ -38,9 +38,11 @@ export { anthropic, gemini, openai, openaiChat } from "./models/providers.ts";
 
 export { content } from "./tools/content.ts";
 export type { Content, PartHandle, PartInput } from "./tools/content.ts";
+export { redactSecrets } from "./redaction/redact-secrets.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { jsonSchema } from "./tools/schema.ts";
 export type { DeclarationOptions } from "./tools/declarations.ts";
+export type { Redact, RedactFinding, RedactRequest } from "./redaction/redact.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema, Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool, ToolAudience } from "./tools/tool.ts";

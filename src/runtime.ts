@@ -41,6 +41,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     onEvent,
     logger,
     places: placesOf(read.executions),
+    redact: read.redact,
     parent: undefined,
   });
 }

@@ -8,9 +8,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   portcullis: {
     values: `
       PortcullisError agentAsTool anthropic content createRuntime createSqliteJournal defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
-      fromOpenApi gemini jsonSchema openai openaiChat`,
+      fromOpenApi gemini jsonSchema openai openaiChat redactSecrets`,
     types: `
-      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
+      AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Redact RedactFinding RedactRequest Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
   "portcullis/comparison": {
     values: `

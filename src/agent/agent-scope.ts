@@ -23,6 +23,7 @@ export class AgentScope implements Scope {
   readonly tenant: string;
   readonly context: unknown;
   readonly approve: Scope["approve"];
+  readonly redactor: Scope["redactor"];
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
   readonly onSwitchFailed: ScopeParts["onSwitchFailed"];
@@ -41,6 +42,7 @@ export class AgentScope implements Scope {
     this.tenant = parts.tenant;
     this.context = parts.context;
     this.approve = parts.approve;
+    this.redactor = parts.redactor;
     this.signal = parts.signal;
     this.onEvent = parts.onEvent;
     this.onSwitchFailed = parts.onSwitchFailed;

@@ -27,7 +27,11 @@ export async function answerByHand(live: LiveConversation, callId: string, answe
       outputBytes: scope.limits.outputBytes,
       lane: share.lane,
       keep: (id: string, json: string) =>
-        keepLarge({ space: live.artifacts, prefix: "" }, json, id, scope.limits, share.lane),
+        keepLarge({ space: live.artifacts, prefix: "" }, json, id, scope.limits, {
+          lane: share.lane,
+          redactor: scope.redactor,
+        }),
+      redactor: scope.redactor,
       loads: live.request.programs === "local",
     };
     live.takeResult(await resultOfAnswer(asToolCall(call), value, ways));

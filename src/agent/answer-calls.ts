@@ -8,7 +8,7 @@ import type { Waiting } from "../programs/waiting.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { Effect } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { refusal, resultOfAnswer, resultOfReport, withFound } from "./call-result.ts";
+import { refusal, resultOfAnswer, type ResultWays, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE, RUN_PROGRAM } from "./run-program.ts";
 
 /** Longest delay of a timer, in milliseconds. */
@@ -25,6 +25,8 @@ export interface AnswererParts {
   readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
   /** Whether programs can load what is kept. */
   readonly loads: boolean;
+  /** Takes out of results what must not leave. */
+  readonly redactor: ResultWays["redactor"];
   /** Undefined where programs do not run locally. Resolves with `WAITS` if the program waits for the outside. */
   readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report | typeof WAITS>) | undefined;
   /** Journals a call with an unknown caller, which the gate cannot decide, and one that its turn did not allow. */
@@ -156,7 +158,7 @@ export class CallAnswerer {
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
-    const { session, deferred, outputBytes, recordRefused, keep, loads } = this.#parts;
+    const { session, deferred, outputBytes, recordRefused, keep, loads, redactor } = this.#parts;
     if (forbidden !== undefined) {
       await recordRefused(call);
       return refusal(call, forbidden);
@@ -170,7 +172,13 @@ export class CallAnswerer {
     try {
       const answer = await session.call({ callId, tool, caller, inputText }, past);
       if (answer) {
-        const result = await resultOfAnswer(call, answer, { outputBytes, lane: session.share.lane, keep, loads });
+        const result = await resultOfAnswer(call, answer, {
+          outputBytes,
+          lane: session.share.lane,
+          keep,
+          loads,
+          redactor,
+        });
         return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
       }
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);

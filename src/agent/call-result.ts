@@ -1,4 +1,5 @@
 import type { Answer, Value } from "../gate/answer.ts";
+import { redactAnswer } from "../gate/redact-answer.ts";
 import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
 import { cleanJson } from "../output/clean-json.ts";
 import { cleanText } from "../output/clean-text.ts";
@@ -6,6 +7,7 @@ import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
 import type { Report } from "../output/report.ts";
 import { stubOf } from "../output/stub.ts";
 import type { KeptValue } from "../programs/keep-value.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
@@ -26,10 +28,28 @@ export interface ResultWays {
   readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
   /** Whether programs can load what is kept. */
   readonly loads: boolean;
+  /** Takes out what must not leave, before anything is shortened. */
+  readonly redactor?: Redactor | undefined;
 }
 
 /** The gate's answer to a call, as a result for the model. */
 export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
+  const { redactor } = ways;
+  if (!redactor) return wholeResult(call, answer, ways);
+  const { redacted, taken } = await redactAnswer(answer, redactor, { to: "model", tool: call.tool, callId: call.id });
+  const result = await wholeResult(call, redacted, ways);
+  const bytes = answer.ok ? answer.bytes : result.provenance.bytes;
+  return taken === 0
+    ? result
+    : { ...result, provenance: { ...result.provenance, bytes, filtered: filteredText(taken) } };
+}
+
+/** What a redaction took out, as a phrase. */
+export function filteredText(taken: number): string {
+  return `${taken} ${taken === 1 ? "character" : "characters"} redacted`;
+}
+
+async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
   if (!answer.ok) return failureResult(call, answer, ways.outputBytes);
   const result = await resultOfValue(call, answer, ways);
   return answer.parts ? { ...result, parts: answer.parts } : result;
@@ -75,14 +95,19 @@ function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, 
 
 /** The report of a local program, as a result for the model. */
 export function resultOfReport(call: ModelCall, tool: string, { output }: Report): CallResult {
-  const { text, isError, cut } = output;
+  const { text, isError, cut, redacted = 0 } = output;
   const left = [
     ...(cut?.valueBytes === undefined
       ? []
       : [`a value of ${cut.valueBytes} bytes of which only the beginning is shown`]),
     ...(cut?.logLines === undefined ? [] : [`${cut.logLines} printed lines left out`]),
   ].join(", ");
-  const provenance = { tool, bytes: Buffer.byteLength(text), ...(left === "" ? {} : { cut: left }) };
+  const provenance = {
+    tool,
+    bytes: Buffer.byteLength(text),
+    ...(left === "" ? {} : { cut: left }),
+    ...(redacted === 0 ? {} : { filtered: filteredText(redacted) }),
+  };
   return { callId: call.id, text, isJson: false, isError, provenance };
 }
 

@@ -25,6 +25,9 @@ interface ReadTurn extends KeptTurn {
   readonly results: Map<string, CallResult>;
 }
 
+/** Records that a conversation is taken up with. */
+const RESTORED: ReadonlySet<string> = new Set(["header", "message", "compact", "decision", "result"]);
+
 /** Puts a conversation together from its records, one after the other. Throws `journal_invalid`. */
 export class ConversationReader {
   readonly turns: ReadTurn[] = [];
@@ -44,6 +47,7 @@ export class ConversationReader {
   #outcome: OutcomeRecord | undefined;
   #open = new Map<string, Unanswered>();
   #records = 0;
+  #isRedacted = false;
   readonly #artifacts: PastArtifact[] = [];
 
   constructor(execution: string, parsers: Parsers) {
@@ -53,6 +57,7 @@ export class ConversationReader {
 
   take(record: JournalRecord): void {
     this.#records += 1;
+    this.#isRedacted ||= "redacted" in record && record.redacted !== undefined && RESTORED.has(record.type);
     switch (record.type) {
       case "header":
         if (record.kind !== "conversation") return;
@@ -117,6 +122,7 @@ export class ConversationReader {
       tools: this.#tools,
       rest: this.#rest,
       outcome: this.#outcome,
+      isRedacted: this.#isRedacted,
       artifacts: this.#artifacts,
     };
     return { header, open: this.#open, facts };

@@ -16,8 +16,8 @@ export async function openTalk<Context, Answer>(
   options: TalkOptions,
   parts: Omit<TalkParts, "live" | "ending">,
 ): Promise<Talk<Context, Answer>> {
-  const opened = await parts.untilEnded(opening(scope, options)).catch((error: unknown) => {
-    parts.onDisposed();
+  const opened = await parts.untilEnded(opening(scope, options)).catch(async (error: unknown) => {
+    await parts.onDisposed();
     throw error;
   });
   return new Talk<Context, Answer>({ ...parts, ...opened });

@@ -14,6 +14,7 @@ import { once } from "../programs/once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
+import { shownWaiting } from "../programs/redact-execution.ts";
 import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
 import { type AnswerSchema, checkAnswer, recordedSchema } from "./answer-schema.ts";
@@ -77,7 +78,8 @@ export async function resumeAgent<Answer = string>(
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   if (isResting(past)) return undrivenReport<Answer>(scope, past, await restingEnding(past), work.answer);
   const waiting = waitingOfConversation(past);
-  if (waiting && !isSaid && !work.asks) return undrivenReport<Answer>(scope, past, waiting, work.answer);
+  if (waiting && !isSaid && !work.asks)
+    return undrivenReport<Answer>(scope, past, await shownWaiting(waiting, scope.redactor), work.answer);
   await refuseWrongResultsOf(past, work, scope.gate.tools);
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here) {
@@ -99,6 +101,11 @@ export async function takeUp(
   const { allowChangedTools, asks, subject = "resumeAgent" } = work;
   const { header } = past;
   const { execution } = header;
+  if (past.isRedacted)
+    throw new PortcullisError(
+      "journal_redacted",
+      `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be taken up. Begin a new one.`,
+    );
   const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.model);
   if (!model) throw optionError(`${subject}({ model })`, `${past.model}, which the conversation has`, work.model.name);
   const { gate } = scope;

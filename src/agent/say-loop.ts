@@ -4,6 +4,7 @@ import { isHeadMoved } from "../journal/execution-log.ts";
 import type { CallResult, ModelCall, ModelTurn, ProgramCall, ToolChoice, TurnReply } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { type Report, reportOf } from "../output/report.ts";
+import { shownWaiting } from "../programs/redact-execution.ts";
 import { executeOnce } from "../programs/execute-once.ts";
 import { keepLarge } from "../programs/keep-value.ts";
 import { waitingOf } from "../programs/waiting.ts";
@@ -76,7 +77,11 @@ export class SayLoop {
       deferred: new Set(deferred.map(({ name }) => name)),
       outputBytes: limits.outputBytes,
       keep: (callId, text) =>
-        keepLarge({ space: live.artifacts, prefix: "" }, text, callId, limits, this.#session.share.lane),
+        keepLarge({ space: live.artifacts, prefix: "" }, text, callId, limits, {
+          lane: this.#session.share.lane,
+          redactor: scope.redactor,
+        }),
+      redactor: scope.redactor,
       loads: programs === "local",
       runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
       recordRefused: ({ id: call, tool, caller }) =>
@@ -319,7 +324,7 @@ export class SayLoop {
     // What was said of a call may have come from another process.
     if (!waiting) await this.#live.log.catchUp();
     return {
-      waiting,
+      waiting: waiting && (await shownWaiting(waiting, this.#scope.redactor)),
       isProgramWaiting: (callId) => {
         const program = past.open.get(callId)?.program;
         return program !== undefined && waitingOf(program.state) !== undefined;

@@ -44,7 +44,7 @@ export interface TalkParts {
   readonly inPlace: <Value>(signal: AbortSignal, work: () => Promise<Value>) => Promise<Value>;
   /** Tools, by themselves or by their names in the runtime. */
   readonly selectTools: (tools: readonly (Tool | string)[]) => ToolSet;
-  readonly onDisposed: () => void;
+  readonly onDisposed: () => Promise<void>;
 }
 
 /**
@@ -157,11 +157,17 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
 
   /** Interrupts what is under way, and ends the conversation in the journal. One whose calls wait is left open there. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.#dispose().finally(() => {
-      this.#gone.resolve();
-      this.#parts.onDisposed();
-    });
+    this.#disposed ??= this.#end();
     return this.#disposed;
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#dispose();
+    } finally {
+      this.#gone.resolve();
+      await this.#parts.onDisposed();
+    }
   }
 
   async #dispose(): Promise<void> {

@@ -2,8 +2,11 @@ import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "..
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approval.ts";
 import type { CallLine } from "./call-line.ts";
-import type { CallIdentity, OpenCall, ParentCall } from "./open-call.ts";
+import type { CallIdentity, OpenCall, ParentCall, WorkScope } from "./open-call.ts";
 import type { Caller } from "../tools/tool.ts";
+
+/** Stands for the name of a tool that there is not, where texts are redacted. */
+const UNKNOWN_TOOL = "(unknown)";
 
 /** The journal of a session. */
 export interface GateLog {
@@ -40,6 +43,7 @@ export type CallEvent =
   | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
 
 export interface LedgerParts {
+  readonly scope?: Pick<WorkScope, "redactor">;
   readonly execution: string;
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
@@ -134,7 +138,10 @@ export class CallLedger {
   }
 
   refused(call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>, { code }: Refusal, error?: unknown): void {
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false }), error ?? call.noticed);
+    const line = lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false });
+    // The name of a tool that there is not may be any text.
+    const isForeign = code === "tool_unknown" && this.#parts.scope?.redactor !== undefined;
+    this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, error ?? call.noticed);
   }
 
   aborted(call: OpenCall): void {

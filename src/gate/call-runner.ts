@@ -1,6 +1,7 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, partsBytes } from "../tools/content.ts";
 import type { CallContext } from "../tools/tool.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Share } from "../values/held-bytes.ts";
 import { isLarge, type ResultLimits } from "../values/result-text.ts";
 import type { Admission, TakenInput } from "./admission.ts";
@@ -27,6 +28,7 @@ export interface RunnerParts {
   /** Bytes that the images and files of one result may have, as base64. */
   readonly partBytes: number;
   readonly tenant: string;
+  readonly redactor: Redactor | undefined;
   readonly toolQueues: ToolQueues;
   /** Runs a function in the async context of the execution. Queues and slices would run it in that of another one. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
@@ -111,7 +113,9 @@ export class CallRunner {
       const made = inContext(() => toText(call, returned, limits, share));
       return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
     };
-    return unread && isLargeResult(returned) ? unread.makeLarge(make) : make();
+    const answer = () => (unread && isLargeResult(returned) ? unread.makeLarge(make) : make());
+    const { redactor } = this.#parts;
+    return redactor && call.display !== undefined ? redactDisplay(call, redactor).then(answer) : answer();
   }
 
   /** Keeps what goes beside a value. Parts are for a model that called directly. Returns the failure if they are too large. */
@@ -144,6 +148,12 @@ export class CallRunner {
     }
     return calls.finish(call, { answer: { ok: true, text, bytes }, shape });
   }
+}
+
+/** People read it in reports, events and logs. */
+async function redactDisplay(call: OpenCall, redactor: Redactor): Promise<void> {
+  const { tool, callId } = call.identity;
+  call.display = (await redactor.json(call.display ?? "null", { to: "log", tool, callId })).text;
 }
 
 /** Bytes of a stored text from which on it is read one at a time. */

@@ -9,6 +9,7 @@ import type { Gate } from "./gate.ts";
 import { headerBase } from "./header-base.ts";
 import type { GateLimits } from "./budget.ts";
 import type { WorkScope } from "./open-call.ts";
+import { redactAnswer } from "./redact-answer.ts";
 import type { GateSession } from "./session.ts";
 
 /** What a call of `runtime.call` has come to. */
@@ -54,7 +55,10 @@ export async function callTool(scope: CallScope, { tool, inputText, caller }: To
   let called: CallAnswer;
   try {
     answer = await session.call({ callId: CALL_ID, tool, caller, inputText });
-    called = await answerOf(answer, session);
+    const { redactor } = scope;
+    const about = { to: "model", tool, callId: CALL_ID } as const;
+    const shown = answer && redactor ? (await redactAnswer(answer, redactor, about)).redacted : answer;
+    called = await answerOf(shown, session);
   } finally {
     signal.removeEventListener("abort", onAbort);
     session.close();

@@ -1,4 +1,5 @@
 import type { Artifact } from "../journal/artifact-space.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { checkJson } from "../values/check-json.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
@@ -12,8 +13,10 @@ const FIRST_LENGTH = 200;
 export type Described = Pick<Artifact, "shape" | "first">;
 
 /** The shape and the beginning of a value, given as JSON text. Both hold foreign text. */
-export async function describeValue(text: string, lane: Lane): Promise<Described> {
-  const head = await readHead(text, HEAD_LENGTH, lane);
+export async function describeValue(text: string, lane: Lane, redactor: Redactor | undefined): Promise<Described> {
+  // Before it is shortened: a part of what must not leave would not be found.
+  const shown = redactor ? (await redactor.json(text, { to: "model" })).text : text;
+  const head = await readHead(shown, HEAD_LENGTH, lane);
   if (!head) return { shape: "unknown", first: "" };
   const { value, counts } = head;
   const shape = cut(shapeOf(value, counts), SHAPE_LENGTH);

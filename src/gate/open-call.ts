@@ -4,6 +4,7 @@ import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ContentPart } from "../tools/content.ts";
 import type { Approval, Approve } from "./approval.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { ResultLimits } from "../values/result-text.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
@@ -197,6 +198,8 @@ export interface WorkScope {
   readonly context?: unknown;
   /** Decides about calls that need approval. Without it they are denied. */
   readonly approve?: Approve | undefined;
+  /** Takes out of texts what must not leave; undefined where all may. */
+  readonly redactor?: Redactor | undefined;
 }
 
 /** Work that a call has started, with calls of its own. */

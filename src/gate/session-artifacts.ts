@@ -1,5 +1,6 @@
 import type { Artifact, ArtifactSpace } from "../journal/artifact-space.ts";
 import { nearest } from "../options/nearest.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../tools/tool-name.ts";
@@ -37,9 +38,11 @@ export class SessionArtifacts {
   readonly #place: ArtifactPlace;
   readonly #allowed: number;
   readonly #share: Share;
+  readonly #redactor: Redactor | undefined;
 
   /** `allowed` is the number of names that there may be. */
-  constructor(place: ArtifactPlace, allowed: number, share: Share) {
+  constructor(place: ArtifactPlace, allowed: number, share: Share, redactor?: Redactor) {
+    this.#redactor = redactor;
     this.#place = place;
     this.#allowed = allowed;
     this.#share = share;
@@ -58,7 +61,7 @@ export class SessionArtifacts {
     if (fault !== undefined) return { ok: false, reason: fault };
     const seen = this.#place.space.reserve(name, this.#allowed);
     if (seen !== undefined) return { ok: "no_room", overdraft: { limit: "artifacts", allowed: this.#allowed, seen } };
-    const described = await describeValue(text, lane);
+    const described = await describeValue(text, lane, this.#redactor);
     if (call.isOver) return undefined;
     return { ok: true, value: { name, text, bytes: Buffer.byteLength(text), ...described } satisfies SaveInput };
   }

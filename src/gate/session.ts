@@ -117,7 +117,8 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#tools = tools;
     const search = searchTool((input, context) => this.#search.find(input, context));
     const artifacts =
-      options.artifacts && new SessionArtifacts(options.artifacts, limits.artifacts ?? Number.POSITIVE_INFINITY, share);
+      options.artifacts &&
+      new SessionArtifacts(options.artifacts, limits.artifacts ?? Number.POSITIVE_INFINITY, share, scope.redactor);
     const own = new Map([search, ...(artifacts?.tools ?? [])].map((tool) => [tool.name, tool]));
     const admission = new Admission({
       tools,
@@ -143,6 +144,7 @@ export class GateSession implements ParentSession, WorkBelow {
       limits,
       partBytes,
       tenant: scope.tenant,
+      redactor: scope.redactor,
       toolQueues: gate.toolQueues,
       contextOf: (call) => call.contextIn(execution, scope, this),
     });

@@ -14,6 +14,7 @@ import {
 import type { ExecutionEvent } from "../programs/execute.ts";
 import { APPROVE, TENANT } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
+import { REDACT } from "../redaction/redact.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
@@ -57,6 +58,11 @@ export const RUNTIME_RULES = {
   approvePrograms: withDefault(flag(), false),
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
+  /**
+   * Finds what must not leave: to a model, into the journal, to logs. `redactSecrets()` is one. Programs compute with values
+   * as they are.
+   */
+  redact: REDACT,
   /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
   tenant: TENANT,
   /**

@@ -29,6 +29,9 @@ import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-option
 import { resultSchemaOf } from "../programs/result-schema.ts";
 import { RESUME_RULES, type ResumeOptions } from "../programs/resume-options.ts";
 import type { Replayed } from "../programs/replay-turns.ts";
+import type { Redact } from "../redaction/redact.ts";
+import { RedactingJournal, storeOf } from "../redaction/redacting-journal.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations.ts";
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
@@ -50,6 +53,8 @@ import {
 } from "./method-options.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Places, QueueState } from "./places.ts";
+import { RedactedEvents } from "./redact-events.ts";
+import { redactorFor } from "./redactor-for.ts";
 
 export interface RuntimeParts {
   readonly sandbox: Sandbox;
@@ -65,6 +70,7 @@ export interface RuntimeParts {
   readonly approvePrograms: boolean;
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
   readonly logger: Logger | undefined;
+  readonly redact: Redact | undefined;
   /** Bounds what runs at once; undefined where nothing is bounded. */
   readonly places: Places | undefined;
   /** The runtime that this one is derived from. */
@@ -90,13 +96,17 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly closing: AbortSignal;
   readonly #parts: RuntimeParts;
   readonly #scope: AgentScope;
+  readonly #redactor: Redactor | undefined;
   readonly #close = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   /** Tools whose `enabled` has failed, and of which the operator knows. */
   readonly #switchFailures = new Set<string>();
 
   constructor(parts: RuntimeParts) {
-    const { sandbox, gate, journal, leaseMs, limits, tenant, approve, approvePrograms, parent } = parts;
+    const { sandbox, gate, leaseMs, limits, tenant, approve, approvePrograms, parent } = parts;
+    const redactor = parts.redact && redactorFor(parts.redact, parts.logger);
+    const journal = redactor ? new RedactingJournal(storeOf(parts.journal), redactor) : parts.journal;
+    this.#redactor = redactor;
     this.limits = limits;
     this.sandbox = sandbox;
     this.journal = journal;
@@ -112,6 +122,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       context: undefined,
       approve,
       approvePrograms,
+      redactor,
       language: EXECUTE_RULES.language.default,
       signal: this.closing,
       onEvent: () => {},
@@ -294,13 +305,19 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = readOptions("converse", options, CONVERSE_RULES);
     const { onEvent, model, context, tenant = this.#scope.tenant } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
-    const { told, end } = this.#listening(this.#scopeFor("converse", read), listener);
+    const { told, flush, end } = this.#listening(this.#scopeFor("converse", read), listener);
     return openTalk<Context, Answer>(
       told,
       { given: options, read },
       {
         untilEnded: (running) => this.#untilEnded(running),
-        inPlace: (signal, work) => this.#inPlace(told.with({ signal }), work),
+        inPlace: async (signal, work) => {
+          try {
+            return await this.#inPlace(told.with({ signal }), work);
+          } finally {
+            await flush();
+          }
+        },
         selectTools: (tools) =>
           this.#gateFor(
             { model, context, tenant },
@@ -426,7 +443,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     try {
       return await this.#untilEnded(this.#inPlace(told, () => work(told), options));
     } finally {
-      end();
+      await end();
     }
   }
 
@@ -446,18 +463,24 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   #listening(
     scope: AgentScope,
     listener: ((event: AgentEvent) => void) | undefined,
-  ): { readonly told: AgentScope; readonly end: () => void } {
+  ): { readonly told: AgentScope; readonly flush: () => Promise<void>; readonly end: () => Promise<void> } {
     const { onEvent, logger = onEvent || listener ? undefined : CONSOLE_LOGGER } = this.#parts;
     const failures = logger && new FailureLog(logger);
-    const told = scope.with({
-      onEvent: (event) => {
-        listener?.(event);
-        if (!isExecutionEvent(event)) return;
-        emit(onEvent, event);
-        if (event.type === "call_ended") failures?.take(event);
-      },
-    });
-    return { told, end: () => failures?.end() };
+    const tell = (event: AgentEvent) => {
+      listener?.(event);
+      if (!isExecutionEvent(event)) return;
+      emit(onEvent, event);
+      if (event.type === "call_ended") failures?.take(event);
+    };
+    const redactor = this.#redactor;
+    const events = redactor && new RedactedEvents(redactor, tell);
+    const told = scope.with({ onEvent: events ? (event) => events.take(event) : tell });
+    const flush = async () => events?.flush();
+    const end = async () => {
+      await flush();
+      failures?.end();
+    };
+    return { told, flush, end };
   }
 
   #scopeFor(subject: string, options: ScopeOptions): AgentScope {

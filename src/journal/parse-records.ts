@@ -13,6 +13,8 @@ const leaseMs = z.int().nonnegative().max(86_400_000);
 const tools = z.array(z.strictObject({ name: text, digest: text }));
 const shown = z.array(z.strictObject({ name: text, digest: text })).exactOptional();
 
+const redacted = z.int().positive().exactOptional();
+
 const headerBase = {
   type: z.literal("header"),
   format: z.literal(JOURNAL_FORMAT),
@@ -23,6 +25,7 @@ const headerBase = {
   limits: z.record(text, amount),
   versions: z.record(text, text),
   parent: z.strictObject({ execution: text, call: text }).exactOptional(),
+  redacted,
 };
 
 /** Schemas of records by type, and of headers by kind. The compiler checks that they match the types of `record.ts`. */
@@ -62,20 +65,22 @@ export const RECORD_SCHEMAS = {
   claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, at }),
   hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
   alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
-  turn: z.strictObject({ type: z.literal("turn"), event: text, commands: z.array(text) }),
+  turn: z.strictObject({ type: z.literal("turn"), redacted, event: text, commands: z.array(text) }),
   message: z.strictObject({
     type: z.literal("message"),
+    redacted,
     from: z.enum(["model", "host", "user"]),
     message: text,
     opaque: text.exactOptional(),
     at,
   }),
-  rest: z.strictObject({ type: z.literal("rest"), ending: text.exactOptional(), at }),
+  rest: z.strictObject({ type: z.literal("rest"), redacted, ending: text.exactOptional(), at }),
   model: z.strictObject({ type: z.literal("model"), model: text, instructions: text.exactOptional(), at }),
   tools: z.strictObject({ type: z.literal("tools"), tools, shown, at }),
-  compact: z.strictObject({ type: z.literal("compact"), history: text, at }),
+  compact: z.strictObject({ type: z.literal("compact"), redacted, history: text, at }),
   retry: z.strictObject({
     type: z.literal("retry"),
+    redacted,
     call: text.exactOptional(),
     attempt: z.int().positive(),
     reason: text,
@@ -84,6 +89,7 @@ export const RECORD_SCHEMAS = {
   }),
   call: z.strictObject({
     type: z.literal("call"),
+    redacted,
     call: text,
     tool: text,
     caller: text,
@@ -95,6 +101,7 @@ export const RECORD_SCHEMAS = {
   }),
   decision: z.strictObject({
     type: z.literal("decision"),
+    redacted,
     call: text,
     allow: z.boolean(),
     by: text.exactOptional(),
@@ -107,6 +114,7 @@ export const RECORD_SCHEMAS = {
   result: z
     .strictObject({
       type: z.literal("result"),
+      redacted,
       call: text,
       value: text.exactOptional(),
       error: text.exactOptional(),
@@ -115,6 +123,7 @@ export const RECORD_SCHEMAS = {
     .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
   answered: z.strictObject({
     type: z.literal("answered"),
+    redacted,
     call: text,
     ok: z.boolean(),
     code: text.exactOptional(),
@@ -127,6 +136,7 @@ export const RECORD_SCHEMAS = {
   }),
   artifact: z.strictObject({
     type: z.literal("artifact"),
+    redacted,
     name: text,
     value: text,
     bytes: amount,
@@ -135,10 +145,11 @@ export const RECORD_SCHEMAS = {
     call: text,
     at,
   }),
-  violation: z.strictObject({ type: z.literal("violation"), detail: text, at }),
-  restart: z.strictObject({ type: z.literal("restart"), detail: text, at }),
+  violation: z.strictObject({ type: z.literal("violation"), redacted, detail: text, at }),
+  restart: z.strictObject({ type: z.literal("restart"), redacted, detail: text, at }),
   egress: z.strictObject({
     type: z.literal("egress"),
+    redacted,
     host: text,
     port: amount,
     address: text,
@@ -151,6 +162,7 @@ export const RECORD_SCHEMAS = {
   }),
   outcome: z.strictObject({
     type: z.literal("outcome"),
+    redacted,
     outcome: text,
     notes: z.array(text).exactOptional(),
     usage: z.record(text, amount).exactOptional(),

@@ -6,8 +6,14 @@ import type { ExecutionId } from "./execution-id.ts";
  */
 export const JOURNAL_FORMAT = 1;
 
+/** A record whose texts may hold what must not be kept. */
+export interface Redactable {
+  /** Characters that the runtime's `redact` has taken out of it; missing where it is as it was. */
+  readonly redacted?: number;
+}
+
 /** Common fields of the headers of programs, conversations and single calls. */
-export interface HeaderBase {
+export interface HeaderBase extends Redactable {
   readonly type: "header";
   readonly format: typeof JOURNAL_FORMAT;
   readonly execution: ExecutionId;
@@ -135,7 +141,7 @@ export interface AliveRecord {
  * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. It is
  * appended before any of the commands is carried out, together with what the gate decides about its calls at once.
  */
-export interface TurnRecord {
+export interface TurnRecord extends Redactable {
   readonly type: "turn";
   readonly event: string;
   readonly commands: readonly string[];
@@ -145,7 +151,7 @@ export interface TurnRecord {
  * One turn of a model, appended before any of its calls is carried out; or answers to its calls, appended as they come; or
  * what was said to the model by the user, or by the host in the user's place, appended before the model is asked.
  */
-export interface MessageRecord {
+export interface MessageRecord extends Redactable {
   readonly type: "message";
   readonly from: "model" | "host" | "user";
   /** JSON text, without the provider's `opaque` state. */
@@ -156,7 +162,7 @@ export interface MessageRecord {
 }
 
 /** A request to a provider, or the handler of a call, failed and is tried again. */
-export interface RetryRecord {
+export interface RetryRecord extends Redactable {
   readonly type: "retry";
   /** Id of the call whose handler failed; missing for a request to a provider. */
   readonly call?: string;
@@ -170,7 +176,7 @@ export interface RetryRecord {
 }
 
 /** A conversation goes no further before the user says more: it has come to an ending, or was asked for one turn alone. */
-export interface RestRecord {
+export interface RestRecord extends Redactable {
   readonly type: "rest";
   /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
   readonly ending?: string;
@@ -196,7 +202,7 @@ export interface ToolsRecord {
 }
 
 /** The history that the model is sent from here on, in place of all turns so far. */
-export interface CompactRecord {
+export interface CompactRecord extends Redactable {
   readonly type: "compact";
   /** JSON text: which turns are kept, and what was said and answered in them. */
   readonly history: string;
@@ -204,7 +210,7 @@ export interface CompactRecord {
 }
 
 /** What the gate decided about one call. A handler runs only after the `allowed` of its call is appended. */
-export interface CallRecord {
+export interface CallRecord extends Redactable {
   readonly type: "call";
   readonly call: string;
   readonly tool: string;
@@ -221,7 +227,7 @@ export interface CallRecord {
 }
 
 /** The answer to a held call, or to a call with an unknown outcome. The first decision of a call counts. */
-export interface DecisionRecord {
+export interface DecisionRecord extends Redactable {
   readonly type: "decision";
   readonly call: string;
   readonly allow: boolean;
@@ -238,7 +244,7 @@ export interface DecisionRecord {
 }
 
 /** The result of a call that a client answers instead of a handler. Exactly one of `value` and `error` is present. */
-export interface ResultRecord {
+export interface ResultRecord extends Redactable {
   readonly type: "result";
   readonly call: string;
   /** JSON text. */
@@ -248,7 +254,7 @@ export interface ResultRecord {
 }
 
 /** A handler has ended. The turn that delivers its result follows, unless the execution ends first. */
-export interface AnsweredRecord {
+export interface AnsweredRecord extends Redactable {
   readonly type: "answered";
   readonly call: string;
   readonly ok: boolean;
@@ -271,7 +277,7 @@ export interface AnsweredRecord {
  * A value is kept under a name, outside of what a model reads: of a conversation, or of a program that belongs to none. Of
  * several under one name the last one holds.
  */
-export interface ArtifactRecord {
+export interface ArtifactRecord extends Redactable {
   readonly type: "artifact";
   readonly name: string;
   /** JSON text. */
@@ -291,14 +297,14 @@ export interface ArtifactRecord {
 }
 
 /** The guest broke the protocol. No handler received any frame sent with the violation. */
-export interface ViolationRecord {
+export interface ViolationRecord extends Redactable {
   readonly type: "violation";
   readonly detail: string;
   readonly at: number;
 }
 
 /** The guest's process died. The turns so far are replayed in another one. */
-export interface RestartRecord {
+export interface RestartRecord extends Redactable {
   readonly type: "restart";
   readonly detail: string;
   readonly at: number;
@@ -308,7 +314,7 @@ export interface RestartRecord {
  * A connection, or an attempted one, of the program to a host outside the sandbox, after its end. Its contents are not
  * recorded, so an execution with such a record cannot be replayed.
  */
-export interface EgressRecord {
+export interface EgressRecord extends Redactable {
   readonly type: "egress";
   /** Host name as given by the program; empty if it was invalid. */
   readonly host: string;
@@ -325,7 +331,7 @@ export interface EgressRecord {
 }
 
 /** The last record. */
-export interface OutcomeRecord {
+export interface OutcomeRecord extends Redactable {
   readonly type: "outcome";
   /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
   readonly outcome: string;

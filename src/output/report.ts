@@ -28,6 +28,8 @@ export interface Output {
   readonly isError: boolean;
   /** What was left out; absent if nothing was. */
   readonly cut?: { readonly valueBytes?: number; readonly logLines?: number };
+  /** Characters that the runtime's `redact` has taken out; absent if none. */
+  readonly redacted?: number;
 }
 
 export interface Usage {
@@ -129,7 +131,12 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
     execution: execution.execution,
     outcome: ending.type === "completed" ? { type: "completed", value: value?.value } : ending,
     ...(ending.type === "completed" && ending.checked ? { value: ending.checked.value as Value } : {}),
-    output: { text, isError: ending.type !== "completed", ...(Object.keys(cut).length === 0 ? {} : { cut }) },
+    output: {
+      text,
+      isError: ending.type !== "completed",
+      ...(Object.keys(cut).length === 0 ? {} : { cut }),
+      ...(execution.redacted ? { redacted: execution.redacted } : {}),
+    },
     usage: {
       calls: calls.length,
       bytesIn: execution.resultBytes - keptBytes(calls),

@@ -1,4 +1,4 @@
-import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
+import type { GuestFrame } from "../../bridge/frames.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { CallLine } from "../gate/call-line.ts";
@@ -16,6 +16,7 @@ import {
   isAnswered,
   NO_CONNECTIONS,
   type OpenCall,
+  type Unreplayable,
 } from "./execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "./guest-event.ts";
 import type { LinkOptions } from "./guest-link.ts";
@@ -54,7 +55,7 @@ export interface DriveOptions {
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
   /** Called when a program that cannot be replayed begins to wait in its sandbox for decisions or results from outside. */
-  readonly onKept: (waiting: Waiting, cause: UnreplayableCause) => void;
+  readonly onKept: (waiting: Waiting, cause: Unreplayable) => void;
 }
 
 export interface Driven {
@@ -253,7 +254,7 @@ class Driver {
   }
 
   /** A program that cannot be replayed waits in its sandbox. Tells so once for the same calls. */
-  #keepWaiting(waiting: Waiting, cause: UnreplayableCause): void {
+  #keepWaiting(waiting: Waiting, cause: Unreplayable): void {
     const calls = [...waiting.approvals, ...waiting.calls].map(({ callId }) => callId).join(" ");
     if (calls === this.#keptFor) return;
     if (this.#keptFor === undefined) this.#notes.push(keptNote(cause));

@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { storeOf } from "../redaction/redacting-journal.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 
 /** An execution or a conversation that this process drives. */
@@ -17,7 +18,7 @@ const driven = new WeakMap<Journal, Map<ExecutionId, DrivenHere<unknown>>>();
 
 /** The execution, if this process drives it. `Ended` is what its kind ends with. */
 export function drivenHere<Ended>(journal: Journal, execution: ExecutionId): DrivenHere<Ended> | undefined {
-  return driven.get(journal)?.get(execution) as DrivenHere<Ended> | undefined;
+  return driven.get(storeOf(journal))?.get(execution) as DrivenHere<Ended> | undefined;
 }
 
 /** Whether a driver has the execution, in this process or in another one. */
@@ -29,8 +30,9 @@ export function isDriven(journal: Journal, { execution, ended, lease }: Executio
 /** Registers an execution until it is no longer driven. */
 export async function whileDriven<Ended>(journal: Journal, log: DrivenLog, ended: Promise<Ended>): Promise<Ended> {
   const { execution } = log;
-  const here = driven.get(journal) ?? new Map<ExecutionId, DrivenHere<unknown>>();
-  driven.set(journal, here);
+  const store = storeOf(journal);
+  const here = driven.get(store) ?? new Map<ExecutionId, DrivenHere<unknown>>();
+  driven.set(store, here);
   here.set(execution, { log, ended });
   try {
     return await ended;

@@ -1,4 +1,4 @@
-import type { UnreplayableCause } from "../../bridge/frames.ts";
+import type { Unreplayable } from "./execution-state.ts";
 import type { LinkEnd } from "./guest-link.ts";
 import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
@@ -8,7 +8,7 @@ import type { Divergence } from "./replay-turns.ts";
 export function endingOfGuest(
   end: LinkEnd,
   { memoryBytes, totalBytes }: Limits,
-  unreplayable: UnreplayableCause | undefined,
+  unreplayable: Unreplayable | undefined,
   mayReplay: boolean,
 ): Ending | undefined {
   switch (end.type) {
@@ -24,9 +24,7 @@ export function endingOfGuest(
     default:
   }
   if (unreplayable !== undefined)
-    return engineDied(
-      `${detailOf(end)}; it was not replayed, because the program had used state that a replay cannot reproduce (${unreplayable})`,
-    );
+    return engineDied(`${detailOf(end)}; it was not replayed, because ${whyNot("the program", unreplayable)}`);
   return mayReplay ? undefined : engineDied(detailOf(end));
 }
 
@@ -71,15 +69,19 @@ export const DIED_STOPPING: Ending = {
 };
 
 /** The host died, and the program cannot be replayed. */
-export function endingUnreplayable(cause: UnreplayableCause): Ending {
-  return engineDied(
-    `the host died; the program was not taken up, because it had used state that a replay cannot reproduce (${cause})`,
-  );
+export function endingUnreplayable(cause: Unreplayable): Ending {
+  return engineDied(`the host died; the program was not taken up, because ${whyNot("it", cause)}`);
 }
 
 /** Says that a program was kept where it ran while it waited for decisions or results from outside. */
-export function keptNote(cause: UnreplayableCause): string {
-  return `The program kept its process while it waited for a decision or a client's result: it could not be put down, because it had used state that a replay cannot reproduce (${cause}).`;
+export function keptNote(cause: Unreplayable): string {
+  return `The program kept its process while it waited for a decision or a client's result: it could not be put down, because ${whyNot("it", cause)}.`;
+}
+
+function whyNot(program: string, cause: Unreplayable): string {
+  return cause === "redaction"
+    ? "its journal was redacted and does not hold what happened"
+    : `${program} had used state that a replay cannot reproduce (${cause})`;
 }
 
 /** The reason of a guest's end, for the operator. */

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { frameText, PROTOCOL_VERSION, type StartBody, type UnreplayableCause } from "../../bridge/frames.ts";
+import { frameText, PROTOCOL_VERSION, type StartBody } from "../../bridge/frames.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { CallEvent } from "../gate/call-ledger.ts";
 import { headerBase } from "../gate/header-base.ts";
@@ -15,7 +15,7 @@ import { drive, type Driven, NOT_DRIVEN } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
 import { keepLarge, type KeptValue, VALUE_CALL } from "./keep-value.ts";
 import { heldAllowance } from "./limits.ts";
-import { PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
+import { PROGRAM_CALL, RUN_PROGRAM, type Unreplayable } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
@@ -23,6 +23,7 @@ import type { Tool } from "../tools/tool.ts";
 import { CALLING_FUNCTIONS } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
 import type { ResultSchema } from "./result-schema.ts";
+import { redactShown, shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
 import { TrackedLog } from "./tracked-log.ts";
@@ -52,7 +53,7 @@ export type ExecutionEvent =
        * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
        * Missing for a program that was put down.
        */
-      readonly held?: UnreplayableCause;
+      readonly held?: Unreplayable;
     }
   | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
@@ -63,6 +64,8 @@ export interface Execution extends Driven {
   readonly calls: readonly CallLine[];
   /** UTF-8 bytes of all results that tools returned. */
   readonly resultBytes: number;
+  /** Characters that were taken out of what is shown; missing where nothing is redacted. */
+  readonly redacted?: number;
   /** What it has kept; undefined for a program that was refused before it started. */
   readonly kept?: Kept;
 }
@@ -102,7 +105,7 @@ export async function execute(
   );
   if (!prepared.ok) {
     const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault: prepared.fault };
-    return { execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
+    return shownExecution({ execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN }, scope);
   }
   const { program, map } = prepared;
 
@@ -148,7 +151,7 @@ async function untilEnded(
   log: TrackedLog,
   { map, result, start, past, notes = [] }: Work,
 ): Promise<Execution> {
-  const { sandbox, gate, language, limits, tenant, signal, above, onEvent } = scope;
+  const { sandbox, gate, language, limits, tenant, signal, above, onEvent, redactor } = scope;
   const { execution } = log;
   const share = gate.held.share(tenant, heldAllowance(limits, log.isDurable));
   const place = scope.artifacts ?? {
@@ -173,6 +176,7 @@ async function untilEnded(
   log.onForeign = (records) => session.take(records);
   let driven: Driven;
   let value: KeptValue | undefined;
+  let shown: Driven & { readonly redacted?: number };
   try {
     const ending = await approveProgram(scope, log, session);
     const own = ending
@@ -195,7 +199,8 @@ async function untilEnded(
     driven = own.ending.type === "waiting" ? own : { ...own, notes: [...own.notes, ...notes] };
     const text = own.ending.type === "completed" ? own.ending.text : undefined;
     if (text !== undefined && Buffer.byteLength(text) > limits.outputBytes)
-      value = await keepLarge(place, text, VALUE_CALL, limits, share.lane);
+      value = await keepLarge(place, text, VALUE_CALL, limits, { lane: share.lane, redactor });
+    shown = redactor ? await redactShown(driven, redactor, limits.outputBytes, share.lane) : driven;
   } catch (error) {
     // Its new driver, or that of the conversation it belongs to, goes on with it.
     if (isHeadMoved(error)) {
@@ -215,7 +220,7 @@ async function untilEnded(
     share.end();
   }
   await session.ended;
-  const { ending } = driven;
+  const { ending } = shown;
   if (ending.type === "waiting") onEvent({ type: "execution_waiting", execution, waiting: ending });
   try {
     if (ending.type !== "waiting") await log.append(outcomeRecord(driven));
@@ -226,7 +231,7 @@ async function untilEnded(
   if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
   // The program's own approval is none of its calls.
   const calls = session.lines.filter(({ callId }) => callId !== PROGRAM_CALL);
-  return { execution, calls, resultBytes: session.usage.resultBytes, kept: { place, value }, ...driven };
+  return { execution, calls, resultBytes: session.usage.resultBytes, kept: { place, value }, ...shown };
 }
 
 /** Text of the frame that starts a program with these tools. */

@@ -15,6 +15,12 @@ export const PROGRAM_CALL = "program";
 /** Name of the tool of that call, with the input `{ source, language }`. */
 export const RUN_PROGRAM = "run_program";
 
+/** Why a program cannot be replayed: what it has used, or that its journal was redacted. */
+export type Unreplayable = UnreplayableCause | "redaction";
+
+/** Records that a replay gives to a program, or begins with. */
+const REPLAYED: ReadonlySet<string> = new Set(["header", "turn", "decision", "result"]);
+
 /** What records say of a call. */
 export interface CallFacts {
   /** The gate's latest decision, if it has decided. */
@@ -89,7 +95,7 @@ export interface ExecutionState {
   program: Omit<OpenCall, "id"> | undefined;
   readonly timers: Map<number, OpenTimer>;
   /** The first thing the program used that a replay cannot reproduce. */
-  unreplayable: UnreplayableCause | undefined;
+  unreplayable: Unreplayable | undefined;
   connections: ConnectionTotals;
   restarts: number;
   /** Whether a driver has taken the execution up since the last turn. */
@@ -140,6 +146,8 @@ export function foldExecution(records: readonly JournalRecord[]): ExecutionState
 
 /** Applies one record. Throws `journal_invalid` for a turn that cannot be read. */
 export function applyRecord(state: ExecutionState, record: JournalRecord): void {
+  if ("redacted" in record && record.redacted !== undefined && REPLAYED.has(record.type))
+    state.unreplayable ??= "redaction";
   switch (record.type) {
     case "turn": {
       const { event, commands } = readTurn(record);

@@ -1,4 +1,4 @@
-import type { UnreplayableCause } from "../../bridge/frames.ts";
+import type { Unreplayable } from "./execution-state.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import { PortcullisError } from "../errors.ts";
 import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
@@ -28,7 +28,7 @@ const REPLAY_MARGIN = 2;
 const MEMORY_PART = 0.5;
 
 /** Why a program kept its guest while it waited. `memory`: it uses much of what it may use. `replay`: its replays would take too long. */
-export type NotEvictedCause = UnreplayableCause | "memory" | "replay";
+export type NotEvictedCause = Unreplayable | "memory" | "replay";
 
 export interface SupervisorOptions {
   readonly sandbox: Sandbox;

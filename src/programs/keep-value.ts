@@ -1,5 +1,6 @@
 import { describeValue, plainFault } from "../gate/describe-value.ts";
 import type { ArtifactPlace } from "../gate/session-artifacts.ts";
+import type { Redactor } from "../redaction/redactor.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { Limits } from "./limits.ts";
 
@@ -19,11 +20,11 @@ export async function keepLarge(
   text: string,
   call: string,
   { artifactBytes, artifacts }: Limits,
-  lane: Lane,
+  { lane, redactor }: { readonly lane: Lane; readonly redactor?: Redactor | undefined },
 ): Promise<KeptValue | undefined> {
   const bytes = Buffer.byteLength(text);
   if (bytes > artifactBytes || (await plainFault(text, lane)) !== undefined) return undefined;
-  const described = await describeValue(text, lane);
+  const described = await describeValue(text, lane, redactor);
   const name = space.nameFor(prefix + call);
   if (space.reserve(name, artifacts) !== undefined) return undefined;
   await space.save({ name, call: prefix + call, bytes, ...described }, text);

@@ -1,4 +1,4 @@
-import type { UnreplayableCause } from "../../bridge/frames.ts";
+import type { Unreplayable } from "./execution-state.ts";
 import type { TurnRecord } from "../journal/record.ts";
 import { readEvent } from "./history.ts";
 import type { GuestEvent } from "./guest-event.ts";
@@ -19,7 +19,7 @@ export type Replayed =
   | { readonly type: "identical" }
   | { readonly type: "diverged"; readonly divergence: Divergence }
   /** The program used state that a replay cannot reproduce, so it was not run. */
-  | { readonly type: "unreplayable"; readonly cause: UnreplayableCause }
+  | { readonly type: "unreplayable"; readonly cause: Unreplayable }
   /** The guest ended before the replay was complete. */
   | { readonly type: "ended"; readonly end: LinkEnd };
 

@@ -15,6 +15,7 @@ import { endPoisoned, isPoison } from "./poison.ts";
 import { refuseWrongResults } from "./refuse-results.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { refuseOtherResult, type ResultSchema } from "./result-schema.ts";
+import { shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
 import { endedExecution, undriven } from "./undriven.ts";
@@ -50,14 +51,15 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const own: Scope = { ...scope, gate, limits, language: header.language as Language };
   const { result } = work;
   refuseOtherResult(header, result, false);
-  if (past.outcome) return endedExecution(execution, past, own, result);
+  if (past.outcome) return shownExecution(await endedExecution(execution, past, own, result), own);
   refuseOfAnother(scope, execution, header);
   const findCall = openCallsOf(past.state);
   const records = recordsOf(findCall, header, work);
   const waiting = waitingOf(past.state);
   // One that cannot be replayed waits where it is driven. Without its driver it has ended.
   const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
-  if (waiting && records.length === 0 && canGoOn && !work.asks) return undriven(own, execution, past, waiting);
+  if (waiting && records.length === 0 && canGoOn && !work.asks)
+    return shownExecution(undriven(own, execution, past, waiting), own);
   const tools = own.gate.tools.visibleTo(["programmatic"]);
   await refuseWrongResults(records, findCall, tools);
   const here = drivenHere<Execution>(scope.journal, execution);

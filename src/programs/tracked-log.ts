@@ -5,6 +5,7 @@ import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } fro
 import type { Journal } from "../journal/journal.ts";
 import type { AnsweredRecord, HandRecord, Header, JournalRecord, TurnRecord } from "../journal/record.ts";
 import { applyCommand, applyRecord, beginTurn, type ExecutionState, initialState } from "./execution-state.ts";
+import { wasRedacted } from "../redaction/redacting-journal.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { GuestEvent } from "./guest-event.ts";
 
@@ -144,6 +145,7 @@ export class TrackedLog implements GateLog {
     const written = this.#log.append();
     const live = () => {
       this.#seemsDead = false;
+      if (wasRedacted(this.#journal, this.execution)) this.state.unreplayable ??= "redaction";
     };
     written.then(live, () => {});
     return written;

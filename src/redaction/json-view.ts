@@ -1,0 +1,123 @@
+import { setImmediate } from "node:timers/promises";
+import { endOfString } from "../values/plain-data.ts";
+import type { RedactField } from "./redact.ts";
+
+/** A name, a string or a number of a JSON text. */
+export interface Segment {
+  /** Where it stands in the JSON text, with its quotation marks. */
+  readonly from: number;
+  readonly upTo: number;
+  /** Where it stands in the view. */
+  readonly start: number;
+  readonly end: number;
+  readonly isName: boolean;
+}
+
+/** What a JSON text says, without quotation marks and escapes: one field a line. */
+export interface JsonView {
+  readonly text: string;
+  readonly segments: readonly Segment[];
+  readonly fields: readonly RedactField[];
+}
+
+const PATH_LENGTH = 200;
+/** Characters that are read before other work gets the thread. */
+const SLICE_LENGTH = 512 * 1024;
+const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+const OPENING: ReadonlySet<string> = new Set(["{", "["]);
+const CLOSING: ReadonlySet<string> = new Set(["}", "]"]);
+
+/** The view of a text that is JSON. Of one that is not it shows what can be seen. */
+export async function viewJson(json: string): Promise<JsonView> {
+  const reader = new ViewReader(json);
+  for (let until = SLICE_LENGTH; !reader.readUntil(until); until = reader.at + SLICE_LENGTH) await setImmediate();
+  return reader.view();
+}
+
+class ViewReader {
+  readonly #json: string;
+  readonly #parts: string[] = [];
+  readonly #segments: Segment[] = [];
+  readonly #fields: RedactField[] = [];
+  /** The paths of the records and lists around the place that is read. */
+  readonly #paths: string[] = [];
+  #path = "";
+  #length = 0;
+  at = 0;
+
+  constructor(json: string) {
+    this.#json = json;
+  }
+
+  view(): JsonView {
+    return { text: this.#parts.join(""), segments: this.#segments, fields: this.#fields };
+  }
+
+  /** Whether the whole text is read. */
+  readUntil(until: number): boolean {
+    const json = this.#json;
+    while (this.at < json.length && this.at < until) {
+      const char = json.charAt(this.at);
+      if (char === '"') this.#readString();
+      else if (OPENING.has(char)) this.#open();
+      else if (CLOSING.has(char)) this.#path = this.#paths.pop() ?? "";
+      else if (char === "-" || (char >= "0" && char <= "9")) this.#readNumber();
+      else if (char === "," && this.#paths.length > 0) this.#path = this.#paths.at(-1) ?? "";
+      this.at += 1;
+    }
+    return this.at >= json.length;
+  }
+
+  #open(): void {
+    if (this.#path !== (this.#paths.at(-1) ?? "")) this.#write("\n");
+    this.#paths.push(this.#path);
+  }
+
+  #readString(): void {
+    const from = this.at;
+    const end = endOfString(this.#json, from);
+    const raw = this.#json.slice(from + 1, end);
+    const text = raw.includes("\\") ? unescaped(raw) : raw;
+    this.at = end;
+    if (/^[ \t\r\n]*:/.test(this.#json.slice(end + 1, end + 64))) {
+      const outer = this.#paths.at(-1) ?? "";
+      this.#path = (outer === "" ? text : `${outer}.${text}`).slice(-PATH_LENGTH);
+      this.#add(from, end + 1, text, true);
+      this.#write(": ");
+    } else this.#addValue(from, end + 1, text);
+  }
+
+  #readNumber(): void {
+    NUMBER.lastIndex = this.at;
+    const [text = "-"] = NUMBER.exec(this.#json) ?? [];
+    this.#addValue(this.at, this.at + text.length, text);
+    this.at += text.length - 1;
+  }
+
+  #addValue(from: number, upTo: number, text: string): void {
+    const start = this.#length;
+    this.#add(from, upTo, text, false);
+    this.#fields.push({ path: this.#path, start, end: this.#length });
+    this.#write("\n");
+  }
+
+  #add(from: number, upTo: number, text: string, isName: boolean): void {
+    const start = this.#length;
+    this.#write(text);
+    this.#segments.push({ from, upTo, start, end: this.#length, isName });
+  }
+
+  #write(text: string): void {
+    this.#parts.push(text);
+    this.#length += text.length;
+  }
+}
+
+/** The text that a string of JSON stands for; what it is written as where it is no JSON. */
+function unescaped(raw: string): string {
+  try {
+    return JSON.parse(`"${raw}"`) as string;
+  } catch {
+    return raw;
+  }
+}

@@ -1,0 +1,140 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type {
+  AppendOptions,
+  ExecutionSummary,
+  Head,
+  Journal,
+  Lease,
+  ListOptions,
+  ReadOptions,
+} from "../journal/journal.ts";
+import type { Header, JournalRecord } from "../journal/record.ts";
+import type { Redactor } from "./redactor.ts";
+
+/** How a field of a record is read: as it is, as JSON, or as frames of the bridge, whose first line is JSON, as is what follows it. */
+type Reading = "text" | "json" | "frame";
+
+/** The fields of records that hold what programs, models, tools and people have said. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, Reading>>>> = {
+  header: { program: "text", source: "text", task: "text", instructions: "text", settings: "json", input: "json" },
+  turn: { event: "frame", commands: "frame" },
+  message: { message: "json", opaque: "json" },
+  compact: { history: "json" },
+  rest: { ending: "json" },
+  retry: { reason: "text" },
+  call: { tool: "text" },
+  decision: { by: "text", note: "text", done: "json" },
+  result: { value: "json", error: "text" },
+  model: { instructions: "text" },
+  answered: { display: "json" },
+  artifact: { name: "text", value: "json", shape: "text", first: "text" },
+  violation: { detail: "text" },
+  restart: { detail: "text" },
+  egress: { host: "text", detail: "text" },
+  outcome: { outcome: "json", notes: "text" },
+};
+
+/** A journal into which nothing goes that a runtime's `redact` finds. A record that was changed says how many characters it has lost. */
+export class RedactingJournal implements Journal {
+  readonly isDurable: boolean;
+  readonly #journal: Journal;
+  readonly #redactor: Redactor;
+  /** Executions that go on, and of which a record was changed. */
+  readonly #changed = new Set<ExecutionId>();
+
+  constructor(journal: Journal, redactor: Redactor) {
+    this.#journal = journal;
+    this.#redactor = redactor;
+    this.isDurable = journal.isDurable === true;
+  }
+
+  /** The journal that holds the records. */
+  get store(): Journal {
+    return this.#journal;
+  }
+
+  /** Whether the journal of an execution holds not what happened. */
+  wasRedacted(execution: ExecutionId): boolean {
+    return this.#changed.has(execution);
+  }
+
+  async create(header: Header, lease?: Lease): Promise<Head> {
+    return this.#journal.create((await this.#redacted(header.execution, header)) as Header, lease);
+  }
+
+  async append(
+    execution: ExecutionId,
+    expected: Head,
+    records: readonly JournalRecord[],
+    options?: AppendOptions,
+  ): Promise<Head> {
+    const redacted: JournalRecord[] = [];
+    for (const record of records) redacted.push(await this.#redacted(execution, record));
+    const head = await this.#journal.append(execution, expected, redacted, options);
+    if (records.some(({ type }) => type === "outcome")) this.#changed.delete(execution);
+    return head;
+  }
+
+  read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord> {
+    return this.#journal.read(execution, options);
+  }
+
+  find(execution: ExecutionId): Promise<ExecutionSummary> {
+    return this.#journal.find(execution);
+  }
+
+  list(options?: ListOptions): AsyncIterable<ExecutionSummary> {
+    return this.#journal.list(options);
+  }
+
+  renew(execution: ExecutionId, lease: Lease): Promise<Head> {
+    return this.#journal.renew(execution, lease);
+  }
+
+  async #redacted(execution: ExecutionId, record: JournalRecord): Promise<JournalRecord> {
+    const changes: Record<string, unknown> = {};
+    let taken = 0;
+    for (const [name, reading] of Object.entries(FIELDS[record.type] ?? {})) {
+      const given = (record as unknown as Readonly<Record<string, unknown>>)[name];
+      const texts = Array.isArray(given) ? (given as unknown[]) : [given];
+      const redacted: unknown[] = [];
+      for (const text of texts) {
+        const one = typeof text === "string" ? await this.#field(text, reading, record) : { text, taken: 0 };
+        taken += one.taken;
+        redacted.push(one.text);
+      }
+      if (given !== undefined) changes[name] = Array.isArray(given) ? redacted : redacted[0];
+    }
+    if (taken === 0) return record;
+    this.#changed.add(execution);
+    const bytes = record.type === "artifact" ? { bytes: Buffer.byteLength(String(changes["value"])) } : {};
+    return { ...record, ...changes, ...bytes, redacted: taken } as JournalRecord;
+  }
+
+  async #field(text: string, reading: Reading, record: JournalRecord) {
+    const about = { to: "journal", ...callOf(record) } as const;
+    if (reading === "text") return this.#redactor.text(text, about);
+    const end = reading === "frame" ? text.indexOf("\n") : -1;
+    if (end === -1) return this.#redactor.json(text, about);
+    const head = await this.#redactor.json(text.slice(0, end), about);
+    const body = await this.#redactor.json(text.slice(end + 1), about);
+    return { text: `${head.text}\n${body.text}`, taken: head.taken + body.taken };
+  }
+}
+
+function callOf(record: JournalRecord): { readonly tool?: string; readonly callId?: string } {
+  return {
+    ...("tool" in record && typeof record.tool === "string" ? { tool: record.tool } : {}),
+    ...("call" in record && record.call !== undefined ? { callId: record.call } : {}),
+  };
+}
+
+/** The journal that holds the records. Two runtimes with one store redact by functions of their own. */
+export function storeOf(journal: Journal): Journal {
+  return journal instanceof RedactingJournal ? journal.store : journal;
+}
+
+/** Whether the journal of an execution holds not what happened, because it was redacted. */
+export function wasRedacted(journal: Journal, execution: ExecutionId): boolean {
+  return journal instanceof RedactingJournal && journal.wasRedacted(execution);
+}

@@ -1,0 +1,128 @@
+import { PortcullisError } from "../errors.ts";
+import { markOf, readFindings } from "./findings.ts";
+import { type Segment, viewJson } from "./json-view.ts";
+import type { Redact, RedactFinding, RedactRequest } from "./redact.ts";
+
+/** Time that one call of the function has, in milliseconds. */
+const REDACT_MS = 10_000;
+
+export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
+
+/** A text that may leave. */
+export interface Redacted {
+  readonly text: string;
+  /** Characters that were taken out; 0 where the text is as it was. */
+  readonly taken: number;
+}
+
+/** Asks a runtime's `redact` about each text that is to leave. What it fails for does not leave. Never rejects. */
+export class Redactor {
+  readonly #redact: Redact;
+  readonly #onFailed: (error: unknown) => void;
+
+  /** `onFailed` tells the operator. */
+  constructor(redact: Redact, onFailed: (error: unknown) => void) {
+    this.#redact = redact;
+    this.#onFailed = onFailed;
+  }
+
+  async text(text: string, about: About): Promise<Redacted> {
+    if (text === "") return { text, taken: 0 };
+    const findings = await this.#find({ text, ...about });
+    if (!findings) return { text: leftOut(text.length), taken: text.length };
+    return { text: replaced(text, 0, findings), taken: sizeOf(findings) };
+  }
+
+  /** Redacts a text that is JSON, and stays JSON: its names, strings and numbers. */
+  async json(json: string, about: About): Promise<Redacted> {
+    const { text, segments, fields } = await viewJson(json);
+    if (segments.length === 0) return { text: json, taken: 0 };
+    const findings = await this.#find({ text, fields, ...about });
+    if (!findings) return { text: JSON.stringify(leftOut(json.length)), taken: json.length };
+    if (findings.length === 0) return { text: json, taken: 0 };
+    return { text: replacedJson(json, text, segments, findings), taken: sizeOf(findings) };
+  }
+
+  /** The same for a value that is JSON. */
+  async value<Value>(value: Value, about: About): Promise<Value> {
+    const json = JSON.stringify(value);
+    if (json === undefined) return value;
+    const { text, taken } = await this.json(json, about);
+    return taken === 0 ? value : (JSON.parse(text) as Value);
+  }
+
+  /** Undefined if the function has failed. */
+  async #find(request: RedactRequest): Promise<readonly RedactFinding[] | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(tookTooLong()), REDACT_MS);
+    });
+    try {
+      const given: unknown = await Promise.race([late, (async () => this.#redact(request))()]);
+      return readFindings(given, request.text.length);
+    } catch (error) {
+      this.#onFailed(error);
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function tookTooLong(): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `The \`redact\` function failed, so the text was left out: it took longer than ${REDACT_MS} ms.`,
+  );
+}
+
+function leftOut(characters: number): string {
+  return markOf(characters, "redact failed");
+}
+
+function sizeOf(findings: readonly RedactFinding[]): number {
+  return findings.reduce((sum, { start, end }) => sum + end - start, 0);
+}
+
+/** A text that begins at `offset` of the text that was searched, without what was found. */
+function replaced(text: string, offset: number, findings: readonly RedactFinding[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, what } of findings) {
+    const from = Math.max(0, start - offset);
+    const upTo = Math.min(text.length, end - offset);
+    parts.push(text.slice(at, from), markOf(upTo - from, what));
+    at = upTo;
+  }
+  return parts.join("") + text.slice(at);
+}
+
+/** Both lists are in order, so they are walked once. */
+function replacedJson(
+  json: string,
+  view: string,
+  segments: readonly Segment[],
+  findings: readonly RedactFinding[],
+): string {
+  const parts: string[] = [];
+  const names = new Map<string, number>();
+  let at = 0;
+  let first = 0;
+  for (const { from, upTo, start, end, isName } of segments) {
+    while (first < findings.length && (findings[first]?.end ?? 0) <= start) first += 1;
+    let last = first;
+    while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
+    if (last === first) continue;
+    const text = replaced(view.slice(start, end), start, findings.slice(first, last));
+    parts.push(json.slice(at, from), JSON.stringify(isName ? distinct(text, names) : text));
+    at = upTo;
+  }
+  return parts.join("") + json.slice(at);
+}
+
+/** Names that are the same now get a number: a record keeps all its fields. */
+function distinct(name: string, names: Map<string, number>): string {
+  const count = (names.get(name) ?? 0) + 1;
+  names.set(name, count);
+  return count === 1 ? name : `${name} ${count}`;
+}

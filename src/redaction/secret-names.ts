@@ -1,0 +1,16 @@
+/** Names of fields whose values are secret, without what stands between their words. */
+const SECRET_NAME =
+  /(?:password|passwd|passphrase|pwd|secret|secretkey|apikey|accesskey|accesskeyid|privatekey|signingkey|encryptionkey|authtoken|accesstoken|refreshtoken|idtoken|bearertoken|sessiontoken|authorization|credential|credentials|clientsecret|cookie|setcookie|sessionid|connectionstring)$/;
+/** Names that end in these are secret, but not those of a page or of a count. */
+const TOKEN_NAME = /(?<!page|next|cursor|continuation|sync|max|input|output)token$/;
+const BETWEEN_WORDS = /[^a-z0-9]/g;
+
+/** Whether a name along a path says that its value is secret: `user.password`, `secrets` is not, `secret.value` is. */
+export function isSecretPath(path: string): boolean {
+  return path.split(".").some((name) => isSecretName(name));
+}
+
+export function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll(BETWEEN_WORDS, "");
+  return SECRET_NAME.test(plain) || TOKEN_NAME.test(plain);
+}

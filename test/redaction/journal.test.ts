@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { createRuntime, type ExecutionEvent, type RuntimeOptions } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { makeTool } from "../gate/open-session.ts";
+import { finding } from "./redact.ts";
+
+const sandbox = createMemorySandbox();
+const SECRET = "hunter2";
+const both = ["direct", "programmatic"] as const;
+const give = makeTool({ name: "give", allowedCallers: both, handler: () => SECRET });
+const held = makeTool({ name: "held", allowedCallers: both, approval: "always" });
+const PROGRAM = "const given = await tools.give({}); await tools.held({}); return given.length;";
+
+const open = (options: Partial<RuntimeOptions> = {}) =>
+  createRuntime({ tools: [give, held], sandbox, approve: () => true, ...options });
+
+test("a program computes with what a tool gave, though nothing else sees it", async () => {
+  await using runtime = await open({ redact: finding(SECRET) });
+  expect((await runtime.execute(PROGRAM)).outcome).toEqual({ type: "completed", value: SECRET.length });
+});
+
+test("a replay stays exact where the rule leaves the journal alone, and says otherwise that redaction ended it", async () => {
+  await using exact = await open({ redact: finding(SECRET, ["model", "log"]) });
+  const first = await exact.execute(PROGRAM);
+  expect(await exact.execution(first.execution).replay()).toEqual({ type: "identical" });
+
+  await using runtime = await open({ redact: finding(SECRET) });
+  const { execution } = await runtime.execute(PROGRAM);
+  const records = await runtime.execution(execution).records();
+  expect(records.filter((record) => "redacted" in record)).toMatchObject([{ type: "turn", redacted: SECRET.length }]);
+  expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "redaction" });
+});
+
+test("one in whose journal nothing was found is replayed and taken up as ever", async () => {
+  const journal = createMemoryJournal();
+  const redact = finding("another secret");
+  {
+    await using runtime = await open({ redact, journal, approve: () => "later" });
+    expect((await runtime.execute(PROGRAM, { execution: "one" })).outcome.type).toBe("waiting");
+  }
+  await using runtime = await open({ redact, journal });
+  const { outcome } = await runtime.resume("one", { decisions: { "2": { allow: true } } });
+  expect(outcome).toEqual({ type: "completed", value: SECRET.length });
+  expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
+});
+
+test("a program whose journal was redacted keeps its process while it waits, goes on there, and ends with its host", async () => {
+  const journal = createMemoryJournal();
+  const waiting = Promise.withResolvers<ExecutionEvent>();
+  const later: Partial<RuntimeOptions> = {
+    redact: finding(SECRET),
+    journal,
+    approve: () => "later",
+    onEvent: (event) => {
+      if (event.type === "execution_waiting") waiting.resolve(event);
+    },
+  };
+  {
+    await using runtime = await open(later);
+    const running = runtime.execute(PROGRAM, { execution: "one" });
+    expect(await waiting.promise).toMatchObject({ held: "redaction" });
+    await runtime.decide("one", { "2": { allow: true } });
+    const { outcome, notes } = await running;
+    expect(outcome).toEqual({ type: "completed", value: SECRET.length });
+    expect(notes.join(" ")).toContain("its journal was redacted and does not hold what happened");
+  }
+});
+
+test("the same execution is found again by another runtime of the same store", async () => {
+  const journal = createMemoryJournal();
+  await using one = await open({ journal, redact: finding(SECRET) });
+  await using other = await open({ journal, redact: finding("x".repeat(50)) });
+  const [first, second] = await Promise.all([
+    one.execute("return tools.held({});", { execution: "same" }),
+    other.execute("return tools.held({});", { execution: "same" }),
+  ]);
+  expect([first.outcome, second.outcome]).toEqual([
+    { type: "completed", value: "ok" },
+    { type: "completed", value: "ok" },
+  ]);
+});
+
+test("a conversation whose journal was redacted is not taken up", async () => {
+  const journal = createMemoryJournal();
+  const model = scriptedModel([{ calls: [{ tool: "held", input: { said: SECRET } }] }, { text: "Done." }]);
+  {
+    await using runtime = await open({ redact: finding(SECRET), journal, approve: () => "later" });
+    const { ending } = await runtime.agent({ model, task: "Do it.", execution: "talk" });
+    expect(ending).toMatchObject({
+      type: "waiting",
+      approvals: [{ input: { said: "[redacted 7 characters: test]" } }],
+    });
+  }
+  await using runtime = await open({ redact: finding(SECRET), journal });
+  const records = await Array.fromAsync(runtime.journal.read("talk"));
+  const calls = records.flatMap((record) => (record.type === "call" ? [record.call] : []));
+  const decisions = Object.fromEntries(calls.map((call) => [call, { allow: true }]));
+  await expect(runtime.resumeAgent("talk", { model, decisions })).rejects.toMatchObject({
+    code: "journal_redacted",
+    message:
+      'The journal of conversation "talk" was redacted and does not hold what happened, so the conversation cannot be taken up. Begin a new one.',
+  });
+});
+
+test("what a program prints is told in one piece, without a secret that it prints in several", async () => {
+  const events: ExecutionEvent[] = [];
+  await using runtime = await open({ redact: finding("ter2\nhun"), onEvent: (event) => events.push(event) });
+  await runtime.execute('console.log("hunter2"); await tools.give({}); console.log("hunter2"); return 1;');
+  const told = events.filter(({ type }) => type === "output" || type === "execution_ended");
+  expect(told).toMatchObject([
+    { type: "output", text: "hun[redacted 8 characters: test]ter2\n" },
+    { type: "execution_ended" },
+  ]);
+});
+
+test("where the function fails nothing of a result leaves, and the operator reads no text of it", async () => {
+  const logged: string[] = [];
+  const logger = { error: (entry: object, message: string) => void logged.push(JSON.stringify(entry) + message) };
+  await using runtime = await open({
+    logger,
+    redact: ({ text }) => {
+      throw new Error(text);
+    },
+  });
+  const { output } = await runtime.execute("return tools.give({});");
+  expect(output.text).toBe('"[redacted 9 characters: redact failed]"');
+  expect(logged.length).toBeGreaterThan(0);
+  expect(logged.length).toBeLessThanOrEqual(20);
+  expect(logged.join("\n")).not.toContain(SECRET);
+});

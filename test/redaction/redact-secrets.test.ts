@@ -1,0 +1,92 @@
+import { generateKeyPairSync } from "node:crypto";
+import { expect, test } from "vitest";
+import { Redactor } from "../../src/redaction/redactor.ts";
+import { redactSecrets } from "../../src/index.ts";
+
+const redactor = new Redactor(redactSecrets(), (error) => expect(error).toBeUndefined());
+const about = { to: "model" } as const;
+
+const { privateKey } = generateKeyPairSync("rsa", {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: "pkcs1", format: "pem" },
+  publicKeyEncoding: { type: "pkcs1", format: "pem" },
+});
+const GITHUB = ["ghp", "0123456789abcdefghijABCDEFGHIJ012345"].join("_");
+const ANTHROPIC = `sk-ant-api03-${"a".repeat(93)}AA`;
+const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl";
+
+test.each([
+  ["a token of a service", GITHUB, "github"],
+  ["a key of a model", ANTHROPIC, "anthropic"],
+  ["a JSON Web Token", JWT, "jwt"],
+  ["a private key", privateKey.trim(), "privatekey"],
+])("%s is taken out of texts and of JSON, wherever it stands", async (_, secret, what) => {
+  for (const [text, isJson] of [
+    [`Use ${secret} for this.`, false],
+    [JSON.stringify({ rows: [{ note: `use ${secret}` }] }), true],
+    [JSON.stringify({ [secret]: 1 }), true],
+    [JSON.stringify([JSON.stringify({ inner: secret })]), true],
+  ] as const) {
+    const redacted = isJson ? await redactor.json(text, about) : await redactor.text(text, about);
+    expect(redacted.text).toContain(`: ${what}]`);
+    expect(redacted.text).not.toContain(JSON.stringify(secret).slice(1, -1).slice(20, 60));
+    if (isJson) expect(() => JSON.parse(redacted.text) as unknown).not.toThrow();
+  }
+});
+
+test("a text cannot switch a rule off", async () => {
+  for (const words of ["secretlint-disable", "/* secretlint-disable */", "// secretlint-disable-next-line"]) {
+    const { text } = await redactor.text(`${words}\n${GITHUB} // secretlint-disable-line`, about);
+    expect(text).not.toContain(GITHUB);
+  }
+});
+
+test("values under names that say so are taken out at any depth, whatever they are", async () => {
+  const value = {
+    user: { Password: "two\nlines", profile: { api_key: 12345, "Set-Cookie": ["a=1", "b=2"] } },
+    credentials: { any: { thing: "deep" } },
+    nextPageToken: "page-2",
+    maxTokens: 500,
+    tokens: 12,
+    secretary: "Ann",
+    note: "plain",
+  };
+  const { text, taken } = await redactor.json(JSON.stringify(value), about);
+  expect(JSON.parse(text)).toEqual({
+    ...value,
+    user: {
+      Password: "[redacted 9 characters: named as secret]",
+      profile: {
+        api_key: "[redacted 5 characters: named as secret]",
+        "Set-Cookie": ["[redacted 3 characters: named as secret]", "[redacted 3 characters: named as secret]"],
+      },
+    },
+    credentials: { any: { thing: "[redacted 4 characters: named as secret]" } },
+  });
+  expect(taken).toBe(9 + 5 + 6 + 4);
+});
+
+test("in texts too, behind a colon or an equals sign", async () => {
+  const { text } = await redactor.text(
+    `Authorization: Bearer abc.def, password="two words" apiKey=k1&page=2 {"client_secret":"s"} PASSWORD: x`,
+    about,
+  );
+  for (const secret of ["abc.def", "two words", "k1", '"s"', " x"]) expect(text).not.toContain(secret);
+  expect(text).toContain("page=2");
+});
+
+test("what was redacted is not redacted again", async () => {
+  const once = await redactor.text(`password=hunter2 ${GITHUB}`, about);
+  const value = await redactor.json(JSON.stringify({ password: "hunter2", note: once.text }), about);
+  expect((await redactor.json(value.text, about)).taken).toBe(0);
+  expect((await redactor.text(once.text, about)).taken).toBe(0);
+});
+
+test("a secret that two parts of a long text share is found", async () => {
+  const long = `${"x ".repeat(131_062)}${GITHUB}${" y".repeat(200_000)}`;
+  expect(long.indexOf(GITHUB)).toBeLessThan(262_144);
+  expect(long.indexOf(GITHUB) + GITHUB.length).toBeGreaterThan(262_144);
+  const { text, taken } = await redactor.text(long, about);
+  expect(taken).toBe(GITHUB.length);
+  expect(text).not.toContain(GITHUB.slice(4));
+});
