@@ -1,6 +1,7 @@
 import { abortSignal, oneOf, option, type OptionsOf, required, withDefault, words } from "../options/options.ts";
 import type { Decision } from "../programs/decide.ts";
 import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
+import { LIMITS_OPTION } from "../programs/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { jsonTextOf } from "../values/json-text.ts";
@@ -20,16 +21,20 @@ export type SearchToolsOptions = OptionsOf<typeof SEARCH_TOOLS_RULES>;
 /** A derived runtime inherits the options that are omitted. */
 export const DERIVE_RULES = {
   /** The tools that programs and models may call. */
-  tools: required(GIVEN_TOOLS),
+  tools: GIVEN_TOOLS,
   /** Where executions are recorded. */
   journal: JOURNAL,
   /** Called with each event of an execution. What it throws is ignored. */
   onEvent: LISTENER,
+  /** Changes to the limits, of programs and of the calls of `call`. */
+  limits: LIMITS_OPTION,
+  /** The tenant of executions and calls that name none. */
+  tenant: TENANT,
 };
 
 export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULES>, "tools"> & {
   /** The tools that programs and models may call. */
-  readonly tools: GivenTools<Context>;
+  readonly tools?: GivenTools<Context>;
 };
 
 export const DECISIONS = option<Readonly<Record<string, Decision>>>(

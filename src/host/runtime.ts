@@ -367,20 +367,21 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   }
 
   /**
-   * A runtime with other tools on the same sandbox, with the same limits, approval and tenant. A tool that is in both
+   * A runtime on the same sandbox with the same approval, and with other tools, limits or another tenant where they are given. A tool that is in both
    * runtimes shares its `concurrency` and its `rate` between them. The derived runtime closes with this one; dispose of it to close it
    * earlier. Throws a `PortcullisError` if an option is invalid.
    */
   derive(options: DeriveOptions<Context>): Runtime<Context> {
     const read = readOptions("derive", options, DERIVE_RULES);
-    const { journal, onEvent, gate } = this.#parts;
-    const tools = new CurrentTools(read.tools, "derive({ tools })");
+    const { journal, onEvent, gate, limits, tenant } = this.#parts;
+    const tools = read.tools && new CurrentTools(read.tools, "derive({ tools })");
     return new Runtime<Context>({
       ...this.#parts,
+      limits: resolveLimits(limits, read.limits, optionsIn("derive", "limits")),
+      tenant: read.tenant ?? tenant,
       journal: read.journal ?? journal,
       onEvent: read.onEvent ?? onEvent,
-      tools,
-      gate: gate.beside(tools.set),
+      ...(tools ? { tools, gate: gate.beside(tools.set) } : {}),
       ownsSandbox: false,
       parent: { closing: this.closing, untilEnded: (running) => this.#untilEnded(running) },
     });
@@ -405,6 +406,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     } finally {
       share.end();
     }
+  }
+
+  /** The tools that exist for the runtime's tenant, of those that it was given. */
+  get enabledTools(): ToolSet {
+    return this.#gateFor({}).tools;
   }
 
   /** Typed stubs of the tools that programs may call, for a model to read. */

@@ -5,6 +5,8 @@ import type { Progress } from "./program-tool.ts";
 
 /** Longest time between two notifications. Clients are told at least every ten seconds, also by a host that is busy. */
 const LONGEST_MS = 8000;
+/** Shortest time between two, so that what waits for a client that reads slowly does not grow with the number of calls. */
+const SHORTEST_MS = 250;
 
 export interface Notifying {
   /** Sends what is left to be sent. */
@@ -18,22 +20,34 @@ export function notifyProgress(run: Run, { notify }: McpRequest): Notifying {
   const progress = new Latest<Progress>();
   const watching = run.watch(progress);
   const timer = setInterval(() => progress.set(run.progress), LONGEST_MS).unref();
-  const notified = notifyAll(progress, notify);
+  const ended = Promise.withResolvers<void>();
+  const spaced = () => Promise.race([passed(SHORTEST_MS), ended.promise]);
+  const notified = notifyAll(progress, notify, spaced);
   return {
     end: async () => {
       clearInterval(timer);
       watching[Symbol.dispose]();
       progress.end();
+      ended.resolve();
       await notified;
     },
   };
 }
 
 /** The number of a notification must be greater than the one before, also where no call was made meanwhile. */
-async function notifyAll(progress: Latest<Progress>, notify: NonNullable<McpRequest["notify"]>): Promise<void> {
+async function notifyAll(
+  progress: Latest<Progress>,
+  notify: NonNullable<McpRequest["notify"]>,
+  spaced: () => Promise<void>,
+): Promise<void> {
   let last = 0;
   for await (const { calls, text } of progress) {
     last = Math.max(last + 1, calls);
     await notify(last, text).catch(() => {});
+    await spaced();
   }
+}
+
+function passed(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
 }

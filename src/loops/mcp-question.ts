@@ -15,6 +15,8 @@ export interface Question {
   readonly fail: (error: unknown) => void;
   /** Whether a request of the client asks it at the moment. */
   isAsked: boolean;
+  /** The round in which a client was first given it to ask, of those that end with an answer that requires input. */
+  round: number | undefined;
 }
 
 export function elicitationFor({ tool, input }: Pick<ApprovalRequest, "tool" | "input">, who: string): Elicitation {

@@ -1,7 +1,7 @@
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../gate/approval.ts";
 import { Bell } from "./bell.ts";
 import type { Latest } from "./latest.ts";
-import { elicitationFor, type Question } from "./mcp-question.ts";
+import { decisionOf, elicitationFor, type Question } from "./mcp-question.ts";
 import type { LinkedResult } from "./mcp-result.ts";
 import type { Progress } from "./program-tool.ts";
 
@@ -17,6 +17,8 @@ export interface RunParts {
   readonly principal: string;
   /** Who asks, in questions to the user: `A program`. */
   readonly who: string;
+  /** Bytes of what it was asked with, which it holds. */
+  readonly bytes: number;
   readonly start: (work: RunWork) => Promise<LinkedResult>;
 }
 
@@ -24,6 +26,7 @@ export interface RunParts {
 export class Run {
   readonly id: string;
   readonly principal: string;
+  readonly bytes: number;
   readonly result: Promise<LinkedResult>;
   readonly questions = new Map<string, Question>();
   /** Rings with each question. */
@@ -36,13 +39,15 @@ export class Run {
   readonly #who: string;
   readonly #watchers = new Set<Latest<Progress>>();
   readonly #cancel = new AbortController();
+  #rounds = 0;
   #progress: Progress = { calls: 0, text: "It has begun." };
   /** The answer to all questions once the client is not expected any more. */
   #left: ApprovalAnswer | undefined;
 
-  constructor({ id, principal, who, start }: RunParts) {
+  constructor({ id, principal, bytes, who, start }: RunParts) {
     this.id = id;
     this.principal = principal;
+    this.bytes = bytes;
     this.#who = who;
     this.result = start({
       signal: this.#cancel.signal,
@@ -76,6 +81,20 @@ export class Run {
     for (const question of this.questions.values()) question.answer(answer);
   }
 
+  /** Begins a round: the client gets all questions, and answers them with the number that this returns. */
+  beginRound(): number {
+    this.#rounds += 1;
+    for (const question of this.questions.values()) question.round ??= this.#rounds;
+    return this.#rounds;
+  }
+
+  /** Takes a client's answers of a round. It answers what it was asked, and nothing that has come up since. */
+  answerRound(round: number, responses: Readonly<Record<string, unknown>>): void {
+    for (const [callId, question] of this.questions)
+      if (question.round !== undefined && question.round <= round && Object.hasOwn(responses, callId))
+        question.answer(decisionOf(responses[callId]));
+  }
+
   watch(watcher: Latest<Progress>): Disposable {
     this.#watchers.add(watcher);
     return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
@@ -97,6 +116,7 @@ export class Run {
         reject(error instanceof Error ? error : new Error("The client did not answer.", { cause: error }));
       },
       isAsked: false,
+      round: undefined,
     });
     signal.addEventListener("abort", over, { once: true });
     this.changed.ring();

@@ -12,23 +12,32 @@ import { Seal } from "./mcp-seal.ts";
 const HELD_MS = 10 * 60 * 1000;
 /** Runs of one principal that are not over, or whose results have not been taken. */
 const MOST_RUNS = 1000;
+/** Requests of one principal that wait for its runs: many may wait for one run. */
+const MOST_REQUESTS = 2000;
+/** Bytes of the requests that began the runs of one principal. */
+const MOST_BYTES = 64 * 1024 * 1024;
 
 const GONE =
   "This call is not waiting any more: it ended, or the server was started again. Nothing was run by this request.";
 const NOT_MEANT =
   "The requestState is not one that this server gave for this request, or it is too old. Nothing was run: make the call again without it.";
 const TOO_MANY = `${MOST_RUNS} calls of this client run or wait already. Wait for their results, or cancel some.`;
+const TOO_MANY_REQUESTS = `${MOST_REQUESTS} requests of this client wait already. Wait for their results, or cancel some.`;
+const TOO_LARGE = `The calls of this client that run or wait already hold ${MOST_BYTES} bytes. Wait for their results, or cancel some.`;
 const CANNOT_ASK: ApprovalAnswer = { allow: false, note: "The client cannot ask its user." };
 
 /** A call of a tool, as a client asks for it. */
-export interface McpCall extends Pick<RunParts, "principal" | "start" | "who"> {
+export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | "bytes"> {
   /** Digest of the tool and its arguments. */
   readonly digest: string;
   /** Id of the run; a new one by default. If it runs already, the request waits for it with those before. */
   readonly id?: string;
   /** Whether the run ends when the client cancels this request; true by default. */
   readonly owns?: boolean;
-  /** Answers a request that is repeated after its run is over; by default with a sentence. */
+  /**
+   * Answers a request about a run that is over; by default with a sentence. A run that is not given cannot be collected,
+   * so its requests wait for it.
+   */
   readonly afterwards?: (id: string) => Promise<LinkedResult>;
 }
 
@@ -52,18 +61,19 @@ export class McpRuns {
   /** Answers a request: by the call's result, or by questions to the client's user, after which it is repeated. */
   async handle(call: McpCall, request: McpRequest): Promise<LinkedResult> {
     const { asking } = request;
+    const own = this.of(call.principal);
+    if (own.reduce((sum, { requests }) => sum + requests, 0) >= MOST_REQUESTS) return errorResult(TOO_MANY_REQUESTS);
     if (asking.type !== "rounds" || asking.state === undefined) {
       const known = call.id === undefined ? undefined : this.find(call.id, call.principal);
-      if (!known && this.of(call.principal).length >= MOST_RUNS) return errorResult(TOO_MANY);
+      if (!known && own.length >= MOST_RUNS) return errorResult(TOO_MANY);
+      if (!known && own.reduce((sum, { bytes }) => sum + bytes, call.bytes) > MOST_BYTES) return errorResult(TOO_LARGE);
       return this.#serve(known ?? this.#start(call), call, request);
     }
-    const id = this.#seal.open(asking.state, call);
-    if (id === undefined) return errorResult(NOT_MEANT);
-    const run = this.find(id, call.principal);
-    if (!run) return call.afterwards?.(id) ?? errorResult(GONE);
-    // Each question is answered once: a request that was sent before has no question left to answer.
-    for (const [callId, { answer }] of run.questions)
-      if (Object.hasOwn(asking.responses, callId)) answer(decisionOf(asking.responses[callId]));
+    const sealed = this.#seal.open(asking.state, call);
+    if (!sealed) return errorResult(NOT_MEANT);
+    const run = this.find(sealed.run, call.principal);
+    if (!run) return call.afterwards?.(sealed.run) ?? errorResult(GONE);
+    run.answerRound(sealed.round, asking.responses);
     return this.#serve(run, call, request);
   }
 
@@ -76,8 +86,8 @@ export class McpRuns {
     return [...this.#runs.values()].filter((run) => run.principal === principal);
   }
 
-  #start({ id = randomUUID(), principal, who, start }: McpCall): Run {
-    const run = new Run({ id, principal, who, start });
+  #start({ id = randomUUID(), principal, bytes, who, start }: McpCall): Run {
+    const run = new Run({ id, principal, bytes, who, start });
     this.#runs.set(id, run);
     const forget = () => {
       if (run.isCancelled && run.requests === 0) this.#forget(run);
@@ -113,14 +123,14 @@ export class McpRuns {
   }
 
   async #answer(run: Run, call: McpCall, { asking }: McpRequest, over: AbortSignal): Promise<LinkedResult> {
-    const { patience } = this.#options;
+    const patience = call.afterwards && this.#options.patience;
     const outOfPatience = Promise.withResolvers<void>();
     let isOutOfPatience = false;
     // A person answers when they can: that the client's user is asked is no reason to leave.
     const timer =
       patience &&
       setInterval(() => {
-        isOutOfPatience = run.questions.size === 0;
+        isOutOfPatience = run.questions.size === 0 || asking.type === "none";
         if (isOutOfPatience) outOfPatience.resolve();
       }, patience.ms).unref();
     const given = Promise.withResolvers<void>();
@@ -146,7 +156,9 @@ export class McpRuns {
 
   #ask(run: Run, asking: Asking, over: AbortSignal): void {
     for (const question of run.questions.values()) {
-      if (asking.type === "none") question.answer(this.#options.canWait ? "later" : CANNOT_ASK);
+      // Another client may have been asked, and answers what this one cannot.
+      if (asking.type === "none" && !question.isAsked && question.round === undefined)
+        question.answer(this.#options.canWait ? "later" : CANNOT_ASK);
       if (asking.type !== "push" || question.isAsked) continue;
       question.isAsked = true;
       asking.ask(question.elicitation, over).then(
@@ -192,7 +204,9 @@ export class McpRuns {
   }
 
   /** The answer to a call that requires input, from protocol 2026-07-28 on. The types of version 1 do not know it. */
-  #inputRequired({ id: run, questions }: Run, { principal, digest }: McpCall): LinkedResult {
+  #inputRequired(run: Run, { principal, digest }: McpCall): LinkedResult {
+    const { id, questions } = run;
+    const round = run.beginRound();
     const entries = [...questions].map(([callId, { elicitation }]) => [
       callId,
       { method: "elicitation/create", params: { mode: "form", ...elicitation } },
@@ -200,7 +214,7 @@ export class McpRuns {
     const result = {
       resultType: "input_required",
       inputRequests: Object.fromEntries(entries),
-      requestState: this.#seal.seal({ run, principal, digest }),
+      requestState: this.#seal.seal({ run: id, principal, digest, round }),
     };
     return result as unknown as LinkedResult;
   }

@@ -9,6 +9,8 @@ export interface SealedCall {
   readonly principal: string;
   /** Digest of the tool and its arguments. */
   readonly digest: string;
+  /** The round of questions that it ends. */
+  readonly round: number;
 }
 
 /** How long a sealed call is accepted, in milliseconds. */
@@ -27,22 +29,26 @@ const TAG_BYTES = 16;
 export class Seal {
   readonly #key = randomBytes(32);
 
-  seal({ run, principal, digest }: SealedCall): string {
+  seal({ run, principal, digest, round }: SealedCall): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, iv);
-    const text = JSON.stringify({ run, principal: hash("sha256", principal), digest, until: Date.now() + VALID_MS });
+    const until = Date.now() + VALID_MS;
+    const text = JSON.stringify({ run, principal: hash("sha256", principal), digest, round, until });
     const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url");
   }
 
-  /** Id of the run; undefined for what was not sealed here, is too old, or belongs to another principal or request. */
-  open(state: unknown, { principal, digest }: Omit<SealedCall, "run">): string | undefined {
+  /** Id of the run, and the round; undefined for what was not sealed here, is too old, or belongs to another principal or request. */
+  open(
+    state: unknown,
+    { principal, digest }: Pick<SealedCall, "principal" | "digest">,
+  ): Pick<SealedCall, "run" | "round"> | undefined {
     const sealed = this.#read(state);
     const isMeant =
       textOf(sealed, "principal") === hash("sha256", principal) &&
       textOf(sealed, "digest") === digest &&
       countOf(sealed, "until") > Date.now();
-    return isMeant ? textOf(sealed, "run") : undefined;
+    return isMeant ? { run: textOf(sealed, "run") ?? "", round: countOf(sealed, "round") } : undefined;
   }
 
   #read(state: unknown): unknown {
@@ -60,7 +66,8 @@ export class Seal {
   }
 }
 
-/** Digest of what a client asks for. */
-export function digestOf(tool: string, input: unknown): string {
-  return hash("sha256", JSON.stringify([tool, input]));
+/** Digest of what a client asks for, and the bytes that it takes. */
+export function digestOf(tool: string, input: unknown): { readonly digest: string; readonly bytes: number } {
+  const text = JSON.stringify([tool, input]);
+  return { digest: hash("sha256", text), bytes: Buffer.byteLength(text) };
 }

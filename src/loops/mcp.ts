@@ -47,7 +47,7 @@ export function mcpTool(program: ProgramTool): McpTool {
       (await runs.handle(
         {
           principal: principalOf(context),
-          digest: digestOf(name, { code }),
+          ...digestOf(name, { code }),
           who: "A program",
           start: (work) => program.run({ code }, work).then(textResult, failureOf),
         },

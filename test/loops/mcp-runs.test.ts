@@ -20,6 +20,7 @@ const request = (more: Partial<McpRequest> = {}): McpRequest => ({
 const callOf = (start: McpCall["start"], more: Partial<McpCall> = {}): McpCall => ({
   principal: "ann",
   digest: "digest",
+  bytes: 10,
   who: "A program",
   start,
   ...more,
@@ -112,13 +113,69 @@ test("no more runs of a client are begun than may be, and those of others are", 
   expect(await runs.handle(other, request())).toEqual(textResult("served"));
 });
 
+test("no more requests of a client wait than may, also where they wait for one run, and no more bytes are held", async () => {
+  const runs = new McpRuns();
+  const hanging = callOf(() => new Promise(() => {}), { id: "run" });
+  for (let n = 0; n < 2000; n += 1) void runs.handle(hanging, request());
+  expect(JSON.stringify(await runs.handle(hanging, request()))).toContain("2000 requests of this client wait already");
+  const large = (principal: string) => callOf(() => new Promise(() => {}), { principal, bytes: 30 * 1024 * 1024 });
+  for (const _ of [1, 2]) void runs.handle(large("bob"), request());
+  expect(JSON.stringify(await runs.handle(large("bob"), request()))).toContain("hold 67108864 bytes");
+  const other = callOf(async () => textResult("served"), { principal: "carol" });
+  expect(await runs.handle(other, request())).toEqual(textResult("served"));
+});
+
+const yes = { action: "accept", content: { allow: true } };
+const answered = (state: unknown, responses: Record<string, unknown>) =>
+  request({ asking: { type: "rounds", state, responses } });
+const stateOf = (result: unknown) => (result as { readonly requestState: string }).requestState;
+
+test("a round answers what was asked in it or before, and nothing that has come up since", async () => {
+  const runs = new McpRuns();
+  const { signal } = new AbortController();
+  const allowed: string[] = [];
+  const call = callOf(async ({ approve }) => {
+    for (const callId of ["1", "2", "3"]) {
+      const answer = await approve({ callId, tool: "bank.pay", input: {}, signal } as never);
+      allowed.push(`${callId} ${(answer as { allow: boolean }).allow}`);
+    }
+    return textResult("done");
+  });
+  const all = { "1": yes, "2": yes, "3": yes };
+  const first = stateOf(await runs.handle(call, request({ asking: rounds })));
+  const second = stateOf(await runs.handle(call, answered(first, all)));
+  expect(allowed).toEqual(["1 true"]);
+  // The first state again, with answers to a question that it did not ask.
+  await runs.handle(call, answered(first, all));
+  expect(allowed).toEqual(["1 true"]);
+  const third = stateOf(await runs.handle(call, answered(second, { ...all, "2": { action: "decline" } })));
+  expect(allowed).toEqual(["1 true", "2 false"]);
+  expect(await runs.handle(call, answered(third, all))).toEqual(textResult("done"));
+  expect(allowed).toEqual(["1 true", "2 false", "3 true"]);
+});
+
+test.each([
+  ["by rounds", () => request({ asking: rounds })],
+  ["by requests", () => request({ asking: { type: "push", ask: () => new Promise(() => {}) } })],
+] as const)("a client that cannot ask does not answer what another one was asked %s", async (name, asking) => {
+  const runs = new McpRuns({ canWait: true, patience: { ms: 50_000, answer: () => textResult("still runs") } });
+  const call = callOf(asks, { id: "run", owns: false, afterwards: async () => textResult("over") });
+  const first = runs.handle(call, asking());
+  if (name === "by rounds") await first;
+  else await expect.poll(() => runs.find("run", "ann")?.questions.size).toBe(1);
+  const joined = runs.handle(call, request());
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await joined).toEqual(textResult("still runs"));
+  expect(runs.find("run", "ann")?.questions.size).toBe(1);
+});
+
 test("a sealed call opens for its principal and its request, for an hour, and with its own key", () => {
   const seal = new Seal();
-  const digest = digestOf("run_program", { code: "return 1" });
-  const state = seal.seal({ run: "run-1", principal: "ann", digest });
-  expect(seal.open(state, { principal: "ann", digest })).toBe("run-1");
+  const { digest } = digestOf("run_program", { code: "return 1" });
+  const state = seal.seal({ run: "run-1", principal: "ann", digest, round: 3 });
+  expect(seal.open(state, { principal: "ann", digest })).toEqual({ run: "run-1", round: 3 });
   expect(seal.open(state, { principal: "bob", digest })).toBeUndefined();
-  expect(seal.open(state, { principal: "ann", digest: digestOf("run_program", {}) })).toBeUndefined();
+  expect(seal.open(state, { principal: "ann", ...digestOf("run_program", {}) })).toBeUndefined();
   expect(new Seal().open(state, { principal: "ann", digest })).toBeUndefined();
   for (const hostile of [undefined, null, 7, {}, "", "x", state.slice(1), "A".repeat(10_000)])
     expect(seal.open(hostile, { principal: "ann", digest })).toBeUndefined();

@@ -3,6 +3,7 @@ import { NO_SOURCE } from "../../agent/run-program.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Approve } from "../../gate/approval.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
+import { toolUnknown } from "../../gate/sentences.ts";
 import type { McpRequest } from "../../loops/mcp-request.ts";
 import { errorResult, type LinkedResult, textResult } from "../../loops/mcp-result.ts";
 import type { RunWork } from "../../loops/mcp-run.ts";
@@ -13,7 +14,8 @@ import type { Report } from "../../output/report.ts";
 import { RUN_PROGRAM } from "../../programs/execution-state.ts";
 import { returnedText } from "../../programs/returned-text.ts";
 import type { Runtime } from "../../runtime.ts";
-import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import { isOfFunction, SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import type { KeptValues } from "../kept-values.ts";
 import { idPrefixOf, type Principal } from "../principal.ts";
@@ -39,7 +41,7 @@ export interface DoorCallsParts {
 
 type Input = Fields;
 
-const NOT_RUN = "This could not be run. The cause is an error of the host, and the program is not to blame.";
+const NOT_RUN = "This could not be run. The cause is an error of the host, and the caller is not to blame.";
 
 /** Codes of errors whose message is for the caller. */
 const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", "option_invalid"]);
@@ -47,32 +49,48 @@ const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", 
 /** What one principal may do through the door: run programs, search, collect results, call tools. */
 export class DoorCalls {
   readonly #parts: DoorCallsParts;
-  readonly #list: ListedTools;
   /** The door's own tools. */
   readonly #own: ReadonlyMap<string, (input: Input, request: McpRequest) => Promise<LinkedResult>>;
+  #listed: { readonly of: ToolSet; readonly list: ListedTools } | undefined;
 
   constructor(parts: DoorCallsParts) {
     this.#parts = parts;
-    this.#list = listTools(parts.runtime);
-    this.#own = new Map(
-      this.#list.hasPrograms
-        ? [
-            [RUN_PROGRAM, (input, request) => this.#runProgram(input, request)],
-            [SEARCH_TOOLS, (input, request) => this.#search(input, request)],
-            [RESULT, (input, request) => this.#result(input, request)],
-          ]
-        : [],
-    );
+    this.#own = new Map([
+      [RUN_PROGRAM, (input, request) => this.#runProgram(input, request)],
+      [SEARCH_TOOLS, (input, request) => this.#search(input, request)],
+      [RESULT, (input, request) => this.#result(input, request)],
+    ]);
   }
 
   get tools(): readonly ListedTool[] {
     return this.#list.tools;
   }
 
-  /** Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. */
-  call(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
-    const own = this.#own.get(name);
-    return own ? own(input, request) : this.#callTool(name, input, request);
+  /**
+   * Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. What fails on
+   * the host's side is told to the operator, and the client learns no more than that.
+   */
+  async call(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
+    try {
+      const own = this.#list.hasPrograms ? this.#own.get(name) : undefined;
+      return await (own ? own(input, request) : this.#callTool(name, input, request));
+    } catch (error) {
+      if (error instanceof this.#parts.mcp.ProtocolError || request.signal?.aborted) throw error;
+      return this.#failed(error);
+    }
+  }
+
+  /** Tools may be enabled and disabled while the door is open. */
+  get #list(): ListedTools {
+    const { runtime } = this.#parts;
+    const of = runtime.enabledTools;
+    if (this.#listed?.of !== of) this.#listed = { of, list: listTools(runtime) };
+    return this.#listed.list;
+  }
+
+  #failed(error: unknown): LinkedResult {
+    this.#parts.onError?.(error);
+    return errorResult(NOT_RUN);
   }
 
   // ---- programs ------------------------------------------------------------------------------------------------
@@ -86,7 +104,7 @@ export class DoorCalls {
       {
         id: execution,
         principal: principal.id,
-        digest: digestOf(RUN_PROGRAM, input),
+        ...digestOf(RUN_PROGRAM, input),
         who: "A program",
         start: (work) => this.#reported(() => this.#execute(code, execution, work)),
         afterwards: (id) => this.#collected(id),
@@ -97,13 +115,8 @@ export class DoorCalls {
 
   #execute(code: string, execution: string, work: RunWork): Promise<Report> {
     const { runtime, principal } = this.#parts;
-    const { tenant, limits } = principal;
-    return runtime.execute(code, {
-      execution,
-      tenant,
-      ...(limits ? { limits } : {}),
-      ...this.#workOptions(work),
-    });
+    const { tenant } = principal;
+    return runtime.execute(code, { execution, tenant, ...this.#workOptions(work) });
   }
 
   #workOptions({ signal, approve, onProgress }: RunWork) {
@@ -126,14 +139,14 @@ export class DoorCalls {
     if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
     const run = runs.find(execution, principal.id);
     if (fieldOf(input, "cancel") === true) {
-      if (!run) return this.#collected(execution);
+      if (!run) return this.#ended(execution);
       run.cancel(new Error("The client cancelled it."));
     }
     return runs.handle(
       {
         id: execution,
         principal: principal.id,
-        digest: digestOf(RESULT, input),
+        ...digestOf(RESULT, input),
         who: "A program",
         owns: false,
         start: (work) => this.#reported(() => this.#resume(execution, work, request), execution),
@@ -157,14 +170,23 @@ export class DoorCalls {
     return this.#reported(() => runtime.resume(execution, { tenant: principal.tenant }), execution);
   }
 
+  /** Ends a program that does not run here, and reports one that has ended. Nothing of it runs. */
+  #ended(execution: string): Promise<LinkedResult> {
+    const { runtime, principal } = this.#parts;
+    const signal = AbortSignal.abort(new Error("The client cancelled it."));
+    return this.#reported(
+      () => runtime.resume(execution, { tenant: principal.tenant, signal, approve: () => "later" }),
+      execution,
+    );
+  }
+
   async #reported(run: () => Promise<Report>, execution = ""): Promise<LinkedResult> {
     try {
       return await this.#resultOf(await run());
     } catch (error) {
       if (PortcullisError.is(error) && error.code === "execution_unknown") return unknownExecution(execution);
       if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
-      this.#parts.onError?.(error);
-      return errorResult(NOT_RUN);
+      return this.#failed(error);
     }
   }
 
@@ -197,10 +219,12 @@ export class DoorCalls {
 
   #callTool(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
     const { principal, runs } = this.#parts;
+    // What the gate does for programs by such names is none of the tools that are called directly.
+    if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, []).message);
     return runs.handle(
       {
         principal: principal.id,
-        digest: digestOf(name, input),
+        ...digestOf(name, input),
         who: "The model",
         start: async (work) => this.#answered(name, await this.#callOnce(name, input, work)),
       },
@@ -211,7 +235,7 @@ export class DoorCalls {
   #callOnce(name: string, input: Input, { signal, approve }: RunWork): Promise<CallAnswer> {
     const { runtime, principal, approve: given } = this.#parts;
     return runtime.call({
-      tool: this.#list.names.own(name),
+      tool: this.#list.own(name),
       caller: "direct",
       input,
       tenant: principal.tenant,
@@ -221,12 +245,16 @@ export class DoorCalls {
   }
 
   #answered(name: string, answer: CallAnswer): LinkedResult {
-    const { mcp, runtime, principal, kept } = this.#parts;
-    if (!answer.ok && answer.code === "tool_unknown")
-      throw new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, answer.message);
+    const { runtime, principal, kept } = this.#parts;
+    if (!answer.ok && answer.code === "tool_unknown") throw this.#unknown(answer.message);
     return directResult(answer, runtime.limits.outputBytes, (text) =>
       kept.keep(principal.id, `Result of ${name.slice(0, 128)}`, text),
     );
+  }
+
+  #unknown(message: string): Error {
+    const { ProtocolError: McpError, ProtocolErrorCode: codes } = this.#parts.mcp;
+    return new McpError(codes.InvalidParams, message);
   }
 }
 

@@ -27,15 +27,17 @@ export interface ListedTools {
   readonly tools: readonly ListedTool[];
   /** Whether there is a tool for programs. */
   readonly hasPrograms: boolean;
-  /** Names of the tools that are called directly, as clients accept them. */
-  readonly names: ToolNames;
+  /** The tool that is called directly by a name; the name itself where there is none. */
+  readonly own: (name: string) => string;
 }
 
 export function listTools(runtime: Runtime): ListedTools {
-  const direct = runtime.tools.visibleTo(["direct"]);
-  const hasPrograms = runtime.tools.visibleTo(["programmatic"]).length > 0 || direct.length === 0;
+  const enabled = runtime.enabledTools;
+  const direct = enabled.visibleTo(["direct"]);
+  const hasPrograms = enabled.visibleTo(["programmatic"]).length > 0 || direct.length === 0;
+  // A name means the same tool also while others are not enabled: a client may have an older list.
   const names = new ToolNames(
-    direct.map(({ name }) => name),
+    runtime.tools.visibleTo(["direct"]).map(({ name }) => name),
     [RUN_PROGRAM, SEARCH_TOOLS, RESULT],
   );
   return {
@@ -44,7 +46,10 @@ export function listTools(runtime: Runtime): ListedTools {
       ...direct.map((tool) => listed(tool, names.given(tool.name))),
     ],
     hasPrograms,
-    names,
+    own: (name) => {
+      const own = names.own(name);
+      return enabled.get(own) ? own : name.slice(0, 256);
+    },
   };
 }
 

@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool, type RuntimeOptions, type Tool } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
+import type { McpRequest } from "../../../src/loops/mcp-request.ts";
+import type { LinkedResult } from "../../../src/loops/mcp-result.ts";
+import type { Principal } from "../../../src/serve/principal.ts";
+import { McpDoor, type McpDoorOptions } from "../../../src/serve/mcp/mcp-door.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+
+const sandbox = createMemorySandbox();
+const both = ["direct", "programmatic"] as const;
+const ran: string[] = [];
+const tool = (name: string, more: Partial<Tool> = {}) =>
+  defineTool({
+    name,
+    description: `Does ${name}`,
+    input: z.object({ text: z.string().optional() }),
+    allowedCallers: both,
+    effect: "write",
+    handler: ({ text = "" }) => {
+      ran.push(name);
+      return `${name} ${text}`;
+    },
+    ...more,
+  } as never);
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one[Symbol.asyncDispose]();
+  ran.length = 0;
+});
+
+interface Opened {
+  readonly as: (
+    more?: Partial<Principal>,
+  ) => McpDoor extends { callsOf: (principal: Principal) => infer Calls } ? Calls : never;
+  readonly errors: unknown[];
+}
+
+async function open(options: Partial<RuntimeOptions> = {}, more: Partial<McpDoorOptions> = {}): Promise<Opened> {
+  const runtime = await createRuntime({ sandbox, tools: [tool("shop.buy")], ...options });
+  opened.push(runtime);
+  const errors: unknown[] = [];
+  const door = await McpDoor.open({ runtime, version: "1", onError: (error) => errors.push(error), ...more });
+  return { as: (principal = {}) => door.callsOf({ id: "ann", tenant: "acme", ...principal }), errors };
+}
+
+const asks = (more: Partial<McpRequest> = {}): McpRequest => ({
+  signal: undefined,
+  asking: { type: "none" },
+  notify: undefined,
+  ...more,
+});
+const textOf = ({ content }: LinkedResult) => content.map((block) => ("text" in block ? block.text : "")).join("");
+/** What a caller can tell of an answer, without the name that it asked for. */
+const told = (answer: Promise<LinkedResult>, name: string) =>
+  answer.then(textOf, (error: Error) => error.message).then((text) => text.replaceAll(name, "NAME"));
+
+describe("the limits of a key bind all that it does", () => {
+  const narrow = { limits: { inputBytes: 64, resultBytes: 64, outputBytes: 64 } };
+
+  test("programs, and calls of tools without a program, by input, result and what is shown", async () => {
+    const { as } = await open();
+    const limited = as({ id: "limited", ...narrow });
+    const text = "x".repeat(100);
+    expect(textOf(await limited.call("shop_buy", { text }, asks()))).toContain("has 111 by");
+    expect(
+      textOf(await limited.call("run_program", { code: `return tools.shop.buy({ text: "${text}" })` }, asks())),
+    ).toContain("limit inputBytes");
+    expect(ran).toEqual([]);
+    expect(textOf(await limited.call("shop_buy", { text: "x".repeat(40) }, asks()))).toContain("shop.buy xxx");
+    expect(textOf(await as().call("shop_buy", { text }, asks()))).toContain(text);
+  });
+
+  test("a key without calls has none, of either kind", async () => {
+    const { as } = await open();
+    const none = as({ id: "none", limits: { calls: 0 } });
+    expect(await none.call("shop_buy", {}, asks())).toMatchObject({ isError: true });
+    expect(await none.call("run_program", { code: "return tools.shop.buy({})" }, asks())).toMatchObject({
+      isError: true,
+    });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("a tool that a principal does not have is told apart from an unknown one by nothing", () => {
+  const tools = [
+    tool("shop.buy"),
+    tool("shop.sell", { enabled: ({ tenant }) => tenant === "acme" }),
+    tool("only.programs", { allowedCallers: ["programmatic"] }),
+  ];
+  const principals: readonly Partial<Principal>[] = [
+    { id: "other", tenant: "other", callers: ["direct"] },
+    { id: "narrow", tools: ["shop.buy"], callers: ["direct"] },
+    { id: "both", tenant: "other", tools: ["shop.*"] },
+  ];
+
+  test.each(principals)("%o", async (principal) => {
+    const { as } = await open({ tools, tenant: "acme" });
+    const calls = as(principal);
+    expect(JSON.stringify(calls.tools)).not.toMatch(/sell|only.programs/);
+    const never = await told(calls.call("zzzz_qqqq", {}, asks()), "zzzz_qqqq");
+    for (const name of ["shop_sell", "shop.sell", "only.programs", "only_programs", "save_artifact", "load_artifact"])
+      expect((await told(calls.call(name, {}, asks()), name)).split(" Did you")[0]).toBe(never);
+    if (calls.tools.some(({ name }) => name === "run_program")) {
+      expect(textOf(await calls.call("search_tools", { query: "sell only programs" }, asks()))).not.toMatch(
+        /sell|only.programs/,
+      );
+      expect(
+        textOf(await calls.call("run_program", { code: "return JSON.stringify(Object.keys(tools.shop))" }, asks())),
+      ).not.toContain("sell");
+    } else
+      for (const name of ["run_program", "search_tools", "result"])
+        expect((await told(calls.call(name, { query: "sell" }, asks()), name)).split(" Did you")[0]).toBe(never);
+    expect(ran).toEqual([]);
+  });
+
+  test("its tenant is listed what is enabled for it, when it asks", async () => {
+    let isOn = false;
+    const { as } = await open({ tools: [tool("shop.buy"), tool("shop.sell", { enabled: () => isOn })] });
+    const names = () => as().tools.map(({ name }) => name);
+    expect(names()).not.toContain("shop_sell");
+    isOn = true;
+    expect(names()).toContain("shop_sell");
+    expect(textOf(await as().call("shop_sell", {}, asks()))).toBe('"shop.sell "');
+  });
+});
+
+describe("what fails on the host's side", () => {
+  const broken = () => {
+    const journal = createMemoryJournal();
+    const fail = () => {
+      throw new Error("/srv/secret/portcullis.db: disk full");
+    };
+    return new Proxy(journal, {
+      get: (target, name) => {
+        if (["create", "append", "list", "find", "read"].includes(String(name))) return fail;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? (value as (...args: unknown[]) => unknown).bind(target) : value;
+      },
+    });
+  };
+
+  test.each([
+    ["run_program", { code: "return 1" }],
+    ["search_tools", { query: "buy" }],
+    ["result", {}],
+    ["shop_buy", {}],
+  ] as const)("%s says that it failed and no more, and the operator is told", async (name, input) => {
+    const { as, errors } = await open({ journal: broken() });
+    const text = textOf(await as().call(name, input, asks()));
+    expect(text).toContain("The cause is an error of the host");
+    expect(text).not.toContain("secret");
+    expect(String(errors[0])).toContain("disk full");
+  });
+
+  test.each(["run_program", "search_tools", "result", "shop_buy"])(
+    "%s with an input that is nested deeply is answered",
+    async (name) => {
+      let input: Record<string, unknown> = {};
+      for (let depth = 0; depth < 50_000; depth += 1) input = { code: input };
+      const { as } = await open();
+      expect(textOf(await as().call(name, input, asks()))).not.toMatch(/stack/);
+    },
+  );
+});
+
+describe("a program that waits, when the door is opened again", () => {
+  const pay = tool("bank.pay", { approval: "always" } as object);
+  const options = (journal: RuntimeOptions["journal"]) => ({ tools: [pay], ...(journal ? { journal } : {}) });
+  const begun = async () => {
+    const journal = createMemoryJournal();
+    const { as } = await open(options(journal), { decideCommand: () => "decide" });
+    const waiting = textOf(await as().call("run_program", { code: "return tools.bank.pay({})" }, asks()));
+    const execution = /\{"execution":"([^"]+)"\}/.exec(waiting)?.[1] ?? "";
+    expect(execution).not.toBe("");
+    return { journal, execution };
+  };
+
+  test.each([
+    ["another key of the tenant", { id: "bob" }],
+    ["another tenant's key of the same id", { tenant: "other" }],
+    ["the standard streams", { id: "stdio" }],
+  ] as const)("is unknown to %s, which can neither collect, cancel nor list it", async (_, principal) => {
+    const { journal, execution } = await begun();
+    const { as } = await open(options(journal), { decideCommand: () => "decide" });
+    const foreign = as(principal);
+    const never = await told(foreign.call("result", { execution: "mcp-x" }, asks()), "mcp-x");
+    for (const input of [{ execution }, { execution, cancel: true }])
+      expect(await told(foreign.call("result", input, asks()), execution)).toBe(never);
+    expect(textOf(await foreign.call("result", {}, asks()))).toBe("[]");
+    const mine = (await open(options(journal), { decideCommand: () => "decide" })).as();
+    expect(textOf(await mine.call("result", { execution }, asks()))).toContain("waits for the approval");
+    expect(ran).toEqual([]);
+  });
+
+  test.each([
+    ["not decided", async () => {}],
+    [
+      "allowed meanwhile",
+      async (runtime: Awaited<ReturnType<typeof createRuntime>>, execution: string) =>
+        runtime.decide(execution, { "1": { allow: true } }, { tenant: "acme" }),
+    ],
+  ] as const)("is ended by cancel, and nothing of it runs: %s", async (_, decide) => {
+    const { journal, execution } = await begun();
+    const runtime = await createRuntime({ sandbox, ...options(journal) });
+    opened.push(runtime);
+    await decide(runtime, execution);
+    const { as } = await open(options(journal), { decideCommand: () => "decide" });
+    expect(textOf(await as().call("result", { execution, cancel: true }, asks()))).toContain("cancelled");
+    expect(textOf(await as().call("result", { execution }, asks()))).toContain("cancelled");
+    expect(ran).toEqual([]);
+  });
+});
+
+test("a direct call is waited for, however long: its result could not be collected", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const slow = tool("clock.wait", { handler: () => promise.then(() => "waited") });
+  const { as } = await open({ tools: [slow] }, { patienceMs: 1 });
+  const program = await as().call("run_program", { code: "return tools.clock.wait({})" }, asks());
+  expect(textOf(program)).toContain("The program still runs");
+  const direct = as().call("clock_wait", {}, asks());
+  setTimeout(resolve, 50);
+  expect(textOf(await direct)).toBe('"waited"');
+});
