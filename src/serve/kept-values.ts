@@ -45,6 +45,12 @@ export class KeptValues {
     return entry?.principal === principal ? entry.text.toString("utf8") : undefined;
   }
 
+  /** Bytes of a value; 0 for what `read` does not give. */
+  bytesOf(principal: string, uri: string): number {
+    const entry = this.#entries.get(uri);
+    return entry?.principal === principal ? entry.bytes : 0;
+  }
+
   /** The values of a principal, the latest first. */
   of(principal: string): readonly KeptValue[] {
     this.#dropOld();

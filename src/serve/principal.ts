@@ -15,6 +15,12 @@ export interface Principal {
   readonly limits?: Partial<Limits>;
 }
 
+/** Who comes by the standard streams, and by the only key of a door that was opened without keys. */
+export const STDIO_ID = "stdio";
+export const TOKEN_ID = "token";
+/** What no key of a file may be named: a door would give it the executions of another one. */
+export const OWN_IDS: ReadonlySet<string> = new Set([STDIO_ID, TOKEN_ID]);
+
 /** Characters of the digest in the ids of executions. */
 const TAG_LENGTH = 16;
 

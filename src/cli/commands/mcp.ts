@@ -6,6 +6,7 @@ import type { Limits } from "../../programs/limits.ts";
 import { createRuntime } from "../../runtime.ts";
 import { isLoopback } from "../../serve/http/allowed-hosts.ts";
 import { type Keys, parseKeys, tokenKeys } from "../../serve/http/keys.ts";
+import { STDIO_ID } from "../../serve/principal.ts";
 import { listen } from "../../serve/mcp/listen.ts";
 import { loadServer } from "../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../serve/mcp/mcp-door.ts";
@@ -48,6 +49,7 @@ const CLOSE_MS = 1400;
 const FAIL_MS = 300;
 const PORT = wholeNumber({ min: 0, max: 65_535 });
 const PATIENCE = wholeNumber({ min: 1, max: 86_400 });
+const READABLE_BY_OTHERS = 0o044;
 const KEYS_BYTES = 1024 * 1024;
 const LOOPBACK = "127.0.0.1";
 
@@ -94,7 +96,7 @@ export async function mcp(options: McpOptions): Promise<number> {
       onError: (error) => void process.stderr.write(`portcullis: ${reasonOf(error)}\n`),
     });
     if (transport) {
-      const principal = { id: "stdio", tenant: tenantOf(options) };
+      const principal = { id: STDIO_ID, tenant: tenantOf(options) };
       stack.use(serveStdio(door, principal, transport));
       return;
     }
@@ -147,7 +149,12 @@ function keysOf({ keys: path }: McpOptions): Keys | undefined {
   if (!found?.isFile()) throw new Failure(EXIT.usage, `--keys: there is no file ${path}.`);
   if (found.size > KEYS_BYTES)
     throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
-  return parseKeys(`--keys: ${path}`, readFileSync(path, "utf8"));
+  const keys = parseKeys(`--keys: ${path}`, readFileSync(path, "utf8"));
+  if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0 && keys.all.some((key) => key.isPlain))
+    process.stderr.write(
+      `portcullis: --keys: other users can read the keys in ${oneLine(path)}: chmod 600, or give their SHA-256 as hash.\n`,
+    );
+  return keys;
 }
 
 /** A key for this run of the door. It is printed, and kept nowhere. */

@@ -14,11 +14,15 @@ import {
 import { TENANT } from "../../programs/execute-options.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import { type Caller, CALLERS } from "../../tools/tool.ts";
-import { fieldOf } from "../../values/fields.ts";
-import type { Principal } from "../principal.ts";
+import { fieldOf, isFields } from "../../values/fields.ts";
+import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 
-/** Characters of a key, at least. */
-const KEY_LENGTH = 16;
+/** Characters of a key. */
+const MIN_LENGTH = 16;
+const MAX_LENGTH = 1024;
+
+/** Errors of options show what was given, so what may be a key is checked apart. */
+const SECRET = option<string>("text", () => true);
 
 const RATE_RULES = {
   /** Requests in that time. */
@@ -33,13 +37,9 @@ const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
   id: required(text({ maxLength: 256, expected: "a name of 1 to 256 characters" })),
   /** The key itself. */
-  key: text({
-    minLength: KEY_LENGTH,
-    maxLength: 1024,
-    expected: `at least ${KEY_LENGTH} characters, and at most 1024`,
-  }),
+  key: SECRET,
   /** SHA-256 of the key in hex, in place of the key. */
-  hash: option<string>("a SHA-256 in hex", (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value)),
+  hash: SECRET,
   /** The tenant of its executions. */
   tenant: required(TENANT),
   /** As which callers it may call tools; all by default. */
@@ -56,6 +56,8 @@ export interface Key extends Principal {
   /** SHA-256 of the key. */
   readonly digest: Buffer;
   readonly rate?: Rate;
+  /** Whether the key itself was written down, and not only its SHA-256. */
+  readonly isPlain?: boolean;
 }
 
 /** The keys of a door. */
@@ -82,7 +84,7 @@ export class Keys {
 
 /** The only key of a door that was opened without keys. */
 export function tokenKeys(token: string, tenant: string): Keys {
-  return new Keys([{ id: "token", tenant, digest: digestOf(token) }]);
+  return new Keys([{ id: TOKEN_ID, tenant, digest: digestOf(token) }]);
 }
 
 /** Reads `{ "keys": [{ "id", "key" | "hash", "tenant", … }] }`. Throws `option_invalid` with the place of what is wrong. */
@@ -107,15 +109,28 @@ export function parseKeys(place: string, written: string): Keys {
 }
 
 function readKey(place: string, written: unknown): Key {
+  if (!isFields(written)) throw invalid(place, "expected an object");
   const { key, hash: hashed, limits, rate, ...principal } = checkOptions(fieldsOf(place), written, KEY_RULES);
+  if (OWN_IDS.has(principal.id)) throw invalid(place, `the id ${principal.id} is the door's own: give another`);
   if ((key === undefined) === (hashed === undefined)) throw invalid(place, "expected either key or hash");
-  if (key !== undefined && /\s/.test(key)) throw invalid(place, "a key has no spaces");
+  if (key !== undefined && !isKey(key))
+    throw invalid(`${place}.key`, `expected ${MIN_LENGTH} to ${MAX_LENGTH} characters without spaces`);
+  if (hashed !== undefined && !isDigest(hashed)) throw invalid(`${place}.hash`, "expected a SHA-256 in hex");
   return {
     ...principal,
     ...(limits === undefined ? {} : { limits: checkOptions(fieldsOf(`${place}.limits`), limits, LIMIT_RULES) }),
     ...(rate === undefined ? {} : { rate: checkOptions(fieldsOf(`${place}.rate`), rate, RATE_RULES) }),
     digest: hashed === undefined ? digestOf(key ?? "") : Buffer.from(hashed, "hex"),
+    isPlain: key !== undefined,
   };
+}
+
+function isKey(key: unknown): boolean {
+  return typeof key === "string" && key.length >= MIN_LENGTH && key.length <= MAX_LENGTH && !/\s/.test(key);
+}
+
+function isDigest(value: unknown): boolean {
+  return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 }
 
 function digestOf(key: string): Buffer {

@@ -3,6 +3,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 
 /** How long the rest of a refused body is read. */
 const DISCARD_MS = 5000;
+/** What the web's requests can be made with. Others are refused here. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 export type Fetch = (request: Request) => Promise<Response>;
 
@@ -22,7 +24,9 @@ async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerRe
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) left.abort(new Error("The client has left."));
   });
-  const response = await fetch(requestOf(incoming, left.signal));
+  const response = METHODS.has(incoming.method ?? "")
+    ? await fetch(requestOf(incoming, left.signal))
+    : new Response(null, { status: 405 });
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   outgoing.writeHead(response.status, [...response.headers].flat());
   if (response.body) await pass(response.body, outgoing, left.signal);
@@ -81,6 +85,17 @@ async function pass(body: ReadableStream<Uint8Array>, outgoing: ServerResponse, 
   for (;;) {
     const { done, value } = await reader.read();
     if (done || left.aborted) return;
-    if (!outgoing.write(value)) await Promise.race([once(outgoing, "drain"), once(outgoing, "close")]);
+    if (!outgoing.write(value)) await drained(outgoing);
+  }
+}
+
+/** Resolves when more can be written, or nothing can any more. It leaves no listener behind. */
+async function drained(outgoing: ServerResponse): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([once(outgoing, "drain", { signal }), once(outgoing, "close", { signal })]);
+  } finally {
+    over.abort();
   }
 }

@@ -11,7 +11,7 @@ export class Rates {
   readonly #buckets = new Map<string, Bucket>();
 
   /** Takes one request of a key; returns the seconds to wait where it may make none. */
-  take(id: string, { calls, perMs }: Rate, now = Date.now()): number | undefined {
+  take(id: string, { calls, perMs }: Rate, now = performance.now()): number | undefined {
     const bucket = this.#buckets.get(id) ?? { left: calls, at: now };
     this.#buckets.set(id, bucket);
     bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);

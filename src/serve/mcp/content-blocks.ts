@@ -17,15 +17,21 @@ type ContentBlock = LinkedResult["content"][number];
 export function contentBlocks(value: unknown, textBytes: number): readonly ContentBlock[] | undefined {
   const content = isFields(value) && Object.keys(value).length === 1 ? fieldOf(value, "content") : undefined;
   if (!Array.isArray(content) || content.length === 0 || content.length > MOST_BLOCKS) return undefined;
-  const blocks: ContentBlock[] = [];
+  const blocks: (MediaBlock | { readonly type: "text"; readonly text: string })[] = [];
   for (const one of content as readonly unknown[]) {
     const block = readBlock(one);
     if (!block) return undefined;
     blocks.push(block);
   }
-  const shown = blocks.reduce((sum, block) => sum + (block.type === "text" ? Buffer.byteLength(block.text) : 0), 0);
+  const shown = blocks.reduce((sum, block) => sum + Buffer.byteLength(shownOf(block)), 0);
   const all = blocks.reduce((sum, block) => sum + JSON.stringify(block).length, 0);
   return shown > textBytes || all > BLOCKS_BYTES ? undefined : blocks;
+}
+
+/** What a model reads of a block as text. */
+function shownOf(block: MediaBlock | { readonly type: "text"; readonly text: string }): string {
+  if (block.type === "text") return block.text;
+  return block.type === "resource" ? `${textOf(block.resource, "uri")}${textOf(block.resource, "text") ?? ""}` : "";
 }
 
 /** Only the fields that the protocol knows. */

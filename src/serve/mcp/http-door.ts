@@ -1,9 +1,20 @@
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
+import { OpenRequests } from "../http/open-requests.ts";
+import { whenOver } from "../http/when-over.ts";
 import type { Principal } from "../principal.ts";
 import { McpSessions } from "./http-sessions.ts";
 import type { McpDoor } from "./mcp-door.ts";
 import { refusal } from "./refusal.ts";
 import { MESSAGE_BYTES } from "./stdio-transport.ts";
+
+const INVALID_REQUEST = -32600;
+/** Bytes of the message that begins a session, because the session keeps what the client says of itself. */
+const INITIALIZE_BYTES = 64 * 1024;
+
+interface Body {
+  readonly message: unknown;
+  readonly bytes: number;
+}
 
 /**
  * The door over HTTP, for requests that were let in. Clients of a protocol before 2026 get a session, in which the server
@@ -13,6 +24,7 @@ export class HttpDoor implements AsyncDisposable {
   readonly #door: McpDoor;
   readonly #sessions: McpSessions;
   readonly #handler: McpHttpHandler;
+  readonly #open = new OpenRequests();
   readonly #principals = new Map<string, Principal>();
 
   constructor(door: McpDoor) {
@@ -29,27 +41,50 @@ export class HttpDoor implements AsyncDisposable {
   }
 
   async fetch(request: Request, principal: Principal): Promise<Response> {
-    const { mcp } = this.#door;
     const isPost = request.method === "POST";
-    if (isPost && !mcp.isJsonContentType(request.headers.get("content-type")))
+    if (isPost && !this.#door.mcp.isJsonContentType(request.headers.get("content-type")))
       return refusal(415, "A message is sent as application/json.");
-    const body = isPost ? await this.#read(request) : { message: undefined };
-    if (body instanceof Response) return body;
-    const { message } = body;
-    this.#principals.set(principal.id, principal);
-    const options = { parsedBody: message, authInfo: { token: "", clientId: principal.id, scopes: [] } };
-    const isLegacy = await mcp.isLegacyRequest(request, message);
-    if (isLegacy && (request.headers.has("mcp-session-id") || mcp.isInitializeRequest(message)))
-      return this.#sessions.fetch(request, principal, options);
-    return this.#handler.fetch(request, options);
+    if (!isPost) return this.#counted(request, principal, { message: undefined, bytes: 0 });
+    const over = this.#open.begin(principal.id, declaredBytes(request));
+    if (!over) return tooMany();
+    const body = await this.#read(request);
+    over();
+    return body instanceof Response ? body : this.#counted(request, principal, body);
   }
 
-  async #read(request: Request): Promise<Response | { readonly message: unknown }> {
+  /** Answers a request whose body was read. What it holds counts until its answer has been read too. */
+  async #counted(request: Request, principal: Principal, { message, bytes }: Body): Promise<Response> {
+    // The value, and its answer.
+    const over = this.#open.begin(principal.id, bytes + 2 * this.#door.answerBytes(principal, message));
+    if (!over) return tooMany();
+    try {
+      return whenOver(await this.#answer(request, principal, { message, bytes }), over);
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  async #answer(request: Request, principal: Principal, { message, bytes }: Body): Promise<Response> {
+    const { mcp } = this.#door;
+    // A key's rate counts requests.
+    if (Array.isArray(message)) return refusal(400, "Send one message with each request.", INVALID_REQUEST);
+    this.#principals.set(principal.id, principal);
+    const options = { parsedBody: message, authInfo: { token: "", clientId: principal.id, scopes: [] } };
+    const isFirst = mcp.isInitializeRequest(message);
+    if (!(await mcp.isLegacyRequest(request, message)) || !(isFirst || request.headers.has("mcp-session-id")))
+      return this.#handler.fetch(request, options);
+    if (isFirst && bytes > INITIALIZE_BYTES)
+      return refusal(413, `The message that begins a session may have at most ${INITIALIZE_BYTES} bytes.`);
+    return this.#sessions.fetch(request, principal, options);
+  }
+
+  async #read(request: Request): Promise<Response | Body> {
     const read = await this.#door.mcp.readRequestBody(request, MESSAGE_BYTES).catch(() => undefined);
     if (!read) return refusal(400, "The body could not be read.");
     if (read.tooLarge) return refusal(413, `A message may have at most ${MESSAGE_BYTES} bytes.`);
     try {
-      return { message: JSON.parse(read.text) as unknown };
+      return { message: JSON.parse(read.text) as unknown, bytes: Buffer.byteLength(read.text) };
     } catch {
       return refusal(400, "The body is not JSON.", -32700);
     }
@@ -58,4 +93,16 @@ export class HttpDoor implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#handler.close(), this.#sessions[Symbol.asyncDispose]()]);
   }
+}
+
+/** A body that says nothing of its length counts as one of the largest, until it has been read. */
+function declaredBytes({ headers }: Request): number {
+  const declared = headers.get("content-length");
+  return declared === null ? MESSAGE_BYTES : Math.min(MESSAGE_BYTES, Number(declared));
+}
+
+function tooMany(): Response {
+  return refusal(429, "This key has too much under way: read its answers, then try again.", -32000, {
+    "retry-after": "1",
+  });
 }

@@ -1,5 +1,6 @@
 import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
+import { whenOver } from "../http/when-over.ts";
 import type { Principal } from "../principal.ts";
 import type { McpDoor } from "./mcp-door.ts";
 import { refusal } from "./refusal.ts";
@@ -102,41 +103,4 @@ export class McpSessions implements AsyncDisposable {
     this.#sessions.clear();
     await Promise.all(servers.map((server) => server.close()));
   }
-}
-
-/** The response, which says when its body is over. */
-function whenOver(response: Response, over: () => void): Response {
-  if (!response.body) {
-    over();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const end = once(over);
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        end();
-        controller.close();
-      } catch (error) {
-        end();
-        controller.error(error);
-      }
-    },
-    async cancel(reason) {
-      end();
-      await reader.cancel(reason);
-    },
-  });
-  const { status, headers } = response;
-  return new Response(body, { status, headers });
-}
-
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) work();
-    isDone = true;
-  };
 }

@@ -14,6 +14,12 @@ import { refusal } from "./refusal.ts";
 /** Where clients find the door. */
 export const MCP_PATH = "/mcp";
 
+/** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
+const MOST_CONNECTIONS = 4096;
+/** Times that a client has for its headers, and for a whole request, in milliseconds. */
+const HEADERS_MS = 15_000;
+const REQUEST_MS = 60_000;
+
 export interface ListenOptions {
   /** 0 for any that is free. */
   readonly port: number;
@@ -38,7 +44,11 @@ export async function listen(door: McpDoor, { port, host, keys, hostNames }: Lis
     if (new URL(request.url).pathname !== MCP_PATH) return refusal(404, `The door is at ${MCP_PATH}.`);
     return http.fetch(request, key);
   };
-  const server = createServer(nodeListener(fetch, (error) => door.onError(error)));
+  const server = createServer(
+    { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS },
+    nodeListener(fetch, (error) => door.onError(error)),
+  );
+  server.maxConnections = MOST_CONNECTIONS;
   server.listen(port, host);
   try {
     await once(server, "listening");

@@ -3,6 +3,7 @@ import type { Approve } from "../../gate/approval.ts";
 import { readRequest } from "../../loops/mcp-request.ts";
 import { McpRuns } from "../../loops/mcp-runs.ts";
 import type { Runtime } from "../../runtime.ts";
+import { fieldOf, textOf } from "../../values/fields.ts";
 import { KeptValues } from "../kept-values.ts";
 import type { Principal } from "../principal.ts";
 import { DoorCalls } from "./door-calls.ts";
@@ -73,6 +74,12 @@ export class McpDoor {
     });
     this.#calls.set(principal.id, calls);
     return calls;
+  }
+
+  /** Bytes of the value that a message asks for; 0 for any other message. */
+  answerBytes(principal: Principal, message: unknown): number {
+    if (textOf(message, "method") !== "resources/read") return 0;
+    return this.#kept.bytesOf(principal.id, textOf(fieldOf(message, "params"), "uri") ?? "");
   }
 
   /** A server for one connection, or for one request, of either protocol era. */

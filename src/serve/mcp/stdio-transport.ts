@@ -7,6 +7,10 @@ import { answeredBy } from "../../sources/mcp/stdio-wire.ts";
 export const MESSAGE_BYTES = 4 * 1024 * 1024;
 /** Bytes of messages that are held until the door is open. Then reading goes on. */
 const EARLY_BYTES = 4 * MESSAGE_BYTES;
+/** Bytes of messages that the client has not read yet. Then it is not read either, until it has. */
+const UNREAD_BYTES = 64 * 1024 * 1024;
+/** What a message takes beside its text. */
+const MESSAGE_EXTRA = 64;
 
 const INVALID_REQUEST = -32600;
 
@@ -36,6 +40,7 @@ export class StdioTransport implements Transport {
   /** Lines that came before the start. */
   #early: string[] | undefined = [];
   #earlyBytes = 0;
+  #unreadBytes = 0;
   #isClosed = false;
 
   constructor(streams: StdioStreams) {
@@ -57,11 +62,18 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error("The client has gone.");
+    const text = `${JSON.stringify(message)}\n`;
+    const { input } = this.#streams;
+    this.#unreadBytes += text.length + MESSAGE_EXTRA;
+    if (this.#unreadBytes > UNREAD_BYTES) input.pause();
     try {
-      await this.#streams.write(`${JSON.stringify(message)}\n`);
+      await this.#streams.write(text);
     } catch (error) {
       this.#onEnd();
       throw error;
+    } finally {
+      this.#unreadBytes -= text.length + MESSAGE_EXTRA;
+      if (!this.#isClosed && this.#unreadBytes <= UNREAD_BYTES && input.isPaused()) input.resume();
     }
   }
 
@@ -84,13 +96,13 @@ export class StdioTransport implements Transport {
   };
 
   #take(line: string): void {
+    if (this.#isClosed || line.trim() === "") return;
     if (this.#early) {
       this.#early.push(line);
-      this.#earlyBytes += line.length;
+      this.#earlyBytes += line.length + MESSAGE_EXTRA;
       if (this.#earlyBytes > EARLY_BYTES) this.#streams.input.pause();
       return;
     }
-    if (this.#isClosed || line.trim() === "") return;
     const message = parse(line);
     if (message) this.onmessage?.(message);
     else this.onerror?.(new Error("The client has sent a line that is no message."));
