@@ -1,5 +1,6 @@
 import type { Runtime } from "../../runtime.ts";
 import { CALLERS, type Tool } from "../../tools/tool.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
 import type { Principal } from "../principal.ts";
 
 /** The runtime as a principal has it: for its tenant and with its limits, and with the tools that it may use, as the callers that it may be. */
@@ -9,16 +10,32 @@ export function runtimeFor(runtime: Runtime, principal: Principal): Runtime {
   return runtime.derive({ tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) });
 }
 
-/** Undefined for all tools. */
+/** The tools of the principal, of those that there are now; undefined for all. */
 function toolsOf(
-  { tools: all }: Runtime,
+  runtime: Runtime,
   { id, tools: names, callers = CALLERS }: Principal,
-): readonly Tool[] | undefined {
+): (() => readonly Tool[]) | undefined {
   if (names === undefined && CALLERS.every((caller) => callers.includes(caller))) return undefined;
-  const selected = names === undefined ? all : all.select(names, `the tools of the key ${id}`);
-  return selected.all.flatMap((tool): Tool[] => {
-    const allowedCallers = tool.allowedCallers.filter((caller) => callers.includes(caller));
-    if (allowedCallers.length === tool.allowedCallers.length) return [tool];
-    return allowedCallers.length === 0 ? [] : [{ ...tool, allowedCallers }];
-  });
+  // A name that no tool has is an error now, and may come to be one when a source changes its list.
+  if (names !== undefined) runtime.tools.select(names, `the tools of the key ${id}`);
+  let narrowed: { readonly of: ToolSet; readonly tools: readonly Tool[] } | undefined;
+  return () => {
+    const of = runtime.tools;
+    if (narrowed?.of !== of) {
+      const named = of.all.filter(({ name }) => !names || names.some((one) => isNamed(name, one)));
+      narrowed = { of, tools: named.flatMap((tool) => asCallers(tool, callers)) };
+    }
+    return narrowed.tools;
+  };
+}
+
+/** As `ToolSet.select` reads names. */
+function isNamed(name: string, wanted: string): boolean {
+  return wanted === "*" || name === wanted || (wanted.endsWith(".*") && name.startsWith(wanted.slice(0, -1)));
+}
+
+function asCallers(tool: Tool, callers: NonNullable<Principal["callers"]>): readonly Tool[] {
+  const allowedCallers = tool.allowedCallers.filter((caller) => callers.includes(caller));
+  if (allowedCallers.length === tool.allowedCallers.length) return [tool];
+  return allowedCallers.length === 0 ? [] : [{ ...tool, allowedCallers }];
 }

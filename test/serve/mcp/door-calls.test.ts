@@ -127,6 +127,26 @@ describe("a tool that a principal does not have is told apart from an unknown on
   });
 });
 
+test("a key has the tools that it may use of those that there are now", async () => {
+  let tools = [tool("shop.buy"), tool("bank.pay")];
+  const { as } = await open({ tools: () => tools });
+  const keys = [as({ tools: ["shop.*"], id: "shop" }), as({ id: "direct", callers: ["direct"] }), as()];
+  const listed = () =>
+    keys.map((key) =>
+      key.tools
+        .map(({ name }) => name)
+        .filter((name) => name.includes("_"))
+        .join(" "),
+    );
+  expect(listed()).toEqual(["run_program shop_buy", "shop_buy bank_pay", "run_program shop_buy bank_pay"]);
+  tools = [tool("shop.sell"), tool("bank.take")];
+  expect(listed()).toEqual(["run_program shop_sell", "shop_sell bank_take", "run_program shop_sell bank_take"]);
+  for (const key of keys) {
+    expect(textOf(await key.call("shop_sell", {}, asks()))).toBe('"shop.sell "');
+    expect(await told(key.call("shop_buy", {}, asks()), "shop_buy")).toMatch(/^There is no tool "NAME"/);
+  }
+});
+
 describe("what fails on the host's side", () => {
   const broken = () => {
     const journal = createMemoryJournal();
