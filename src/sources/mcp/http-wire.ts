@@ -19,6 +19,8 @@ import {
 const ERROR_BODY_BYTES = 64 * 1024;
 /** How long a server may take to hear that its session is over, in milliseconds. */
 const GOODBYE_MS = 500;
+/** Least time between two requests for a stream of notifications, in milliseconds. A server says itself when to ask again. */
+const STREAM_AGAIN_MS = 1000;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
 
@@ -40,6 +42,8 @@ export class HttpWire implements Wire {
   readonly #exchanges = new AsyncLocalStorage<Exchange>();
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
+  /** When the next stream of notifications may be asked for. */
+  #nextStreamAt = 0;
 
   constructor(mcp: McpPackage, url: string, headers: Readonly<Record<string, string>> = {}) {
     this.#mcp = mcp;
@@ -109,12 +113,20 @@ export class HttpWire implements Wire {
     // Redirects are followed within the origin only. This holds where that would change.
     if (new URL(input).origin === this.#url.origin)
       for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
+    if (init.method === "GET") await this.#turnOfStream(init.signal);
     const response = await fetch(input, { ...init, headers });
     const exchange = this.#exchanges.getStore();
     const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
     if (exchange && response.ok && !isStream) exchange.isDocument = true;
     if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
     return this.#bounded(response, isStream, exchange);
+  }
+
+  async #turnOfStream(signal: AbortSignal | null | undefined): Promise<void> {
+    const now = performance.now();
+    const waitMs = Math.max(0, this.#nextStreamAt - now);
+    this.#nextStreamAt = now + waitMs + STREAM_AGAIN_MS;
+    if (waitMs > 0) await sleep(waitMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
   }
 
   /** The reply, which ends with an error where a message in it is too large. */

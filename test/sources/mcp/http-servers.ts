@@ -66,11 +66,15 @@ export type AnswerCall = (facts: {
 }) => void;
 
 /** A server of the old version, written by hand, with the tools `echo` and `other`. It has sessions if it names one. */
-export function serveByHand(answerCall: AnswerCall, session?: () => string): Promise<HttpServer> {
+export function serveByHand(
+  answerCall: AnswerCall,
+  session?: () => string,
+  answerStream = (response: ServerResponse): unknown => response.writeHead(405).end(),
+): Promise<HttpServer> {
   return serve((request, body, response) => {
     // The end of a session is never answered: a source closes all the same.
     if (request.method === "DELETE") return;
-    if (request.method !== "POST") return response.writeHead(405).end();
+    if (request.method !== "POST") return answerStream(response);
     const { id, method, params } = JSON.parse(body.toString()) as RpcRequest;
     const sessionHeader = session && method === "initialize" ? { "mcp-session-id": session() } : {};
     const document = (message: object) =>
