@@ -2,6 +2,7 @@ import { optionError } from "../errors.ts";
 import type { CallResult } from "../models/model.ts";
 import type { KeptTurn } from "./history.ts";
 import { transcriptTurns } from "./live-conversation.ts";
+import { isSame } from "./said.ts";
 import type { TranscriptTurn } from "./transcript.ts";
 
 /** Makes the history of a conversation shorter: leaves out turns, or shortens what was said and answered in them. */
@@ -28,16 +29,20 @@ export function dropOldResults(history: readonly TranscriptTurn[]): readonly Tra
 }
 
 function handleOf(result: CallResult): CallResult {
-  const { text, callId, isError, provenance } = result;
-  if (Buffer.byteLength(text) <= SMALL_BYTES) return result;
+  const { text, callId, isError, provenance, parts = [] } = result;
+  if (Buffer.byteLength(text) <= SMALL_BYTES && parts.length === 0) return result;
   const head = JSON.stringify(text.slice(0, HEAD_LENGTH).toWellFormed());
   return {
     callId,
-    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes and began ${head}. Make the call again if you need the rest.`,
+    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes${partsText(parts.length)} and began ${head}. Make the call again if you need the rest.`,
     isJson: false,
     isError,
     provenance: { ...provenance, cut: "dropped to save room" },
   };
+}
+
+function partsText(count: number): string {
+  return count === 0 ? "" : `, ${count} ${count === 1 ? "image, file or link" : "images, files or links"}`;
 }
 
 /** A history that was made shorter; undefined where nothing changed. Throws `option_invalid` for one that cannot be sent. */
@@ -58,14 +63,26 @@ export async function compacted(
     last = place;
     return { from, to: changedTurn(from, one) };
   });
-  const isSame = kept.length === sent.length && kept.every(({ from, to }) => isUnchanged(from, to));
-  return isSame ? undefined : kept;
+  if (kept.length === sent.length && kept.every(({ from, to }) => isUnchanged(from, to))) return undefined;
+  await checkChanges(kept);
+  return kept;
+}
+
+/** What is sent from here on is also what the journal has to be read with. */
+async function checkChanges(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
+  const { readResults, readSaid } = await import("./parse-message.ts");
+  try {
+    for (const { from, to } of kept) {
+      if (!isSame(from.said, to.said)) readSaid(to.said);
+      readResults([...to.results.values()].filter((result) => from.results.get(result.callId) !== result));
+    }
+  } catch {
+    throw invalid("a message or a result of it is not like one of the history");
+  }
 }
 
 function isUnchanged(from: KeptTurn, to: KeptTurn): boolean {
-  return (
-    from.said.length === to.said.length && [...to.results].every(([id, result]) => from.results.get(id) === result)
-  );
+  return isSame(from.said, to.said) && [...to.results].every(([id, result]) => from.results.get(id) === result);
 }
 
 function changedTurn(from: KeptTurn, { said = [], results }: TranscriptTurn): KeptTurn {

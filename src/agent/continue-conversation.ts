@@ -107,9 +107,11 @@ interface CopiedHistory {
   readonly said: readonly SaidMessage[];
 }
 
-/** What its model was sent, up to its last complete turn. */
+/** What its model was sent, up to its last complete turn, and what was said after that. */
 function historyOf({ header, sent, said, open }: PastConversation): CopiedHistory {
-  return { task: header.task, turns: open.size > 0 ? sent.slice(0, -1) : sent, said };
+  const { task } = header;
+  if (open.size === 0) return { task, turns: sent, said };
+  return { task, turns: sent.slice(0, -1), said: [...(sent.at(-1)?.said ?? []), ...said] };
 }
 
 /** What was kept is copied too: a journal in a file holds its text once. */

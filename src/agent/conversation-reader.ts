@@ -168,11 +168,14 @@ export class ConversationReader {
   }
 
   #takeCompact(record: CompactRecord): void {
+    // It says what changes in what was sent before it, which may have been shortened already.
+    const before = new Map(this.#sent.map((one) => [one.turn, one]));
     this.#sent = this.#parsers.parseCompact(record).map(({ turn, said, results }) => {
-      const kept = this.turns[turn];
-      if (!kept) throw this.#invalid("its shortened history has a turn that there is not");
+      const whole = this.turns[turn];
+      const sent = whole && before.get(whole.turn);
+      if (!sent) throw this.#invalid("its shortened history has a turn that was not sent");
       const changed = new Map(results.map((result) => [result.callId, result]));
-      return { ...kept, said, results: new Map([...kept.results, ...changed]) };
+      return { ...sent, said: said ?? sent.said, results: new Map([...sent.results, ...changed]) };
     });
   }
 

@@ -1,4 +1,5 @@
 import { PortcullisError } from "../errors.ts";
+import { idText } from "../models/result-text.ts";
 import type { CallResult, Conversation, Model, ModelTurn, Opening } from "../models/model.ts";
 import { insetText as inset } from "../output/foreign-text.ts";
 import type { SaidMessage } from "./said.ts";
@@ -50,13 +51,16 @@ export async function openConversation(model: Model, opening: Opening, history: 
     );
     return conversation;
   } catch (error) {
-    if (!areForeign || !PortcullisError.is(error) || error.code !== "journal_invalid") throw error;
+    // Turns that it cannot read, and parts of messages that it does not take.
+    if (!areForeign || !PortcullisError.is(error) || !RETELLABLE.has(error.code)) throw error;
   }
   const foreign = history.turns.slice(0, history.turns.findLastIndex((one) => isForeign(one, model)) + 1);
   const retold = await model.converse(withUsedIds(opening, [...dropped, ...foreign]));
   tellAsText(retold, history, model);
   return retold;
 }
+
+const RETELLABLE: ReadonlySet<string> = new Set(["journal_invalid", "option_invalid"]);
 
 function withUsedIds(opening: Opening, turns: readonly KeptTurn[]): Opening {
   const usedIds = turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id));
@@ -104,12 +108,12 @@ const RETOLD =
 
 function linesOf(one: KeptTurn): readonly string[] {
   const results = resultsInOrder(one).map(
-    ({ callId, text, isError }) => `${isError ? "No result" : "Result"} of call ${callId}:\n${inset(text)}`,
+    ({ callId, text, isError }) => `${isError ? "No result" : "Result"} of call ${idText(callId)}:\n${inset(text)}`,
   );
   const calls = one.turn.calls.map((call) =>
     call.type === "tool_call"
-      ? `Call ${call.id} of ${JSON.stringify(call.tool)}:\n${inset(call.inputText)}`
-      : `Call ${call.id}, a program:\n${inset(call.source ?? "")}`,
+      ? `Call ${idText(call.id)} of ${JSON.stringify(call.tool)}:\n${inset(call.inputText)}`
+      : `Call ${idText(call.id)}, a program:\n${inset(call.source ?? "")}`,
   );
   const text = isSent(one) && one.turn.text !== "" ? [`The model:\n${inset(one.turn.text)}`] : [];
   return [...one.said.map(({ message }) => `The user:\n${inset(textOf(message))}`), ...text, ...calls, ...results];

@@ -18,7 +18,7 @@ import {
   readPastConversation,
 } from "./past-conversation.ts";
 import { openingFor } from "./opening.ts";
-import type { SaidMessage } from "./said.ts";
+import { isSame, type SaidMessage } from "./said.ts";
 import type { TranscriptTurn } from "./transcript.ts";
 
 /** The turn whose calls are being answered. */
@@ -56,6 +56,8 @@ export class LiveConversation {
   readonly artifacts: ArtifactSpace;
   scope: AgentScope;
   opening: Opening;
+  /** System text of the developer's, for the model that answers now. */
+  instructions: string | undefined;
   /** All turns with all results, for the transcript. */
   readonly turns: KeptTurn[] = [];
   /** What the model is sent of them. */
@@ -92,6 +94,7 @@ export class LiveConversation {
     this.artifacts = new ArtifactSpace(scope.journal, log.execution, past?.artifacts, log);
     this.request = request;
     this.opening = opening;
+    this.instructions = request.instructions;
     this.#model = request.model;
     this.#conversation = conversation;
     if (past) this.#restore(past);
@@ -146,9 +149,24 @@ export class LiveConversation {
     return this.#conversation;
   }
 
+  /** The model's side with another opening. Nothing changes before it is taken over. */
+  openedWith(opening: Opening): Promise<Conversation> {
+    return this.#open(this.#model, opening);
+  }
+
+  takeOpened(opening: Opening, conversation: Conversation): void {
+    this.opening = opening;
+    this.#conversation = conversation;
+  }
+
   /** The model's side is opened anew before the next turn. */
   reopen(): void {
     this.#conversation = undefined;
+  }
+
+  /** The model's side may have what the journal has not: it is opened anew, where it can be. */
+  forget(): void {
+    if (this.#conversation?.restore || this.turns.length === 0) this.reopen();
   }
 
   /** Another model answers from here on. Rejects as `Model.converse` does, and then nothing changed. */
@@ -161,15 +179,16 @@ export class LiveConversation {
     const told = instructions === undefined ? {} : { instructions };
     await this.log.append({ type: "model", model: model.name, ...told, at: Date.now() });
     this.#model = model;
-    this.opening = opening;
-    this.#conversation = conversation;
+    this.instructions = instructions;
+    this.takeOpened(opening, conversation);
   }
 
   /** The model is sent a shorter history from here on. */
   async compact(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
+    const places = new Map(this.turns.map(({ turn }, place) => [turn, place]));
     const history = kept.map(({ from, to }) => ({
-      turn: this.turns.findIndex(({ turn }) => turn === from.turn),
-      said: to.said,
+      turn: places.get(from.turn),
+      ...(isSame(from.said, to.said) ? {} : { said: to.said }),
       results: resultsInOrder(to).filter((result) => from.results.get(result.callId) !== result),
     }));
     await this.log.append({ type: "compact", history: JSON.stringify(history), at: Date.now() });
@@ -185,12 +204,20 @@ export class LiveConversation {
 
   /** Says something to the model. Throws `option_invalid` for a part that its provider does not take, and then nothing was said. */
   async say(said: readonly SaidMessage[]): Promise<void> {
-    const conversation = said.length > 0 ? await this.conversation() : undefined;
-    for (const { message } of said) conversation?.say(message);
+    if (said.length > 0) this.#tell(await this.conversation(), said);
     await this.log.append({ type: "message", from: "user", message: JSON.stringify(said), at: Date.now() });
     if (said.every(({ by }) => by === "user")) this.turnsBefore = this.turns.length;
     this.isResting = false;
     this.said.push(...said);
+  }
+
+  #tell(conversation: Conversation, said: readonly SaidMessage[]): void {
+    try {
+      for (const { message } of said) conversation.say(message);
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
   }
 
   /** Takes a turn of the model. `isLast`: nothing goes on after it before the user says more. */

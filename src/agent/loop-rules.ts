@@ -1,6 +1,7 @@
 import type { ModelTurn, UserMessage } from "../models/model.ts";
 import type { CallResult } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
+import { inOneLine } from "../models/content-parts.ts";
 import { type KeptTurn, resultsInOrder } from "./history.ts";
 import type { Notice, SaidMessage } from "./said.ts";
 
@@ -11,6 +12,9 @@ const MAX_SAME = 3;
 const COMPACT_SHARE = 0.8;
 /** Share of `contextTokens` after which the model is asked to answer with what it has. */
 const FULL_SHARE = 0.95;
+
+/** Length of the name of a tool that is told, in UTF-16 code units. */
+const NAME_LENGTH = 200;
 
 const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
   wrap_up: (why) =>
@@ -55,7 +59,8 @@ export function repeated(turns: readonly KeptTurn[]): { readonly times: number; 
   const times = timesInRow(turns);
   if (times < MAX_SAME) return undefined;
   const [call] = turns.at(-1)?.turn.calls ?? [];
-  return { times, tool: call?.type === "tool_call" ? call.tool : "run_program" };
+  // A model may write anything as the name of a tool.
+  return { times, tool: inOneLine(call?.type === "tool_call" ? call.tool : "run_program", NAME_LENGTH) };
 }
 
 export function stuckText({ times, tool }: { readonly times: number; readonly tool: string }): string {

@@ -10,7 +10,8 @@ import { MAX_TURN_CALLS } from "./transcript.ts";
 export interface CompactTurn {
   /** Place among all turns, from 0. */
   readonly turn: number;
-  readonly said: readonly SaidMessage[];
+  /** Missing where it is as it was. */
+  readonly said?: readonly SaidMessage[];
   /** Those that are shorter than they were. */
   readonly results: readonly CallResult[];
 }
@@ -87,7 +88,7 @@ const RESULTS = z.array(
   }),
 );
 
-const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID, results: RESULTS }));
+const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.exactOptional(), results: RESULTS }));
 
 const ENDING = z.union([
   z.object({ type: z.literal("answered"), answer: text, wrappedUp: z.literal(true).exactOptional() }),

@@ -12,11 +12,17 @@ export interface SaidMessage {
   readonly why?: Notice;
 }
 
-/** Whether the host has told the model this. */
+/** Whether the host has told the model this since the user said something. */
 export function isNoticed(said: readonly SaidMessage[], notice: Notice): boolean {
-  return said.some(({ by, why }) => by === "host" && why === notice);
+  const since = said.findLastIndex(({ by }) => by === "user") + 1;
+  return said.slice(since).some(({ why }) => why === notice);
 }
 
 export function saidByUser(messages: readonly UserMessage[]): readonly SaidMessage[] {
   return messages.map((message) => ({ by: "user", message }));
+}
+
+/** Whether the same was said. */
+export function isSame(one: readonly SaidMessage[], other: readonly SaidMessage[]): boolean {
+  return one.length === other.length && one.every((message, place) => message === other[place]);
 }

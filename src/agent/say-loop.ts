@@ -1,7 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { GateSession } from "../gate/session.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
-import type { CallResult, ModelCall, ModelTurn, ProgramCall, ToolChoice, TurnReply } from "../models/model.ts";
+import type { CallResult, ModelTurn, ProgramCall, ToolChoice, TurnReply } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { shownWaiting } from "../programs/redact-execution.ts";
@@ -19,9 +19,9 @@ import { compacted, dropOldResults } from "./compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
 import { type LiveConversation, type OpenTurn, transcriptTurns } from "./live-conversation.ts";
+import { toolOf } from "./give-up-calls.ts";
 import { isNearlyFull, mendable, noticeOf, repeated, stuckText, whyWrapUp } from "./loop-rules.ts";
 import { cancelPrograms, type OpenModelCall, waitingOfConversation } from "./past-conversation.ts";
-import { RUN_PROGRAM } from "./run-program.ts";
 import { isNoticed } from "./said.ts";
 import { MAX_TURN_CALLS, type ProgramsOption } from "./transcript.ts";
 
@@ -120,7 +120,7 @@ export class SayLoop {
       const left = open.turn.calls.filter(({ id }) => !open.results.has(id));
       const waiting = await this.#answerer.answerAll(left, this.#live.leftOpen);
       if (waiting && !this.#scope.signal.aborted) return waiting;
-      if (waiting) await this.#cancelPrograms(open);
+      if (waiting) await this.#cancelOpen(open);
       await this.#live.closeTurn();
       const after = await this.#endingAfterCalls();
       if (after) return after;
@@ -146,9 +146,10 @@ export class SayLoop {
     if (found && isNoticed(saidInSay, "stuck"))
       return { type: "stuck", tool: cleanText(found.tool), times: found.times };
     if (found) await this.#live.say([noticeOf("stuck", stuckText(found))]);
+    if (!request.stopWhen) return undefined;
     const usage = this.#session.budget.tokenUsage;
     const state = { execution, turns: transcriptTurns(this.#live.turns), usage };
-    return (await request.stopWhen?.(state)) === true ? { type: "stopped" } : undefined;
+    return (await request.stopWhen(state)) ? { type: "stopped" } : undefined;
   }
 
   /** Asks for one turn, and leaves its calls open for the host to answer. An ending means that it has none. */
@@ -167,15 +168,16 @@ export class SayLoop {
     return results.size > 0 || left.some((call) => isBegun(call));
   }
 
-  /** Ends the programs that wait, with their conversation. */
-  async #cancelPrograms({ turn }: OpenTurn): Promise<void> {
+  /** Ends the calls and the programs that wait, with their conversation. */
+  async #cancelOpen({ turn, results }: OpenTurn): Promise<void> {
     this.#checkOwned();
     const { execution } = this.#live;
     const cancelled = await cancelPrograms(this.#scope, execution, await this.#live.read());
     const outcome = { type: "cancelled" } as const;
-    for (const call of turn.calls.filter(({ id }) => cancelled.has(id))) {
-      this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
-      this.#live.takeResult(refusal(call, CANCELLED, RUN_PROGRAM));
+    for (const call of turn.calls.filter(({ id }) => !results.has(id))) {
+      if (cancelled.has(call.id))
+        this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
+      this.#live.takeResult(refusal(call, CANCELLED, toolOf(call)));
     }
   }
 
@@ -271,7 +273,10 @@ export class SayLoop {
     budget.takeTokens(usage);
     this.#emit({ type: "turn_ended", execution, turn: turns.length + 1, usage });
     if (reply.type !== "turn") return reply;
-    if (reply.calls.length > MAX_TURN_CALLS) return tooManyCalls(reply);
+    if (reply.calls.length > MAX_TURN_CALLS) {
+      this.#live.forget();
+      return tooManyCalls(reply);
+    }
     this.#emitHosted(reply);
     return reply;
   }
@@ -409,8 +414,9 @@ function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
 }
 
 function notDone({ turn, results }: OpenTurn, ending: AgentEnding): CallResult[] {
-  const tool = (call: ModelCall) => (call.type === "tool_call" ? call.tool : RUN_PROGRAM);
   return turn.calls
     .filter(({ id }) => !results.has(id))
-    .map((call) => refusal(call, `It was not made, because the conversation had ended (${ending.type}).`, tool(call)));
+    .map((call) =>
+      refusal(call, `It was not made, because the conversation had ended (${ending.type}).`, toolOf(call)),
+    );
 }

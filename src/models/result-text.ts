@@ -21,7 +21,7 @@ export function provenanceText({ callId, isError, provenance }: CallResult, told
   const { tool, bytes, cut, summary } = provenance;
   return [
     `${isError ? "No result" : "Result"} of ${plain(tool)}`,
-    `call ${callId}`,
+    `call ${idText(callId)}`,
     summary === undefined ? `${bytes} bytes` : inOneLine(summary, PHRASE_LENGTH),
     ...(cut === undefined ? [] : [cut]),
     ...historyOf(provenance),
@@ -41,6 +41,11 @@ function historyOf({ source, at, filtered, approvedBy }: Provenance): readonly s
 /** To the second, in UTC. */
 function timeText(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** The id of a call. Those of a transcript from a file may contain anything. */
+export function idText(id: string): string {
+  return /^[\w.:-]{1,256}$/.test(id) ? id : plain(id);
 }
 
 /** A name that others have chosen may contain anything: of an unknown tool the model has written it. */

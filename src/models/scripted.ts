@@ -215,6 +215,8 @@ const ABORTED = Symbol("aborted");
 /** A step may never resolve, like a provider that does not answer. */
 function untilAborted(signal: AbortSignal): Promise<typeof ABORTED> {
   return new Promise((resolve) => {
+    // The step itself may have interrupted its conversation.
+    if (signal.aborted) resolve(ABORTED);
     signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
   });
 }

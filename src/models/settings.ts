@@ -11,15 +11,18 @@ const STOP_LENGTH = 100;
 
 /** What can be asked of a model, as options of a conversation. A provider may take less. */
 export const SETTINGS_RULES = {
-  /** Which tool a turn calls: `auto` (the default), `none`, `required`, or `{ tool }` for one of them, `run_program` too. */
-  toolChoice: option<ToolChoice>('"auto", "none", "required" or { tool: NAME }', isToolChoice),
-  /** Whether a turn may make several calls at once; true by default. */
+  /**
+   * Whether the model may make calls (`"auto"`, default), must make none (`"none"`) or one (`"required"`, or `{ tool }` for this
+   * one, `run_program` too). A forced choice holds until the first call after a message of the user.
+   */
+  toolChoice: option<ToolChoice>(`"auto", "none", "required" or { tool: "name" }`, isToolChoice),
+  /** Whether the model may make several calls in one turn; true by default. */
   parallelCalls: flag(),
-  /** How much the model reasons, and whether summaries of it are shown. */
-  reasoning: option<Reasoning>('{ effort?: "low", "medium" or "high", summary?: true or false }', isReasoning),
-  /** How much chance there is in what the model writes, from 0. */
+  /** How much the model reasons, and whether summaries of it are shown as `reasoning` events. */
+  reasoning: option<Reasoning>('{ effort: "low", "medium" or "high", summary: true or false }', isReasoning),
+  /** How much chance there is in what the model writes, from 0; the model's own by default. */
   temperature: option<number>("a number from 0 to 2", (value) => isNumberWithin(value, 2)),
-  /** Maximum of output tokens per turn, in place of the model's own. */
+  /** Maximum of output tokens of one turn, in place of the model's option. */
   maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000 }),
   /** Texts at which the model stops. */
   stop: option<readonly string[]>(`an array of 1 to ${MAX_STOPS} texts of 1 to ${STOP_LENGTH} characters`, isStops),
@@ -149,7 +152,7 @@ function refused(name: string, model: string, why: string): PortcullisError {
 
 function isToolChoice(value: unknown): boolean {
   if (value === "auto" || value === "none" || value === "required") return true;
-  return isFields(value) && Object.keys(value).join() === "tool" && typeof value.tool === "string";
+  return isFields(value) && Object.keys(value).join() === "tool" && typeof value.tool === "string" && value.tool !== "";
 }
 
 function isReasoning(value: unknown): boolean {

@@ -32,6 +32,8 @@ export class TurnDisplay {
   readonly #request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">;
   /** By what tells the inputs of a reply apart. */
   readonly #inputs = new Map<unknown, ShownInput>();
+  /** Whether it was said that further inputs are not shown. */
+  #isFull = false;
   #left = MAX_SHOWN;
   #hasShown = false;
 
@@ -56,7 +58,10 @@ export class TurnDisplay {
 
   /** Begins the input of a call, or the source of a program. An input that has begun is not begun again. */
   begin(key: unknown, tool: string, form: InputForm): void {
-    if (!this.#request.onArgument || this.#inputs.has(key) || this.#inputs.size >= MAX_INPUTS) return;
+    const { onArgument } = this.#request;
+    if (!onArgument || this.#inputs.has(key) || this.#isFull) return;
+    this.#isFull = this.#inputs.size >= MAX_INPUTS;
+    if (this.#isFull) return this.#show(REST, (text) => onArgument({ index: MAX_INPUTS, tool, text }));
     const source = form === "source" ? new SourceReader() : undefined;
     this.#inputs.set(key, { index: this.#inputs.size, tool, source, half: "" });
   }

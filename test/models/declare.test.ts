@@ -102,3 +102,28 @@ test("a conversation at Anthropic that is taken up with other tools refers to no
   expect(await other.turn(requested())).toMatchObject({ type: "turn", text: "1" });
   expect(served.refusals).toEqual([]);
 });
+
+test("a conversation at Anthropic whose tools were all found by a search is left with tools that it can be asked with", async () => {
+  const opening = { ...OPENING, tools: [declared("search_tools")], deferred: [declared("late")] };
+  const found = { calls: [{ id: "c1", tool: "search_tools", input: { k: 1 } }] };
+  const steps = (tools: readonly string[]): readonly Step[] => [
+    { say: "Do it.", results: () => ({ found: ["late"] }) },
+    {},
+    { say: "On.", declare: { tools: tools.map((name) => declared(name)) } },
+  ];
+  for (const tools of [["late"], []]) {
+    await using served = await serve(anthropicWire, [found, { text: "1" }, { text: "2" }], { redeclares: true });
+    const { sent, again } = await driveAndRestore(
+      (fetch) => served.model({ fetch }),
+      fetch,
+      { ...opening, runProgram: undefined as never },
+      steps(tools),
+    );
+    expect(served.refusals).toEqual([]);
+    expect(again).toEqual(sent);
+    expect(sent[1]).toContain("tool_reference");
+    expect(sent[2]).not.toContain("tool_reference");
+    expect(namesIn(sent[2])).toEqual(tools);
+    expect(sent[2]).not.toContain("defer_loading");
+  }
+});

@@ -77,10 +77,11 @@ describe.each(EITHER)("with %s", (_, wire, stream) => {
     expect(first?.type === "tool_call" && first.inputText === JSON.stringify({ flood })).toBe(true);
   });
 
-  test("S7: inputs of thousands of calls are shown for the first thousand", async () => {
+  test("S7: inputs of thousands of calls are shown for the first thousand, and then it is said once that the rest is not", async () => {
     const calls = Array.from({ length: 1500 }, (_, k) => ({ tool: "f", input: { k } }));
     const shown = await show(wire, stream, { calls });
-    expect(shown.inputs).toHaveLength(1000);
+    expect(shown.inputs).toHaveLength(1001);
+    expect(shown.inputs.at(-1)).toContain("not shown");
   });
 
   test("S7: of a turn that is cut off in the midst of a call no call comes, whatever was shown", async () => {

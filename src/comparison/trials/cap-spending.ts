@@ -31,6 +31,22 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
         // A text has at most as many tokens as bytes, in every encoding.
         let readTokens = PREAMBLE_TOKENS + Buffer.byteLength(JSON.stringify(opening));
         return {
+          get opaque() {
+            return conversation.opaque;
+          },
+          // Only where the model's own has them: their absence has a meaning.
+          ...(conversation.restore && {
+            restore(turn, opaque) {
+              readTokens += Buffer.byteLength(opaque ?? JSON.stringify(turn));
+              conversation.restore?.(turn, opaque);
+            },
+          }),
+          ...(conversation.declare && {
+            declare(tools) {
+              readTokens += Buffer.byteLength(JSON.stringify(tools));
+              conversation.declare?.(tools);
+            },
+          }),
           say(message) {
             readTokens += Buffer.byteLength(typeof message === "string" ? message : JSON.stringify(message));
             conversation.say(message);

@@ -44,7 +44,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
   #tools: readonly Fields[];
   /** Declarations of the tools that results refer to, by the name under which they are declared. */
   readonly #referenced = new Map<unknown, Fields>();
-  readonly #messages: { readonly role: "user" | "assistant"; readonly content: readonly Fields[] }[] = [];
+  readonly #messages: { readonly role: "user" | "assistant"; content: readonly Fields[] }[] = [];
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
 
@@ -62,11 +62,21 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
     const tools = declareTools(opening, names, this.options);
     return () => {
+      const isShown = ({ name, defer_loading: isDeferred }: Fields) =>
+        isDeferred !== true && !this.#referenced.has(name);
+      // Anthropic takes no request whose tools are all deferred.
+      if (this.#referenced.size > 0 && !tools.some(isShown)) this.#dropReferences();
       const declared = new Set(tools.map(({ name }) => name));
       const kept = [...this.#referenced.values()].filter(({ name }) => !declared.has(name));
       const isReferenced = ({ name }: Fields) => this.#referenced.has(name);
       this.#tools = [...tools.map((tool) => (isReferenced(tool) ? { ...tool, defer_loading: true } : tool)), ...kept];
     };
+  }
+
+  /** What a search found before is found no more. The texts of its results stay. */
+  #dropReferences(): void {
+    this.#referenced.clear();
+    for (const message of this.#messages) message.content = message.content.map(withoutReferences);
   }
 
   #refer(result: CallResult): readonly string[] {
@@ -129,21 +139,20 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     const { container, usage } = reply;
     const end = endOf(reply);
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
+    if (end.type === "called" && !reply.content.some(({ type }) => type === "tool_use"))
+      return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
     this.#container = container?.id ?? this.#container;
     const content = reply.content.map((block) => this.#withUniqueId(block));
     const kept = content.filter((block) => !(block.type === "text" && block.text === ""));
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
     const answerBy = answerTime(container?.expiresAt);
-    const turn = this.turnOf({
+    return this.turnOf({
       text: wordsOf(content),
       end,
       usage,
       hosted: content.flatMap((block) => this.#newsOf(block)),
       calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts.get(place), answerBy)),
     });
-    if (turn.end.type === "called" && turn.calls.length === 0)
-      return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
-    return turn;
   }
 
   /** Anthropic refuses a history with two calls of the same id. Where a server repeats an id, the later call gets another. */
@@ -178,6 +187,11 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     const { output, isError } = outputOf(block.content);
     return [this.endProgram(textOf(block, "tool_use_id") ?? "", output, isError)];
   }
+}
+
+function withoutReferences(block: Fields): Fields {
+  if (block.type !== "tool_result" || !Array.isArray(block.content)) return block;
+  return { ...block, content: block.content.filter((one) => fieldOf(one, "type") !== "tool_reference") };
 }
 
 /** When an answer must be sent, in milliseconds since 1970. An expiry in the past means that clocks differ, and is not used. */

@@ -96,8 +96,8 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
       const code = finishReason === undefined && this.options.stream ? "interrupted" : "reply_invalid";
       return this.fail(code, finishReason ?? "", usage);
     }
-    if (parts.length > 0) this.#contents.push({ role: "model", parts });
     if (parts.some(isCallFragment)) return this.fail("reply_invalid", "It holds a part of a call.", usage);
+    if (parts.length > 0) this.#contents.push({ role: "model", parts });
     const calls = () =>
       parts.flatMap(({ functionCall }) => (isFields(functionCall) ? [this.#callOf(functionCall)] : []));
     return this.turnOf({ text: wordsOf(parts), end, usage, calls });
