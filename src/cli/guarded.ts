@@ -25,9 +25,24 @@ export async function guarded<Value>(work: () => Promise<Value>, failure: Guard[
   }
 }
 
+let outlast: ((error: unknown) => void) | undefined;
+
+/**
+ * Until it is disposed of, errors that would end the process are told, and it goes on: a server has other clients than the
+ * one whose call left a rejection behind.
+ */
+export function outlastErrors(tell: (error: unknown) => void): Disposable {
+  outlast = tell;
+  return {
+    [Symbol.dispose]: () => {
+      outlast = undefined;
+    },
+  };
+}
+
 /** Reports errors that would end the process to the innermost guard. Without a guard all work has ended, and they are ignored. */
 export function listenToProcess(): void {
-  const onError = (error: unknown) => report((failure) => failure(reasonOf(error), error));
+  const onError = (error: unknown) => (outlast ? outlast(error) : report((failure) => failure(reasonOf(error), error)));
   process.on("uncaughtException", onError);
   process.on("unhandledRejection", onError);
   process.on("beforeExit", () =>

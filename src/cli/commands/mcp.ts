@@ -11,8 +11,10 @@ import { listen } from "../../serve/mcp/listen.ts";
 import { loadServer } from "../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../serve/mcp/stdio-transport.ts";
+import { DOORS_VARIABLE } from "../../sources/mcp/server-process.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { outlastErrors } from "../guarded.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { parseApprove } from "../input/parse-approve.ts";
@@ -49,6 +51,8 @@ const CLOSE_MS = 1400;
 const FAIL_MS = 300;
 const PORT = wholeNumber({ min: 0, max: 65_535 });
 const PATIENCE = wholeNumber({ min: 1, max: 86_400 });
+/** Doors above one door: one may serve the tools of another. */
+const MOST_DOORS = 2;
 const READABLE_BY_OTHERS = 0o044;
 const KEYS_BYTES = 1024 * 1024;
 const LOOPBACK = "127.0.0.1";
@@ -57,6 +61,7 @@ const LOOPBACK = "127.0.0.1";
 export async function mcp(options: McpOptions): Promise<number> {
   const { http, check = false } = options;
   refuseIdle(options);
+  countDoors();
   const port = http === undefined ? undefined : parseWhole("--http", http, PORT);
   const keys = port === undefined ? undefined : keysOf(options);
   const patience = options.patience === undefined ? undefined : parseWhole("--patience", options.patience, PATIENCE);
@@ -93,7 +98,7 @@ export async function mcp(options: McpOptions): Promise<number> {
       ...patienceMs,
       ...(mode === "ask" ? {} : { approve: approver.approve }),
       ...(journal ? { decideCommand: (execution, call, tenant) => commandFor(options, execution, call, tenant) } : {}),
-      onError: (error) => void process.stderr.write(`portcullis: ${reasonOf(error)}\n`),
+      onError: tell,
     });
     if (transport) {
       const principal = { id: STDIO_ID, tenant: tenantOf(options) };
@@ -111,12 +116,17 @@ export async function mcp(options: McpOptions): Promise<number> {
     process.stderr.write(`portcullis: MCP at ${listening.url}\n`);
   };
   try {
-    await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);
+    const serving = serve().then(() => stack.use(outlastErrors(tell)));
+    await Promise.race([serving, ended.then(() => sleep(FAIL_MS))]);
     await ended;
     return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
   }
+}
+
+function tell(error: unknown): void {
+  process.stderr.write(`portcullis: ${reasonOf(error)}\n`);
 }
 
 function serveStdio(
@@ -127,6 +137,17 @@ function serveStdio(
   const onerror = (error: Error) => door.onError(error);
   const handle = door.mcp.serveStdio(() => door.serverFor(principal), { transport, onerror });
   return { [Symbol.asyncDispose]: () => handle.close() };
+}
+
+/** A door that starts itself, by an entry that is not seen to be its own, ends here. */
+function countDoors(): void {
+  const above = Number(process.env[DOORS_VARIABLE] ?? 0);
+  if (above >= MOST_DOORS)
+    throw new Failure(
+      EXIT.usage,
+      `This door was started by a door that was started by a door: a file of --mcp has an entry that starts the door itself. Set "disabled": true in that entry.`,
+    );
+  process.env[DOORS_VARIABLE] = String(above + 1);
 }
 
 /** Refuses options that would do nothing, and addresses that others could reach without a key. */

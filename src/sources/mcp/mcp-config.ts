@@ -120,12 +120,26 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
 
 /** Whether an entry starts this package's own server: it would front itself. */
 function isOwn({ command, args }: Message): boolean {
-  const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].filter(
+  const given = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].filter(
     (word) => typeof word === "string",
   );
-  const isPackage = (word: string) =>
-    /^portcullis(?:@.*)?$/.test(basename(word)) || /portcullis[\\/]dist[\\/]src[\\/]cli\.js$/.test(word);
+  // A shell has the command in one of its arguments.
+  const words = SHELLS.has(nameOf(given[0] ?? "")) ? given.flatMap((word) => word.split(/[\s"'`;&|()]/)) : given;
+  const isPackage = (word: string) => {
+    const name = nameOf(word);
+    return (
+      name === "portcullis" || name.startsWith("portcullis@") || /portcullis[\\/]dist[\\/]src[\\/]cli\.js$/.test(word)
+    );
+  };
   return words.includes("mcp") && words.some(isPackage);
+}
+
+const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh", "env"]);
+
+/** Name of a command, of any system. */
+function nameOf(word: string): string {
+  const name = word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1).toLowerCase();
+  return name.replace(/\.(?:cmd|exe|ps1|bat)$/, "");
 }
 
 function readEntry(

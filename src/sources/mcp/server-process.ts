@@ -130,12 +130,20 @@ export class ServerProcess {
   }
 }
 
+/** Says how many doors (`portcullis mcp`) are above a server that may be a door too. */
+export const DOORS_VARIABLE = "PORTCULLIS_DOORS";
+
+function doors(): NodeJS.ProcessEnv {
+  const above = process.env[DOORS_VARIABLE];
+  return above === undefined ? {} : { [DOORS_VARIABLE]: above };
+}
+
 function environmentOf(named: Readonly<Record<string, string>> | undefined): NodeJS.ProcessEnv {
   const inherited = INHERITED.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(inherited), ...named };
+  return { ...Object.fromEntries(inherited), ...named, ...doors() };
 }
 
 /**

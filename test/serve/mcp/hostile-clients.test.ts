@@ -189,6 +189,82 @@ describe("a body", () => {
   });
 });
 
+describe("what a client makes the door hold is bounded", () => {
+  const initialize = (padding: number) => ({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: { experimental: { padding: { text: "x".repeat(padding) } } },
+      clientInfo: { name: "raw", version: "1" },
+    },
+  });
+
+  test("by a session, which keeps what the client says of itself", async () => {
+    expect((await post(JSON.stringify(initialize(1000)))).status).toBe(200);
+    expect((await post(JSON.stringify(initialize(65 * 1024)))).status).toBe(413);
+  });
+
+  test("by a batch, of which a key's rate would count one request", async () => {
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const { headers } = await post(JSON.stringify(initialize(0)));
+    const session = { "mcp-session-id": String(headers["mcp-session-id"]), "mcp-protocol-version": "2025-03-26" };
+    for (const more of [{}, session]) expect((await post(JSON.stringify([list, list]), more)).status).toBe(400);
+  });
+
+  test("by values that are read and not taken, and they can be read again after that", async () => {
+    const [first] = (await call("shop_list", { n: 300_000 })).content?.filter((one) => "uri" in one) ?? [];
+    const { uri = "" } = (first ?? {}) as { readonly uri?: string };
+    expect(uri).not.toBe("");
+    const read = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "resources/read",
+      params: { uri, _meta: envelope() },
+    });
+    const { port } = new URL(door.url);
+    const headers = {
+      authorization: `Bearer ${ANN}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "resources/read",
+      "mcp-name": uri,
+    };
+    // The answers begin, and are not read.
+    const begin = () =>
+      new Promise<{ readonly status: number; readonly end: () => void }>((resolve, reject) => {
+        const sent = request({ host: "127.0.0.1", port, path: "/mcp", method: "POST", headers }, (answer) => {
+          answer.on("error", () => {});
+          resolve({ status: answer.statusCode ?? 0, end: () => answer.destroy() });
+        });
+        sent.on("error", reject);
+        sent.end(read);
+      });
+    const answers = await Promise.all(Array.from({ length: 12 }, begin));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    for (const { end } of answers) end();
+    await expect.poll(async () => (await post(read, headers)).status).toBe(200);
+  }, 60_000);
+});
+
+describe("the door goes on for all clients", () => {
+  test("when a tool leaves a rejection and an error behind", async () => {
+    expect(textOf(await call("clock_wait", { ms: -1 }))).toBe('"left"');
+    await expect.poll(door.said).toContain("a stray error");
+    expect(door.said()).toContain("a stray rejection");
+    expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
+  });
+
+  test("when a request comes without a key and with a method that is none of the web's, and the operator's log does not grow", async () => {
+    const before = door.said();
+    for (const method of ["TRACE", "PROPFIND"])
+      expect((await post("", { authorization: "" }, "/mcp", method)).status).toBe(405);
+    expect(door.said()).toBe(before);
+  });
+});
+
 describe("a requestState", () => {
   const code = "return tools.bank.pay({ cents: 1 })";
   const asked = async (key = ANN) => {

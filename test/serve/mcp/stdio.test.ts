@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixtures, portcullis } from "../../cli/command.ts";
 import { isRunning, rawServer, serverFile } from "../../sources/mcp/servers.ts";
@@ -97,6 +98,64 @@ describe("standard output", () => {
     expect((await door.send({ method: "ping" })).result).toEqual({});
     door.child.stdin.end();
     expect((await door.ended)[0]).toBe(0);
+  });
+});
+
+describe("a door that cannot be", () => {
+  test("without the package of the protocol says what to install, and ends with exit code 5", async () => {
+    const without = fileURLToPath(new URL("fixtures/without-server.ts", import.meta.url));
+    const door = open(["--import", without, ...doorArgs()]);
+    expect((await door.ended)[0]).toBe(5);
+    expect(door.stdout()).toBe("");
+    expect(await door.stderr).toMatch(
+      /^portcullis: The MCP door needs the package @modelcontextprotocol\/server: npm install @modelcontextprotocol\/server .*\n$/,
+    );
+  });
+
+  test("in a door in a door says which entry to look for", async () => {
+    const config = join(folder, "itself.json");
+    const args = ["--conditions=portcullis-source", cli, "mcp", "--mcp", config];
+    writeFileSync(config, JSON.stringify({ mcpServers: { self: { command: process.execPath, args } } }));
+    const door = open(args);
+    expect((await door.ended)[0]).toBe(5);
+    expect(await door.stderr).toContain("an entry that starts the door itself");
+  }, 60_000);
+});
+
+describe("keys", () => {
+  const keyed = async (keys: unknown, mode = 0o600) => {
+    const file = join(folder, "keys.json");
+    writeFileSync(file, JSON.stringify({ keys }));
+    chmodSync(file, mode);
+    const door = open(doorArgs("--http", "0", "--keys", file));
+    door.child.stdin.end();
+    return door;
+  };
+  const secret = "the secret of a key";
+
+  test.each([
+    ["too short", { key: "secret" }],
+    ["with spaces", { key: secret }],
+    ["given as its hash", { hash: secret }],
+    ["in place of an entry", secret],
+  ])("%s are refused, and the error does not show them", async (_, entry) => {
+    const door = await keyed([typeof entry === "string" ? entry : { id: "ann", tenant: "acme", ...entry }]);
+    expect((await door.ended)[0]).toBe(2);
+    const said = await door.stderr;
+    expect(said).toContain("keys[0]");
+    expect(said).not.toContain("secret");
+  });
+
+  test.each(["stdio", "token"])("the id %s is the door's own", async (id) => {
+    const door = await keyed([{ id, tenant: "acme", key: "0123456789abcdef" }]);
+    expect((await door.ended)[0]).toBe(2);
+    expect(await door.stderr).toContain(`the id ${id} is the door's own`);
+  });
+
+  test("that other users can read are told of", async () => {
+    const door = await keyed([{ id: "ann", tenant: "acme", key: "0123456789abcdef", tools: ["no.such"] }], 0o644);
+    await door.ended;
+    expect(await door.stderr).toContain("other users can read the keys in");
   });
 });
 

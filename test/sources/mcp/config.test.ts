@@ -67,11 +67,21 @@ describe("the formats of clients", () => {
           portcullis: { command: "npx", args: ["-y", "portcullis@1.0.0", "mcp", "--mcp", ".mcp.json"] },
           bin: { command: "/usr/local/bin/portcullis", args: ["mcp"] },
           dist: { command: "node", args: ["./node_modules/portcullis/dist/src/cli.js", "mcp"] },
+          windows: { command: String.raw`C:\Users\me\node_modules\.bin\portcullis.cmd`, args: ["mcp"] },
+          shell: { command: "/bin/sh", args: ["-c", "cd /srv && exec portcullis mcp --mcp '.mcp.json'"] },
+          quoted: { command: "cmd.exe", args: ["/c", 'npx "portcullis@1.0.0" mcp'] },
           off: { command: "no-such-command", disabled: true },
         },
       }),
     );
     expect(servers.sources).toEqual([]);
+  });
+
+  test("a server that only speaks of ours is not", async () => {
+    const file = configFile({
+      mcpServers: { notes: { command: "no-such-command", args: ["--title", "portcullis mcp notes"] } },
+    });
+    await expect(fromMcpConfig(file)).rejects.toMatchObject({ code: "source_unavailable" });
   });
 
   test("a server is started in the folder of its project", async () => {
