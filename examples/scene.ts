@@ -1,1 +1,1 @@
-export type { Ran, Scene } from "../src/cli/scene.ts";
+export type { Person, Ran, Scene } from "../src/cli/scene.ts";

@@ -406,6 +406,7 @@ program
   .description("run the examples on real data and check their answers")
   .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
+  .option("--model <provider:name>", "for desk: a model in place of the scripted one; on a terminal you take part")
   .action(async (examples: string[], options) => {
     exitCode = await demo(examples, options);
   });

@@ -114,3 +114,14 @@ expectTypeOf(resumed.value).toEqualTypeOf<number | undefined>();
 expectTypeOf<Report["value"]>().toBeUnknown();
 // @ts-expect-error a plain JSON Schema is no schema
 await runtime.execute("return 1", { context: { user: "ann" }, result: { type: "object" } });
+
+// An answer has the type of its schema; without one it is text.
+const Reply = z.object({ reply: z.string(), euros: z.number().transform(String) });
+const answered = await runtime.agent({ model, task: "Do it.", answer: Reply, context: { user: "ann" } });
+expectTypeOf(answered.answer).toEqualTypeOf<{ reply: string; euros: string } | undefined>();
+const untyped = await runtime.agent({ model, task: "Do it.", context: { user: "ann" } });
+expectTypeOf(untyped.answer).toEqualTypeOf<string | undefined>();
+const talk = await runtime.converse({ model, answer: Reply, context: { user: "ann" } });
+expectTypeOf((await talk.say("Go on.")).answer).toEqualTypeOf<{ reply: string; euros: string } | undefined>();
+// @ts-expect-error a schema is needed, not a type's name
+await runtime.agent({ model, task: "Do it.", answer: "number", context: { user: "ann" } });

@@ -237,8 +237,12 @@ test.each([
     'portcullis: execute({ language }): expected one that the isolate sandbox runs (javascript), got "cobol".',
   ],
   [
+    ["demo", "refunds", "--model", "scripted:any"],
+    "demo: --model is for desk, and refunds takes none: portcullis demo desk --model PROVIDER:NAME.",
+  ],
+  [
     ["demo", "nothing"],
-    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, mcp-join, github-openapi or refunds, got "nothing".',
+    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, mcp-join, github-openapi, refunds or desk, got "nothing".',
   ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { styleText } from "node:util";
-import type { Ran, Scene } from "../scene.ts";
+import type { Person, Ran, Scene } from "../scene.ts";
 import type { Language } from "../../../bridge/frames.ts";
 import { judge } from "../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../output/sentences.ts";
@@ -12,6 +12,11 @@ import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
 import { pastTurns } from "../../programs/history.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
+import type { Model } from "../../models/model.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { createApprover } from "../terminal/ask-approvals.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { TerminalLines } from "../terminal/terminal-lines.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import {
@@ -29,7 +34,10 @@ import {
   requirePackages,
   SCENES,
   type SceneName,
+  TALKING,
 } from "../input/examples.ts";
+import { Failure } from "../failure.ts";
+import { loadModel } from "../input/load-model.ts";
 import { loadModule } from "../input/load-module.ts";
 import { EXIT } from "../exit-code.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
@@ -52,18 +60,25 @@ function defaultExamples(): readonly ExampleName[] {
 
 const heading = (text: string) => writeStdout(`\n${styleText("bold", text)}\n`);
 
+export interface DemoOptions {
+  readonly sandbox: string;
+  /** Plays in place of the scene's own model. */
+  readonly model?: string;
+}
+
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
-export async function demo(names: readonly string[], options: { readonly sandbox: string }): Promise<number> {
+export async function demo(names: readonly string[], options: DemoOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
   const named = parseExamples("demo", names, [...DEMOS, ...SCENES]);
   const scenes = named.filter(isScene);
   const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
   requireData(chosen);
   for (const scene of scenes) requirePackages(scene);
+  const model = await modelFor(scenes, chosen, options.model);
   using cancelling = cancelOnSignal();
   let wrong = 0;
   for (const scene of scenes) {
-    wrong += (await playScene(scene, cancelling.signal)) ? 0 : 1;
+    wrong += (await playScene(scene, model, cancelling.signal)) ? 0 : 1;
     if (cancelling.signal.aborted) return cancelling.exitCode;
   }
   for (const name of chosen) {
@@ -74,11 +89,16 @@ export async function demo(names: readonly string[], options: { readonly sandbox
 }
 
 /** Plays a scene, and says whether all of it went as it should. */
-async function playScene(name: SceneName, signal: AbortSignal): Promise<boolean> {
+async function playScene(name: SceneName, model: Model | undefined, signal: AbortSignal): Promise<boolean> {
   const module = exampleModule(name, "demo");
   const play = (await loadModule("demo", module, "a function of a scene")) as (scene: Scene) => Promise<boolean>;
+  using terminal = model && openTerminal();
   const isRight = await play({
     heading,
+    print: (line) => writeStdout(`${cleanText(line)}\n`),
+    model,
+    person: terminal?.person,
+    signal,
     file: (file) => relative(process.cwd(), exampleModule(name, file)),
     portcullis: (args) => runCommand(args, signal),
   });
@@ -86,6 +106,37 @@ async function playScene(name: SceneName, signal: AbortSignal): Promise<boolean>
     isRight ? styleText("green", "\n✓ as it should be\n") : styleText("red", "\n✗ something else happened\n"),
   );
   return isRight;
+}
+
+/** The model that `--model` names. Throws a `Failure` where something that is to be shown takes none. */
+async function modelFor(
+  scenes: readonly SceneName[],
+  chosen: readonly DemoName[],
+  named: string | undefined,
+): Promise<Model | undefined> {
+  if (named === undefined) return undefined;
+  const other = scenes.find((scene) => !TALKING.has(scene)) ?? chosen[0];
+  if (other !== undefined)
+    throw new Failure(
+      EXIT.usage,
+      `demo: --model is for ${[...TALKING].join(", ")}, and ${other} takes none: portcullis demo ${[...TALKING].join(" ")} --model PROVIDER:NAME.`,
+    );
+  return loadModel(named, {});
+}
+
+/** The person at the terminal; undefined without one. */
+function openTerminal(): ({ readonly person: Person } & Disposable) | undefined {
+  const { stdin: input, stderr: output } = process;
+  if (!input.isTTY || !output.isTTY) return undefined;
+  const lines = new TerminalLines(input);
+  const { approve } = createApprover({ mode: "ask", screen: createScreen(), input, output, lines });
+  const read = async (question: string) => {
+    await lines.discardTyped();
+    output.write(question);
+    const answer = await lines.next(new AbortController().signal);
+    return answer.type === "line" ? answer.text : undefined;
+  };
+  return { person: { read, approve }, [Symbol.dispose]: () => lines.close() };
 }
 
 /** Runs the command line in a process of its own, and shows what it prints. */

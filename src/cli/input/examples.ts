@@ -42,9 +42,10 @@ export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
 export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
 
-/** Examples that run commands in place of a task, with the packages that they need. */
+/** Examples that are played in place of a task, with the packages that they need. */
 const SCENE_PACKAGES = {
   refunds: [],
+  desk: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type SceneName = keyof typeof SCENE_PACKAGES;
@@ -59,6 +60,9 @@ export function exampleModule(name: DemoName | SceneName, module: string): strin
   const source = `${folder}${name}/${module}.ts`;
   return existsSync(source) ? source : source.replace(/ts$/, "js");
 }
+
+/** Scenes that take a model by `--model`, and a person at the terminal. */
+export const TALKING: ReadonlySet<SceneName> = new Set<SceneName>(["desk"]);
 
 export type DemoName = ExampleName | keyof typeof SHOWN;
 /** What `demo` can run. */

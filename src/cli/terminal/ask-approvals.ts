@@ -1,5 +1,3 @@
-import { createInterface, type Interface } from "node:readline";
-import { setImmediate } from "node:timers/promises";
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../gate/approval.ts";
 import type { ApproveMode } from "../input/parse-approve.ts";
 import { PROGRAM_CALL, RUN_PROGRAM } from "../../programs/execution-state.ts";
@@ -7,6 +5,7 @@ import { foldText } from "./fold-text.ts";
 import { shortInput, wholeInput } from "./input-text.ts";
 import { oneLine } from "./one-line.ts";
 import type { Screen } from "./screen.ts";
+import { type Answer, TerminalLines } from "./terminal-lines.ts";
 
 export interface Approver extends Disposable {
   readonly approve: Approve;
@@ -18,6 +17,8 @@ export interface ApproverOptions {
   /** Whether a decision can come later where there is no terminal; otherwise calls are denied there. */
   readonly canWait?: boolean;
   readonly input?: NodeJS.ReadStream;
+  /** The lines of `input`, where the command reads others too. The caller closes them. */
+  readonly lines?: TerminalLines;
   /** Where the questions go. */
   readonly output?: NodeJS.WriteStream;
 }
@@ -36,6 +37,7 @@ export function createApprover({
   canWait = false,
   input = process.stdin,
   output = process.stderr,
+  lines,
 }: ApproverOptions): Approver {
   const told = new Set<string>();
   const deny = (tool: string, why: string, note: string): ApprovalDecision => {
@@ -52,7 +54,7 @@ export function createApprover({
       [Symbol.dispose]: () => {},
     };
 
-  const answers = new Answers(input);
+  const answers = lines ?? new TerminalLines(input);
   const asker = new Asker(answers, output);
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
@@ -73,7 +75,7 @@ export function createApprover({
       last = decision.catch(() => {});
       return decision;
     },
-    [Symbol.dispose]: () => answers.close(),
+    [Symbol.dispose]: () => (lines ? undefined : answers.close()),
   };
 }
 
@@ -92,11 +94,11 @@ function sourceOf(input: unknown): string | undefined {
 }
 
 class Asker {
-  readonly #answers: Answers;
+  readonly #answers: TerminalLines;
   readonly #output: NodeJS.WriteStream;
   #wasWithdrawn = false;
 
-  constructor(answers: Answers, output: NodeJS.WriteStream) {
+  constructor(answers: TerminalLines, output: NodeJS.WriteStream) {
     this.#answers = answers;
     this.#output = output;
   }
@@ -136,75 +138,5 @@ class Asker {
     if (answer.type === "withdrawn") this.#output.write("\nThis call is no longer waiting.\n");
     if (answer.type === "ended") this.#output.write("\nDenied: the terminal's input has ended.\n");
     return answer;
-  }
-}
-
-type Answer =
-  | { readonly type: "line"; readonly text: string }
-  /** The terminal's input has ended. */
-  | { readonly type: "ended" }
-  /** The call is not waited for any more. */
-  | { readonly type: "withdrawn" };
-
-/** Lines that the person types. The terminal is not read before the first question, so that a command in the background is not stopped. */
-class Answers {
-  readonly #input: NodeJS.ReadStream;
-  readonly #lines: string[] = [];
-  #reader: Interface | undefined;
-  #hasEnded = false;
-  #wake: (() => void) | undefined;
-
-  constructor(input: NodeJS.ReadStream) {
-    this.#input = input;
-  }
-
-  get hasEnded(): boolean {
-    return this.#input.readableEnded || (this.#hasEnded && this.#lines.length === 0);
-  }
-
-  /** Discards what was typed before a question is put: it answers no question that the person has read. */
-  async discardTyped(): Promise<void> {
-    const isFirst = this.#reader === undefined;
-    this.#reader ??= this.#read();
-    // What the terminal holds arrives in the turns after the first reading.
-    for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await setImmediate();
-    this.#lines.length = 0;
-  }
-
-  async next(signal: AbortSignal): Promise<Answer> {
-    const wake = () => this.#wake?.();
-    signal.addEventListener("abort", wake);
-    // A question that is open keeps the process alive; the terminal alone does not.
-    this.#input.ref();
-    try {
-      for (;;) {
-        if (signal.aborted) return { type: "withdrawn" };
-        const text = this.#lines.shift();
-        if (text !== undefined) return { type: "line", text: text.trim() };
-        if (this.#hasEnded) return { type: "ended" };
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-      }
-    } finally {
-      this.#input.unref();
-      signal.removeEventListener("abort", wake);
-    }
-  }
-
-  close(): void {
-    this.#reader?.close();
-  }
-
-  #read(): Interface {
-    // Without `terminal`: the system's terminal driver edits the line, and turns Ctrl-C into SIGINT.
-    const reader = createInterface({ input: this.#input, terminal: false });
-    reader.on("line", (line) => {
-      this.#lines.push(line);
-      this.#wake?.();
-    });
-    reader.on("close", () => {
-      this.#hasEnded = true;
-      this.#wake?.();
-    });
-    return reader;
   }
 }

@@ -1,0 +1,96 @@
+import { type Approve, createRuntime } from "portcullis";
+import type { Scene } from "../scene.ts";
+import { deskModel } from "./model.ts";
+import { ORDERS } from "./orders.ts";
+import { Reply } from "./reply.ts";
+import tools, { paid } from "./tools.ts";
+
+const INSTRUCTIONS =
+  "You work at the support desk of a shop. Lists of orders are long: save what you will need again, and load it in place of fetching it twice.";
+
+const QUESTIONS = [
+  "How many orders are late, by country? Keep the list, we need it again.",
+  "Pay back the dearest late order from Germany.",
+  "Thanks. What have we paid back, and how many late orders are left in Germany?",
+];
+
+/** A conversation of several messages: the second program reads what the first has kept, a person approves, each answer has a type. */
+export default async function desk({ heading, print, model, person, signal }: Scene): Promise<boolean> {
+  paid.clear();
+  const asked: string[] = [];
+  const approveAll: Approve = ({ tool, input }) => {
+    print(`  ! ${tool} ${JSON.stringify(input)} needs approval: allowed by ann`);
+    return { allow: true, by: "ann" };
+  };
+  const approve: Approve = (request) => {
+    asked.push(request.tool);
+    return (person?.approve ?? approveAll)(request);
+  };
+  await using runtime = await createRuntime({
+    tools,
+    approve,
+    onEvent: (event) => {
+      if (event.type === "call_ended") print(`  · ${event.line.tool}: ${event.line.outcome.type}`);
+    },
+  });
+  await using talk = await runtime.converse({
+    model: model ?? deskModel(),
+    instructions: INSTRUCTIONS,
+    answer: Reply,
+    signal,
+    onEvent: (event) => {
+      if (event.type === "program_started") print(event.source.replaceAll(/^/gm, "  | "));
+    },
+  });
+  const said = person ? typedBy(person) : QUESTIONS;
+  let last;
+  for await (const message of said) {
+    if (!person) heading(`user: ${message}`);
+    last = await talk.say(message);
+    if (!last.answer) {
+      print(`The conversation ended as ${last.ending.type}.`);
+      break;
+    }
+    print(`desk: ${last.answer.reply}`);
+  }
+  if (person || !last) return last?.ending.type !== "provider_failed";
+  heading("what the conversation kept outside of the model's context");
+  for (const { name, shape, bytes } of last.artifacts) print(`${name}: ${bytes} bytes, ${shape}`);
+  print(`paid back: ${JSON.stringify(last.answer?.refunded)}`);
+  // A real model may work in another way; what it has paid back and says of it is checked alike.
+  return (model !== undefined || keptAll(last)) && asked.length === 1 && isRight(last.answer);
+}
+
+/** What a person types, until the terminal's input ends or a line is empty. */
+async function* typedBy(person: NonNullable<Scene["person"]>): AsyncGenerator<string> {
+  for (;;) {
+    const line = await person.read("\nyou: ");
+    if (line === undefined || line === "") return;
+    yield line;
+  }
+}
+
+const LATE = ORDERS.filter(({ daysLate }) => daysLate > 0);
+
+/** Computed from the orders: the dearest late one from Germany was paid back, once, and the answer says so. */
+function isRight(
+  answer: { readonly refunded: readonly { readonly order: string; readonly euros: number }[] } | undefined,
+): boolean {
+  const german = LATE.filter(({ country }) => country === "DE");
+  const dearest = german.reduce((one, other) => (other.euros > one.euros ? other : one));
+  const [only, ...further] = answer?.refunded ?? [];
+  const isPaid = paid.size === 1 && paid.get(dearest.id) === dearest.euros;
+  return isPaid && further.length === 0 && only?.order === dearest.id && only.euros === dearest.euros;
+}
+
+/** The orders were fetched once, and the list of late ones was kept. */
+function keptAll({
+  calls,
+  artifacts,
+}: {
+  readonly calls: readonly { readonly tool: string }[];
+  readonly artifacts: readonly { readonly shape: string }[];
+}): boolean {
+  const fetched = calls.filter(({ tool }) => tool === "orders.list").length;
+  return fetched === 1 && artifacts.length === 1 && artifacts[0]?.shape.includes(String(LATE.length)) === true;
+}
