@@ -124,7 +124,9 @@ describe.each(LANGUAGES.filter(({ language }) => language !== "python" || !PYTHO
       expect(valueOf(report)).toEqual([{ artifact: "rows", bytes: 19, shape }, [{ id: 1 }, { id: 2 }]]);
       expect(report.artifacts).toMatchObject([{ name: "rows", bytes: 19, shape }]);
       expect(await report.artifacts[0]?.read()).toEqual([{ id: 1 }, { id: 2 }]);
-      expect(report.output.text).toContain('Kept:\n  rows: 19 bytes, { id: number }[] /* 2 */, first: {"id":1}');
+      expect(report.output.text).toContain(
+        'Kept for the host:\n  rows: 19 bytes, { id: number }[] /* 2 */, first: {"id":1}',
+      );
     });
 
     test("names that are no plain names are refused, and none means anything to JavaScript", async () => {

@@ -32,7 +32,7 @@ export type CheckedAnswer =
 export async function checkAnswer(text: string, { schema }: AnswerSchema, lane: Lane): Promise<CheckedAnswer> {
   if (text.length > MAX_LENGTH) return { ok: false, reason: `it has more than ${MAX_LENGTH} characters.` };
   const read = await lane.run(() => readPlainData(jsonIn(text), MAX_VALUES));
-  if (!read.ok) return { ok: false, reason: `it is no JSON: ${read.reason}.` };
+  if (!read.ok) return { ok: false, reason: `${read.reason}.` };
   try {
     const validated = await lane.run(() => validate(schema, read.value));
     if (validated.ok) return validated;

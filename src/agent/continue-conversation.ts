@@ -12,7 +12,7 @@ import type { AgentEnding } from "./ending.ts";
 import { type KeptTurn, resultsInOrder } from "./history.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { isResting, type PastConversation, readOwnConversation, waitingOfConversation } from "./past-conversation.ts";
-import { replayTranscript } from "./replay-transcript.ts";
+import { checkTranscript, replayTranscript } from "./replay-transcript.ts";
 import { restingEnding, takeUp } from "./resume-agent.ts";
 import { type SaidMessage, saidByUser } from "./said.ts";
 import type { Transcript } from "./transcript.ts";
@@ -84,6 +84,7 @@ export async function continueTranscript(
   transcript: Transcript,
   work: ContinueWork,
 ): Promise<Continued> {
+  checkTranscript(transcript, "converse({ continue })");
   const replayed = replayTranscript(transcript);
   if (replayed.type === "inconsistent")
     throw new PortcullisError(

@@ -15,13 +15,16 @@ export interface TranscriptViewer {
   readonly onResult?: (call: ModelCall, result: CallResult) => void;
 }
 
+/** Where a transcript was given, as errors name it. */
+const SUBJECT = "replayTranscript(transcript)";
+
 /**
  * Checks a saved conversation without its provider, its tools or a key: every call must have one result with its id,
  * and the ending must follow from the last turn. A transcript may come from an untrusted file: throws `option_invalid`
  * for a value that is no transcript.
  */
 export function replayTranscript(transcript: Transcript, viewer: TranscriptViewer = {}): ReplayedTranscript {
-  check(transcript);
+  checkTranscript(transcript, SUBJECT);
   const seen = new Set<string>();
   for (const [index, { turn, results }] of transcript.turns.entries()) {
     viewer.onTurn?.(turn);
@@ -102,13 +105,13 @@ function hasSayings(turns: Transcript["turns"], allowed: number): boolean {
   return turns.length > allowed && turns.some(({ said }) => hasSaid(said));
 }
 
-function check(transcript: Transcript): void {
+/** Throws `option_invalid` for a value that is no transcript. `subject` is where it was given, for the error. */
+export function checkTranscript(transcript: Transcript, subject: string): void {
   const whole = "a transcript, as runtime.agent gives it";
   if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
-    throw optionError("replayTranscript(transcript)", whole, transcript);
+    throw optionError(subject, whole, transcript);
   const { turns, ending } = transcript;
-  if (!Array.isArray(turns) || !AGENT_ENDINGS.has(ending?.type))
-    throw optionError("replayTranscript(transcript)", whole, transcript);
+  if (!Array.isArray(turns) || !AGENT_ENDINGS.has(ending?.type)) throw optionError(subject, whole, transcript);
   for (const [index, one] of turns.entries()) {
     const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
     const { text, calls, end } = turn ?? {};
@@ -116,7 +119,7 @@ function check(transcript: Transcript): void {
     if (!isText(text) || !haveAll || !isTurnEnd(end))
       throw new PortcullisError(
         "option_invalid",
-        `replayTranscript(transcript): turn ${index + 1} lacks its text, its calls, its results or its end.`,
+        `${subject}: turn ${index + 1} lacks its text, its calls, its results or its end.`,
       );
   }
 }

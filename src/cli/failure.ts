@@ -56,3 +56,10 @@ export function reasonOf(thrown: unknown): string {
     return "a value was thrown that cannot be shown.";
   }
 }
+
+/** The reason alone, as part of a sentence: without the kind of the error, and without a full stop. */
+export function causeOf(thrown: unknown): string {
+  return reasonOf(thrown)
+    .replace(/^\w*Error: /, "")
+    .replace(/\.$/, "");
+}

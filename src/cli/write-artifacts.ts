@@ -2,8 +2,18 @@ import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { ReportArtifact } from "../output/artifacts.ts";
 import { EXIT } from "./exit-code.ts";
-import { Failure, reasonOf } from "./failure.ts";
+import { causeOf, Failure, reasonOf } from "./failure.ts";
 import { oneLine } from "./terminal/one-line.ts";
+
+/** Makes the folder, before anything runs whose artifacts it could not take. `folder` undefined makes none. */
+export async function makeArtifactsFolder(folder: string | undefined): Promise<void> {
+  if (folder === undefined) return;
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw new Failure(EXIT.environment, `--artifacts ${folder}: ${causeOf(error)}. Give a folder that can be written.`);
+  }
+}
 
 /**
  * Writes artifacts to files of a folder, one after the other, and says which. A text is written as it is, under its name;
@@ -15,11 +25,6 @@ export async function writeArtifacts(
   artifacts: readonly ReportArtifact[],
 ): Promise<number> {
   if (folder === undefined) return EXIT.completed;
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (error) {
-    throw new Failure(EXIT.environment, `--artifacts ${folder}: ${reasonOf(error)} Give a folder that can be written.`);
-  }
   let code: number = EXIT.completed;
   for (const artifact of artifacts) {
     const said = await writeOne(folder, artifact);

@@ -37,7 +37,7 @@ export function keptText(kept: Kept | undefined): string {
   const more = own.length > LISTED ? `\nand ${own.length - LISTED} more.` : "";
   // A name has none but plain characters.
   const lines = own.slice(-LISTED).map((artifact) => insetText(cleanText(lineOf(artifact))));
-  const how = place.prefix === "" ? "Kept:" : "Kept, for a later program to load by name:";
+  const how = place.prefix === "" ? "Kept for the host:" : "Kept, for a later program to load by name:";
   return `${how}\n${lines.join("\n")}${more}`;
 }
 

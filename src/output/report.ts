@@ -89,7 +89,7 @@ const ADVICE = "The value is too large to be shown. Return less: select, aggrega
 /** What to do about a value that is too large. */
 function adviceOf(kept: KeptValue | undefined): string {
   if (!kept) return ADVICE;
-  if (!kept.isShared) return `${ADVICE} All of it is kept as ${kept.name}.`;
+  if (!kept.isShared) return `${ADVICE} All of it is kept for the host as ${kept.name}; no later program can load it.`;
   return `The value is too large to be shown, and is kept: read it in a later program by await load("${kept.name}"), and return less.`;
 }
 

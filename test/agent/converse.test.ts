@@ -390,7 +390,10 @@ describe("continuing", () => {
     const model = scriptedModel([{ calls: [{ tool: "look" }] }, ECHO]);
     const { transcript } = await runtime.agent({ model, task: "One." });
     const continued = runtime.converse({ model, continue: change(transcript) as Transcript });
-    await expect(continued).rejects.toMatchObject({ code: "option_invalid" });
+    await expect(continued).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringMatching(/^(converse\(\{ continue \}\): |A part of the transcript)/) as string,
+    });
   });
 
   test("an open conversation is taken over as it is, and keeps what it began with", async () => {

@@ -182,7 +182,7 @@ test.each<[readonly string[], string]>([
     "--max-output-tokens: expected a whole number of at least 1",
   ],
   [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
-  [["--model", "anthropic:m", "--fallback", "claude"], "--model: expected anthropic:NAME"],
+  [["--model", "anthropic:m", "--fallback", "claude"], "--fallback: expected anthropic:NAME"],
   [["--model", "anthropic:m", "--programs", "remote"], '--programs: expected local, hosted, none, got "remote".'],
   [
     ["--model", "anthropic:m", "--base-url", "nowhere"],

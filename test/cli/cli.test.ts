@@ -35,6 +35,15 @@ test("run --json prints the whole report as one document, and nothing else", asy
   });
 });
 
+test("run refuses a folder of artifacts that cannot be made before the program runs", async () => {
+  const file = scratch("no-folder", "");
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS, "--artifacts", file], "return 1;");
+  expect(stderr).toBe(
+    `portcullis: --artifacts ${file}: EEXIST: file already exists, mkdir '${file}'. Give a folder that can be written.\n`,
+  );
+  expect([code, stdout]).toEqual([5, ""]);
+});
+
 test("run prints the error of a handler that failed, with its stack, for the operator alone", async () => {
   const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "await tools.broken()");
   expect(code).toBe(1);
@@ -162,6 +171,10 @@ test.each([
   [
     ["run", "-"],
     "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",
+  ],
+  [
+    ["run", "-", ...TOOLS, "--result", "none.json"],
+    "--result none.json: ENOENT: no such file or directory, open 'none.json'. Give a file with a JSON Schema.",
   ],
   [["runn"], "error: unknown command 'runn'\n(Did you mean run?)"],
   [["run", "no-such-program.js", ...TOOLS], "portcullis: The program no-such-program.js cannot be read: ENOENT"],

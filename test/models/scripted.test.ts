@@ -64,3 +64,11 @@ test("a script's calls against its turn are marked as those of a provider are", 
     true,
   ]);
 });
+
+test("a script refuses a forced call that no provider could make", async () => {
+  const converse = (tool: string) => scriptedModel([]).converse({ ...OPENING, settings: { toolChoice: { tool } } });
+  await expect(converse("g")).rejects.toMatchObject({
+    code: "option_invalid",
+    message: 'toolChoice: scripted:script does not take it, because the model knows no tool "g".',
+  });
+});

@@ -21,7 +21,7 @@ import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printAgentJson, printAgentReport } from "../terminal/print-agent-report.ts";
-import { writeArtifacts } from "../write-artifacts.ts";
+import { makeArtifactsFolder, writeArtifacts } from "../write-artifacts.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 export interface AskOptions extends ToolsOptions, ConversationFlags {
@@ -54,6 +54,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const models = { stream, ...(baseUrl === undefined ? {} : { baseUrl }) };
   const model = await loadModel(options.model, models);
   const chosen = await conversationOptions(options, models);
+  await makeArtifactsFolder(options.artifacts);
   await using open = await openTools(options);
   tellUnassigned(open, options);
   using cancelling = cancelOnSignal();

@@ -23,7 +23,7 @@ import { parseWhole } from "../input/parse-whole.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
-import { writeArtifacts } from "../write-artifacts.ts";
+import { makeArtifactsFolder, writeArtifacts } from "../write-artifacts.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { createOperatorLog } from "../terminal/operator-log.ts";
 import { printJson } from "../terminal/print.ts";
@@ -54,6 +54,7 @@ export async function resume(execution: string, options: ResumeOptions): Promise
   const { allowChangedTools = false, tenant } = options;
   const results = Object.fromEntries(options.result.map(parseResult));
   const result = await readResultSchema("--result-schema", options.resultSchema);
+  await makeArtifactsFolder(options.artifacts);
   return withRuntime(options, async ({ runtime, signal, journal, approve, print, printAgent }) => {
     const about = {
       results,

@@ -15,7 +15,7 @@ import { parseApprove } from "../input/parse-approve.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { readResultSchema } from "../input/read-result-schema.ts";
-import { writeArtifacts } from "../write-artifacts.ts";
+import { makeArtifactsFolder, writeArtifacts } from "../write-artifacts.ts";
 import { readProgram } from "../input/read-program.ts";
 
 export interface RunOptions extends ToolsOptions {
@@ -56,6 +56,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     );
   const program = await readProgram(file);
   const result = await readResultSchema("--result", options.result);
+  await makeArtifactsFolder(options.artifacts);
   await using open = await openTools(options);
   tellUnassigned(open, options);
   const screen = createScreen();

@@ -43,7 +43,9 @@ export async function conversationOptions(
     ...(maxOutputTokens === undefined
       ? {}
       : { maxOutputTokens: parseWhole("--max-output-tokens", maxOutputTokens, MODEL_RULES.maxOutputTokens) }),
-    ...(fallback.length === 0 ? {} : { fallbacks: await Promise.all(fallback.map((text) => loadModel(text, models))) }),
+    ...(fallback.length === 0
+      ? {}
+      : { fallbacks: await Promise.all(fallback.map((text) => loadModel(text, models, "--fallback"))) }),
     ...(flags.answer === undefined ? {} : { answer: jsonSchema(await schemaIn(flags.answer)) }),
   };
 }

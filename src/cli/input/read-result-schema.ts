@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { jsonSchema, type JsonSchema, type Schema } from "../../tools/schema.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure, reasonOf } from "../failure.ts";
+import { causeOf, Failure } from "../failure.ts";
 
 /** The JSON Schema of a file, as a schema of what a program returns. `flag` is how errors name the option. */
 export async function readResultSchema(flag: string, path: string | undefined): Promise<Schema | undefined> {
@@ -9,6 +9,6 @@ export async function readResultSchema(flag: string, path: string | undefined): 
   try {
     return jsonSchema(JSON.parse(await readFile(path, "utf8")) as JsonSchema);
   } catch (error) {
-    throw new Failure(EXIT.usage, `${flag} ${path}: ${reasonOf(error)} Give a file with a JSON Schema.`);
+    throw new Failure(EXIT.usage, `${flag} ${path}: ${causeOf(error)}. Give a file with a JSON Schema.`);
   }
 }
