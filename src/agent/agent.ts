@@ -45,8 +45,8 @@ export async function beginConversation(
   { task, execution, continues, rests = false, model: first = request.model.name }: Beginning,
 ): Promise<LiveConversation> {
   const { model, programs, maxTurns, maxTokens, instructions } = request;
-  const { gate, journal, language, leaseMs, onEvent } = scope;
-  const opening = openingFor(model, gate.search, { ...request, language, tenant: scope.tenant });
+  const { gate, journal, language, leaseMs, tenant, limits, onEvent } = scope;
+  const opening = openingFor(model, gate.search, { ...request, language, tenant, limits });
   const conversation = await model.converse(opening);
   const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
   const header = {

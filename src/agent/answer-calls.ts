@@ -28,7 +28,7 @@ export interface AnswererParts {
   /** Takes out of results what must not leave. */
   readonly redactor: ResultWays["redactor"];
   /** Undefined where programs do not run locally. Resolves with `WAITS` if the program waits for the outside. */
-  readonly runProgram: ((call: ProgramCall, source: string) => Promise<Report | typeof WAITS>) | undefined;
+  readonly runProgram: ((call: ProgramCall, source: string) => Promise<EndedProgram | typeof WAITS>) | undefined;
   /** Journals a call with an unknown caller, which the gate cannot decide, and one that its turn did not allow. */
   readonly recordRefused: (call: ToolCall) => Promise<void>;
   /** Called with each result once it is there. */
@@ -37,6 +37,13 @@ export interface AnswererParts {
   readonly waiting: () => Promise<CallsWaiting>;
   /** Throws if the conversation belongs to another driver now. */
   readonly checkOwned: () => void;
+}
+
+/** A program that a model has run. */
+export interface EndedProgram {
+  readonly report: Report;
+  /** Who approved the program itself. */
+  readonly approvedBy: string | undefined;
 }
 
 /** A program's execution waits, or a call does. */
@@ -158,7 +165,7 @@ export class CallAnswerer {
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
-    const { session, deferred, outputBytes, recordRefused, keep, loads, redactor } = this.#parts;
+    const { session, tools, deferred, outputBytes, recordRefused, keep, loads, redactor } = this.#parts;
     if (forbidden !== undefined) {
       await recordRefused(call);
       return refusal(call, forbidden);
@@ -172,13 +179,9 @@ export class CallAnswerer {
     try {
       const answer = await session.call({ callId, tool, caller, inputText }, past);
       if (answer) {
-        const result = await resultOfAnswer(call, answer, {
-          outputBytes,
-          lane: session.share.lane,
-          keep,
-          loads,
-          redactor,
-        });
+        const { lane } = session.share;
+        const source = tools.get(tool)?.source;
+        const result = await resultOfAnswer(call, answer, { outputBytes, lane, source, keep, loads, redactor });
         return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
       }
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : CANCELLED);
@@ -198,8 +201,15 @@ export class CallAnswerer {
       ? undefined
       : await session.countCall({ callId: call.id, tool: RUN_PROGRAM, caller: "direct" });
     if (refused && !refused.ok) return refusal(call, refused.message, RUN_PROGRAM);
-    const report = await runProgram(call, call.source);
-    return report === WAITS ? WAITS : resultOfReport(call, RUN_PROGRAM, report);
+    const ended = await runProgram(call, call.source);
+    if (ended === WAITS) return WAITS;
+    const { redactor } = this.#parts;
+    const about = { to: "model", tool: RUN_PROGRAM, callId: call.id } as const;
+    const approvedBy =
+      redactor && ended.approvedBy !== undefined
+        ? (await redactor.text(ended.approvedBy, about)).text
+        : ended.approvedBy;
+    return resultOfReport(call, RUN_PROGRAM, { ...ended, approvedBy });
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Answer, Value } from "../gate/answer.ts";
+import { type Answer, isRefusal, type Value } from "../gate/answer.ts";
 import { redactAnswer } from "../gate/redact-answer.ts";
-import type { CallResult, ModelCall, ToolCall } from "../models/model.ts";
+import type { CallResult, ModelCall, Provenance, ToolCall } from "../models/model.ts";
 import { cleanJson } from "../output/clean-json.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
@@ -24,6 +24,8 @@ export interface ResultWays {
   /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
   readonly lane: Lane;
+  /** Name of the source that the tool comes from; undefined for the host's own. */
+  readonly source?: string | undefined;
   /** Keeps a result that is too large, as JSON text; undefined where it cannot be kept. */
   readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
   /** Whether programs can load what is kept. */
@@ -50,10 +52,23 @@ export function filteredText(taken: number): string {
 }
 
 async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
-  if (!answer.ok) return failureResult(call, answer, ways.outputBytes);
-  const result = await resultOfValue(call, answer, ways);
-  return answer.parts ? { ...result, parts: answer.parts } : result;
+  const result = answer.ok ? await resultOfValue(call, answer, ways) : failureResult(call, answer, ways.outputBytes);
+  const parts = answer.ok && answer.parts ? { parts: answer.parts } : {};
+  // No handler has run for a call that was refused, and its tool may be one that the model must not know of.
+  const source = isRefusal(answer) ? undefined : ways.source;
+  return { ...withHistory(result, { source, approvedBy: answer.approvedBy }), ...parts };
 }
+
+/** The result with what is known of how it came about. */
+function withHistory(result: CallResult, { source, approvedBy }: History): CallResult {
+  const history = {
+    ...(source === undefined ? {} : { source: cleanText(source) }),
+    ...(approvedBy === undefined ? {} : { approvedBy: cleanText(approvedBy) }),
+  };
+  return { ...result, provenance: { ...result.provenance, ...history } };
+}
+
+type History = { readonly [Name in "source" | "approvedBy"]?: Provenance[Name] | undefined };
 
 async function resultOfValue(
   call: ToolCall,
@@ -94,21 +109,34 @@ function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, 
 }
 
 /** The report of a local program, as a result for the model. */
-export function resultOfReport(call: ModelCall, tool: string, { output }: Report): CallResult {
-  const { text, isError, cut, redacted = 0 } = output;
+export function resultOfReport(
+  call: ModelCall,
+  tool: string,
+  { report, approvedBy }: { readonly report: Report; readonly approvedBy: string | undefined },
+): CallResult {
+  const { text, isError, cut, redacted = 0 } = report.output;
   const left = [
     ...(cut?.valueBytes === undefined
       ? []
       : [`a value of ${cut.valueBytes} bytes of which only the beginning is shown`]),
     ...(cut?.logLines === undefined ? [] : [`${cut.logLines} printed lines left out`]),
   ].join(", ");
+  const summary = summaryOf(report);
   const provenance = {
     tool,
     bytes: Buffer.byteLength(text),
     ...(left === "" ? {} : { cut: left }),
     ...(redacted === 0 ? {} : { filtered: filteredText(redacted) }),
+    summary,
   };
-  return { callId: call.id, text, isJson: false, isError, provenance };
+  return withHistory({ callId: call.id, text, isJson: false, isError, provenance }, { approvedBy });
+}
+
+/** `completed, 1.2 s, 3 calls, 40 bytes`. Waiting for approvals is no part of the seconds. */
+function summaryOf({ outcome, usage }: Report): string {
+  const { runningMs, waitingMs, calls, bytesOut } = usage;
+  const seconds = ((runningMs + waitingMs) / 1000).toFixed(1);
+  return `${outcome.type}, ${seconds} s, ${calls} ${calls === 1 ? "call" : "calls"}, ${bytesOut} bytes`;
 }
 
 /** A result that says in a sentence why a call has no value. */

@@ -9,8 +9,8 @@ import { openingFor } from "./opening.ts";
 export async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
   const { scope, request, model, instructions } = live;
   const gate = scope.gate.beside(tools);
-  const { language, tenant } = scope;
-  const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant }, "setTools");
+  const { language, tenant, limits } = scope;
+  const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant, limits }, "setTools");
   const conversation = await live.conversation();
   if (!conversation.restore && live.turns.length > 0 && !conversation.declare)
     throw optionError("setTools(tools)", "a model whose conversations have `restore` or `declare`", model.name);

@@ -28,8 +28,12 @@ export interface OwnInstructions {
 }
 
 /** The system text. What the package says comes first, whatever the developer adds; no data of tools or users is ever in it. */
-export function instructionsFor(programs: ProgramsOption, own?: string): string {
-  const ours = programs === "hosted" ? WORK + HOSTED : WORK;
+export function instructionsFor(
+  programs: ProgramsOption,
+  { boundaries = "", own }: { readonly boundaries?: string; readonly own?: string | undefined } = {},
+): string {
+  const work = programs === "hosted" ? WORK + HOSTED : WORK;
+  const ours = boundaries === "" ? work : `${work} ${boundaries}`;
   return own === undefined ? ours : `${ours}\n\n${own}`;
 }
 

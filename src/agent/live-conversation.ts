@@ -3,7 +3,7 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { PastUse } from "../gate/session.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionLog } from "../journal/execution-log.ts";
-import type { JournalRecord } from "../journal/record.ts";
+import type { JournalRecord, MessageRecord } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelTurn, ModelUsage, Opening } from "../models/model.ts";
 import { reportArtifacts } from "../output/artifacts.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
@@ -172,9 +172,9 @@ export class LiveConversation {
   /** Another model answers from here on. Rejects as `Model.converse` does, and then nothing changed. */
   async changeModel(model: Model): Promise<void> {
     const { request, scope } = this;
-    const { gate, language, tenant } = scope;
+    const { gate, language, tenant, limits } = scope;
     const instructions = request.instructionsFor?.(model.name) ?? request.instructions;
-    const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant });
+    const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant, limits });
     const conversation = await this.#open(model, opening);
     const told = instructions === undefined ? {} : { instructions };
     await this.log.append({ type: "model", model: model.name, ...told, at: Date.now() });
@@ -240,15 +240,19 @@ export class LiveConversation {
 
   /** Results of calls that are not made, since the conversation ends. They are journalled with its ending, and not without it. */
   takeUnmade(results: readonly CallResult[]): void {
-    for (const result of results) this.open?.results.set(result.callId, result);
-    if (results.length > 0)
-      this.#withEnding.push({ type: "message", from: "host", message: JSON.stringify(results), at: Date.now() });
+    if (results.length > 0) this.#withEnding.push(this.#dated(results));
   }
 
   takeResult(result: CallResult): void {
-    this.open?.results.set(result.callId, result);
-    const message = JSON.stringify([result]);
-    this.#recorded = this.log.append({ type: "message", from: "host", message, at: Date.now() });
+    this.#recorded = this.log.append(this.#dated([result]));
+  }
+
+  /** The record of results, which have its time: a conversation that is taken up has them from there, with the same time. */
+  #dated(results: readonly CallResult[]): MessageRecord {
+    const at = Date.now();
+    const dated = results.map((result) => ({ ...result, provenance: { ...result.provenance, at } }));
+    for (const result of dated) this.open?.results.set(result.callId, result);
+    return { type: "message", from: "host", message: JSON.stringify(dated), at };
   }
 
   /** Resolves once all results so far are in the journal. */

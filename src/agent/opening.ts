@@ -1,10 +1,12 @@
 import type { Model, ModelSettings, Opening, ToolDeclaration } from "../models/model.ts";
+import type { Limits } from "../programs/limits.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import type { JsonSchema } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../tools/tool-schemas.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
 import { isVisible } from "../tools/tool-set.ts";
+import { callBoundaries } from "./boundaries.ts";
 import { checkOpening } from "./check-opening.ts";
 import { instructionsFor } from "./instructions.ts";
 import { declarePrograms, SEARCH_DIRECT } from "./run-program.ts";
@@ -14,6 +16,8 @@ export interface OpeningParts {
   readonly programs: ProgramsOption;
   readonly language: ProgramLanguage;
   readonly tenant: string;
+  /** Those in force, which the model is told. */
+  readonly limits: Limits;
   /** System text of the developer's. */
   readonly instructions?: string | undefined;
   readonly settings?: ModelSettings | undefined;
@@ -26,14 +30,14 @@ export interface OpeningParts {
 export function openingFor(
   model: Model,
   search: ToolSearch,
-  { programs, language, tenant, instructions, settings }: OpeningParts,
+  { programs, language, tenant, limits, instructions, settings }: OpeningParts,
   subject = "agent",
 ): Opening {
   const { tools } = search;
   checkOpening(model, tools, programs, subject);
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
-  const local = programs === "local" ? declarePrograms(search, language, tenant, { shares: true }) : undefined;
+  const local = programs === "local" ? declarePrograms(search, language, { tenant, limits, shares: true }) : undefined;
   const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
   // The provider of a hosted program reads the definitions of all tools.
   const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));
@@ -42,7 +46,7 @@ export function openingFor(
   const shown = all.filter(({ tool }) => !isDeferred(tool)).map(({ declared }) => declared);
   const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
-    instructions: instructionsFor(programs, instructions),
+    instructions: instructionsFor(programs, { boundaries: callBoundaries(limits, told), own: instructions }),
     ...(settings === undefined ? {} : { settings }),
     tools: [...shown, ...(searched ? [searched] : [])],
     ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),

@@ -123,9 +123,10 @@ export async function takeUp(
   const { task, maxTurns, maxTokens } = header;
   const { instructions } = past;
   const programs = programsOf(header.programs);
-  const { language, tenant } = own;
+  const { language, tenant, limits } = own;
   const { settings, wrapUp, contextTokens } = settingsOf(header);
-  const opening = openingFor(model, own.gate.search, { programs, language, tenant, instructions, settings }, subject);
+  const parts = { programs, language, tenant, limits, instructions, settings };
+  const opening = openingFor(model, own.gate.search, parts, subject);
   const conversation = await openConversation(model, opening, {
     task,
     turns: past.sent,

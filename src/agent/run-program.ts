@@ -1,12 +1,14 @@
 import type { ProgramDeclaration, ToolDeclaration } from "../models/model.ts";
 import { PROGRAM_SCHEMA } from "../models/program-input.ts";
 import { RUN_PROGRAM } from "../programs/execution-state.ts";
+import type { Limits } from "../programs/limits.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { declareTools, declareWholeTypes, type ProgramLanguage } from "../tools/declarations.ts";
 import { describeNamespaces } from "../tools/search/describe-namespaces.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
+import { programBoundaries } from "./boundaries.ts";
 
 export { RUN_PROGRAM };
 
@@ -17,13 +19,16 @@ const AFRESH = "Each run begins afresh.";
 /** The same where programs of one conversation share what they keep. */
 const SHARES = "Runs share only what await save(name, value) keeps and await load(name) reads.";
 
+/** Stands for what a run may take. */
+const BOUNDARIES = "BOUNDARIES";
+
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 
-Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} There is no network, no files, no modules; everything outside is reached through tools:`,
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network, no files, no modules; everything outside is reached through tools:`,
   python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
 
-Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} There is no network and no package but the standard library; everything outside is reached through tools:`,
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
 const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
@@ -61,18 +66,28 @@ export interface ProgramDeclarations {
   readonly search: ToolDeclaration | undefined;
 }
 
+/** Where programs run. */
+export interface ProgramSituation {
+  readonly tenant: string;
+  /** Those in force. */
+  readonly limits: Limits;
+  /** Later programs can load what earlier ones keep. */
+  readonly shares: boolean;
+}
+
 /**
  * The tool that runs a program. Its description has the typed stubs of the tools that programs may call, or, where they
  * exceed \`stubTokens\`, those of pinned tools and the namespaces of the others. \`run_program\` and \`search_tools\` together
- * take no more tokens than that. `shares`: later programs can load what earlier ones keep.
+ * take no more tokens than that.
  */
 export function declarePrograms(
   search: ToolSearch,
   language: ProgramLanguage,
-  tenant: string,
-  { shares }: { readonly shares: boolean },
+  { tenant, limits, shares }: ProgramSituation,
 ): ProgramDeclarations {
-  const rules = shares ? RULES[language].replace(AFRESH, SHARES) : RULES[language];
+  const rules = RULES[language]
+    .replace(AFRESH, shares ? SHARES : AFRESH)
+    .replace(BOUNDARIES, programBoundaries(limits, { shares }));
   const tools = search.tools.visibleTo(["programmatic"]);
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
   const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);

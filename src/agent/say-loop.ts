@@ -3,7 +3,7 @@ import type { GateSession } from "../gate/session.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { CallResult, ModelTurn, ProgramCall, ToolChoice, TurnReply } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
-import { type Report, reportOf } from "../output/report.ts";
+import { reportOf } from "../output/report.ts";
 import { shownWaiting } from "../programs/redact-execution.ts";
 import { executeOnce } from "../programs/execute-once.ts";
 import { keepLarge } from "../programs/keep-value.ts";
@@ -12,7 +12,7 @@ import type { Caller } from "../tools/tool.ts";
 import type { AgentReport } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { checkAnswer } from "./answer-schema.ts";
-import { CallAnswerer, CANCELLED, type CallsWaiting, WAITS } from "./answer-calls.ts";
+import { CallAnswerer, CANCELLED, type CallsWaiting, type EndedProgram, WAITS } from "./answer-calls.ts";
 import { refusal } from "./call-result.ts";
 import { childExecution } from "./child-execution.ts";
 import { compacted, dropOldResults } from "./compact.ts";
@@ -338,7 +338,7 @@ export class SayLoop {
   }
 
   /** Runs a program, or goes on with it, as the execution that belongs to its call. */
-  async #runProgram(call: ProgramCall, source: string): Promise<Report | typeof WAITS> {
+  async #runProgram(call: ProgramCall, source: string): Promise<EndedProgram | typeof WAITS> {
     const { execution, parts, artifacts: space } = this.#live;
     const { allowChangedTools, asks } = parts;
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
@@ -349,7 +349,7 @@ export class SayLoop {
     const report = reportOf(ended, scope.limits, scope.gate.tools);
     const { outcome, output } = report;
     this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
-    return report;
+    return { report, approvedBy: ended.approvedBy };
   }
 
   #emitHosted({ hosted }: ModelTurn): void {

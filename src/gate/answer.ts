@@ -24,8 +24,13 @@ export const FAILURE_CODES = [
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
+interface AnyAnswer {
+  /** Who approved the call; "host" where the approver gave no name. Missing where the call needed no approval. */
+  readonly approvedBy?: string;
+}
+
 /** A result as JSON text. */
-export interface Value {
+export interface Value extends AnyAnswer {
   readonly ok: true;
   readonly text: string;
   /** UTF-8 bytes of `text`. */
@@ -34,7 +39,7 @@ export interface Value {
   readonly parts?: readonly ContentPart[];
 }
 
-interface NoValue<Code> {
+interface NoValue<Code> extends AnyAnswer {
   readonly ok: false;
   readonly code: Code;
   readonly tool: string;
@@ -49,3 +54,18 @@ export type Failure = NoValue<FailureCode>;
 
 /** The gate's answer to a call. */
 export type Answer = Value | Refusal | Failure;
+
+/** An approver that gave no name. */
+const UNNAMED = "host";
+
+/** Who approved; undefined where there was no approval. */
+export function approverOf(decision: { readonly by?: string | undefined } | undefined): string | undefined {
+  return decision && (decision.by ?? UNNAMED);
+}
+
+/** Whether the gate refused the call: its tool may be one that the caller must not know of. */
+export function isRefusal(answer: Answer): answer is Refusal {
+  return !answer.ok && CODES_OF_REFUSALS.has(answer.code);
+}
+
+const CODES_OF_REFUSALS: ReadonlySet<string> = new Set(REFUSAL_CODES);

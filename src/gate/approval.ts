@@ -21,7 +21,7 @@ export interface ApprovalRequest<Context = unknown> {
 
 export interface ApprovalDecision {
   readonly allow: boolean;
-  /** Who decided; for the journal. */
+  /** Who decided; for the journal, and for a model that reads the result of a call that it made. */
   readonly by?: string;
   /** For the journal; the caller reads the note of a denial. */
   readonly note?: string;

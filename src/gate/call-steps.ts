@@ -53,6 +53,7 @@ export class CallSteps {
     const { calls, scope } = this.#parts;
     if (retried) call.attempt = retried.attempt + 1;
     const { callId } = call.identity;
+    if (decision?.allow) call.approval = { type: "approved", ...detailsOf(decision) };
     switch (decided?.decision) {
       case "held":
         call.approval = { type: "held" };
@@ -255,6 +256,7 @@ export class CallSteps {
         ? calls.fail(call, sentences.clientFailed(call.tool.name, record.error ?? ""))
         : runner.deliver(call, record.value);
     }
+    if (record.allow) call.approval = { type: "approved", ...detailsOf(record) };
     if (record.done !== undefined) return runner.deliver(call, record.done);
     if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
     return record.allow ? this.#run(call) : this.#failUnknown(call);

@@ -12,10 +12,11 @@ export async function redactAnswer(
   redactor: Redactor,
   about: About,
 ): Promise<{ readonly redacted: Answer; readonly taken: number }> {
+  const approver = await redactedApprover(answer, redactor, about);
   if (!answer.ok) {
     const { text: message, taken } = await redactor.text(answer.message, about);
     const { text: tool } = await redactor.text(answer.tool, about);
-    return { redacted: { ...answer, message, tool }, taken };
+    return { redacted: { ...answer, message, tool, ...approver }, taken };
   }
   const value = await redactor.json(answer.text, about);
   const { text } = value;
@@ -27,7 +28,15 @@ export async function redactAnswer(
     taken += one.taken;
     parts.push(one.part);
   }
-  return { redacted: { ok: true, text, bytes, ...(answer.parts ? { parts } : {}) }, taken };
+  return { redacted: { ok: true, text, bytes, ...(answer.parts ? { parts } : {}), ...approver }, taken };
+}
+
+async function redactedApprover(
+  { approvedBy }: Answer,
+  redactor: Redactor,
+  about: About,
+): Promise<{ readonly approvedBy?: string }> {
+  return approvedBy === undefined ? {} : { approvedBy: (await redactor.text(approvedBy, about)).text };
 }
 
 /** Names, addresses, and what is text. Images and other bytes stay as they are. */

@@ -8,7 +8,7 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admission.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, approverOf } from "./answer.ts";
 import { askEffect } from "./ask-effect.ts";
 import type { Budget, GateLimits, Overdraft } from "./budget.ts";
 import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
@@ -239,7 +239,7 @@ export class GateSession implements ParentSession, WorkBelow {
     try {
       const answer = await call.orOver(() => this.#steps.goOn(call, past));
       await call.dropped;
-      return answer === OVER || this.#calls.isClosed ? undefined : answer;
+      return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
     } finally {
       this.#admission.giveBackInput(call);
     }
@@ -333,4 +333,9 @@ export class GateSession implements ParentSession, WorkBelow {
   #end(call: OpenCall): void {
     this.#calls.end(call, "The execution has ended.");
   }
+}
+
+function withApprover(answer: Answer | undefined, { approval }: OpenCall): Answer | undefined {
+  const approvedBy = approval?.type === "approved" ? approverOf(approval) : undefined;
+  return answer && approvedBy !== undefined ? { ...answer, approvedBy } : answer;
 }

@@ -355,7 +355,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const gate = this.#gateFor({ context: (options as { readonly context?: unknown }).context });
     const host: ProgramHost = {
       tools: gate.tools,
-      programs: declarePrograms(gate.search, "javascript", tenant, { shares: false }),
+      programs: declarePrograms(gate.search, "javascript", { tenant, limits: this.limits, shares: false }),
       approves,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
       search: (input, context, signal) => {

@@ -29,10 +29,11 @@ export function provenanceText({ callId, isError, provenance }: CallResult, told
   ].join(", ");
 }
 
-function historyOf({ source, at, filtered, approvedBy }: Provenance): readonly string[] {
+/** Of a program its summary has the time that it took. */
+function historyOf({ source, at, filtered, approvedBy, summary }: Provenance): readonly string[] {
   return [
     ...(source === undefined ? [] : [`from ${plain(source)}`]),
-    ...(at === undefined || !(Math.abs(at) <= LAST_DATE) ? [] : [`at ${timeText(at)}`]),
+    ...(at === undefined || summary !== undefined || !(Math.abs(at) <= LAST_DATE) ? [] : [`at ${timeText(at)}`]),
     ...(filtered === undefined ? [] : [`filtered: ${inOneLine(filtered, PHRASE_LENGTH)}`]),
     ...(approvedBy === undefined ? [] : [`approved by ${plain(approvedBy)}`]),
   ];

@@ -15,7 +15,7 @@ import { drive, type Driven, NOT_DRIVEN } from "./drive.ts";
 import { whileDriven } from "./driven-here.ts";
 import { keepLarge, type KeptValue, VALUE_CALL } from "./keep-value.ts";
 import { heldAllowance } from "./limits.ts";
-import { PROGRAM_CALL, RUN_PROGRAM, type Unreplayable } from "./execution-state.ts";
+import { approverOfProgram, PROGRAM_CALL, RUN_PROGRAM, type Unreplayable } from "./execution-state.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
@@ -66,6 +66,8 @@ export interface Execution extends Driven {
   readonly resultBytes: number;
   /** Characters that were taken out of what is shown; missing where nothing is redacted. */
   readonly redacted?: number;
+  /** Who approved the program itself; undefined where it needed no approval. */
+  readonly approvedBy?: string | undefined;
   /** What it has kept; undefined for a program that was refused before it started. */
   readonly kept?: Kept;
 }
@@ -231,7 +233,8 @@ async function untilEnded(
   if (ending.type !== "waiting") onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
   // The program's own approval is none of its calls.
   const calls = session.lines.filter(({ callId }) => callId !== PROGRAM_CALL);
-  return { execution, calls, resultBytes: session.usage.resultBytes, kept: { place, value }, ...shown };
+  const approvedBy = approverOfProgram(log.state);
+  return { execution, calls, resultBytes: session.usage.resultBytes, approvedBy, kept: { place, value }, ...shown };
 }
 
 /** Text of the frame that starts a program with these tools. */

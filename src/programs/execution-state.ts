@@ -1,3 +1,4 @@
+import { approverOf } from "../gate/answer.ts";
 import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
 import type {
   AnsweredRecord,
@@ -289,4 +290,9 @@ export function applyToCall(
     case "answered":
       call.answered = record;
   }
+}
+
+/** Who approved the program itself; undefined where it needed no approval. */
+export function approverOfProgram({ program }: ExecutionState): string | undefined {
+  return program?.decision?.allow ? approverOf(program.decision) : undefined;
 }

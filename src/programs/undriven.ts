@@ -2,6 +2,7 @@ import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { NOT_DRIVEN } from "./drive.ts";
 import type { Execution } from "./execute.ts";
+import { approverOfProgram } from "./execution-state.ts";
 import { invalidAt } from "./history.ts";
 import { keptBefore } from "./keep-value.ts";
 import type { Ending } from "./outcome.ts";
@@ -38,6 +39,7 @@ export function undriven(
     connections,
     calls: lines,
     resultBytes,
+    approvedBy: approverOfProgram(state),
     kept: { place, value: keptBefore(place) },
   };
 }

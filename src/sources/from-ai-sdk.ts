@@ -30,6 +30,7 @@ export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: 
       );
     return adopt(
       {
+        source: "ai-sdk",
         name,
         description,
         input: schemaOf(name, inputSchema),

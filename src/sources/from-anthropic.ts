@@ -21,6 +21,7 @@ export function fromAnthropic(tools: readonly AnthropicTool[], policies: ToolPol
     const run = tool.run as unknown as (input: unknown, context: object) => unknown;
     return adopt(
       {
+        source: "anthropic",
         name,
         description,
         input: foreignSchema("fromAnthropic", name, input_schema),

@@ -42,6 +42,7 @@ export function fromOpenAIAgents(
         );
       return adopt(
         {
+          source: "openai-agents",
           name,
           description,
           input: foreignSchema("fromOpenAIAgents", name, parameters),

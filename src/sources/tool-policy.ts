@@ -39,6 +39,8 @@ export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);
 
 /** A tool of another library, in the terms of `defineTool`. */
 export interface ForeignTool {
+  /** Name of the library. */
+  readonly source: string;
   readonly name: string;
   readonly description: unknown;
   readonly input: Schema;
@@ -49,7 +51,7 @@ export interface ForeignTool {
 }
 
 export function adopt(
-  { name, description, input, output, needsApproval, run }: ForeignTool,
+  { source, name, description, input, output, needsApproval, run }: ForeignTool,
   policies: ToolPolicies,
 ): Tool {
   const policy = typeof policies === "function" ? policies(name) : policies;
@@ -60,6 +62,7 @@ export function adopt(
     ...(output === undefined ? {} : { output }),
     ...(needsApproval ? { approval: needsApproval } : {}),
     ...checkPolicy(name, policy),
+    source,
     handler: run,
   });
 }

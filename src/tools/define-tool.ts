@@ -155,6 +155,8 @@ export const TOOL_RULES = {
    * direct tools of a conversation are many, and the tool is not pinned.
    */
   defer: flag(),
+  /** Where results of the tool come from, for the model and the transcript: the name of a source. Missing for the host's own tools. */
+  source: words("the name of a source"),
 };
 
 /** Options whose types depend on the schemas of one tool. */
@@ -222,6 +224,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     instructions,
     pinned,
     defer,
+    source,
   } = readToolOptions(options);
   const fault = toolNameFault(name);
   if (fault !== undefined)
@@ -251,6 +254,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
     ...(instructions === undefined ? {} : { instructions }),
     ...(pinned === undefined ? {} : { pinned }),
     ...(defer === undefined ? {} : { defer }),
+    ...(source === undefined ? {} : { source }),
   });
   checkInputFields(tool);
   return tool;

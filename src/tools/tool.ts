@@ -92,6 +92,8 @@ export interface CallContext<Context = unknown> {
 export interface Tool<Context = unknown> {
   readonly name: string;
   readonly description: string;
+  /** Name of the source that it comes from; undefined for the host's own. */
+  readonly source?: string;
   readonly input: Schema;
   readonly output: Schema | undefined;
   /** Whether a call with a field that `input` does not know is refused, as by default, or passed on to `input`. */

@@ -5,6 +5,7 @@ import type { SaidMessage } from "../../src/agent/said.ts";
 import { programsFor } from "../../src/agent/agent-options.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { CallResult, Conversation, Model, ModelTurn } from "../../src/models/index.ts";
+import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { ToolSearch } from "../../src/tools/search/tool-search.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
@@ -41,6 +42,7 @@ export async function expectSameRequests(
         programs: programsFor(programs, search.tools),
         language: "javascript",
         tenant: "default",
+        limits: DEFAULT_LIMITS,
       }),
     );
     conversation.say("Do it.");

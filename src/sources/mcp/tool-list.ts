@@ -125,13 +125,14 @@ function clash(one: Named, other: Named): string {
 function toolOf(reader: ListReader, { listed, name }: Named, policy: ToolPolicy): Tool | string {
   const known = reader.known?.get(keyOf(name, listed));
   if (known) return known;
-  const { timeoutMs, call } = reader;
+  const { source, timeoutMs, call } = reader;
   try {
     const { inputSchema, outputSchema, description } = listed;
     const served = { listed, headers: paramHeaders(inputSchema) };
     return defineTool({
       timeoutMs,
       ...policy,
+      source,
       name,
       description,
       input: schemaOf("inputSchema", inputSchema),

@@ -243,6 +243,7 @@ class SourceMaker {
     const tool: Tool = defineTool({
       ...policy,
       effect: policy.effect ?? effectOf(method),
+      source: sender.source,
       name,
       description: descriptionOf(operation),
       input: input.schema,

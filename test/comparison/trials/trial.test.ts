@@ -211,6 +211,7 @@ describe("the offline accounting of a recorded trial", () => {
       programs: "none",
       language: "javascript",
       tenant: "",
+      limits: runtime.limits,
     });
     const request = await recordLastRequest(openAiResponsesWire, opening, transcript.task, transcript.turns);
     return contextsOf(exchangeOf(request, "7", (text) => countTokens(text)));
