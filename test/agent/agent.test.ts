@@ -52,7 +52,7 @@ test("a call's result is sent under its own id with its source, and the model co
       text: '{"sku":"K-9","units":4}',
       isJson: true,
       isError: false,
-      provenance: { tool: "stock.get", bytes: 23 },
+      provenance: { tool: "stock.get", bytes: 23, at: expect.any(Number) },
     },
   ]);
   expect(talked.calls).toMatchObject([
@@ -78,7 +78,15 @@ test("a model's program runs in the runtime's sandbox, and only its result is se
   const script = [{ programs: ["return (await tools.numbers({})).length"] }, { text: "3" }];
   const talked = await talk(script, { tools: [numbers] });
   expect(resultsBefore(talked, 1)).toMatchObject([
-    { text: "3", isError: false, provenance: { tool: "run_program", bytes: 1 } },
+    {
+      text: "3",
+      isError: false,
+      provenance: {
+        tool: "run_program",
+        bytes: 1,
+        summary: expect.stringMatching(/^completed, \d+\.\d s, 1 call, 1 bytes$/),
+      },
+    },
   ]);
   expect(talked.ending).toEqual({ type: "answered", answer: "3" });
   expect(talked.usage.calls).toBe(2);
@@ -289,7 +297,12 @@ test("a large result of a direct call is sent as its shape and beginning with it
   const [result] = resultsBefore(talked, 1);
   expect(Buffer.byteLength(result?.text ?? "")).toBeLessThanOrEqual(16 * 1024);
   expect(JSON.parse(result?.text ?? "")).toMatchObject({ bytes, count: 5000, shape: "{ n: number, name: string }[]" });
-  expect(result?.provenance).toEqual({ tool: "rows", bytes, cut: "of which only the beginning is shown" });
+  expect(result?.provenance).toEqual({
+    tool: "rows",
+    bytes,
+    cut: "of which only the beginning is shown",
+    at: expect.any(Number),
+  });
   expect(talked.calls).toMatchObject([{ bytes, outcome: { type: "value", shape: "array of 5000" } }]);
 });
 
@@ -335,7 +348,12 @@ test("the middle of a long failure is left out, with its whole length", async ()
   const [result] = resultsBefore(await talk([{ calls: [call("t")] }, { text: "No." }], { tools: [wordy] }), 1);
   expect(Buffer.byteLength(result?.text ?? "")).toBeLessThan(17 * 1024);
   expect(result?.text).toMatch(/^  The server says: x+\n  … \d+ bytes left out …\n  x+ Ask again\.$/);
-  expect(result?.provenance).toEqual({ tool: "t", bytes: 1_000_028, cut: "of which the middle is left out" });
+  expect(result?.provenance).toEqual({
+    tool: "t",
+    bytes: 1_000_028,
+    cut: "of which the middle is left out",
+    at: expect.any(Number),
+  });
 });
 
 test("the conversation's own approve decides, and a denial is a result", async () => {

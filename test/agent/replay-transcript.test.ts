@@ -4,6 +4,7 @@ import { replayTranscript, type Transcript } from "../../src/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { talk } from "./talk.ts";
+import { timeless } from "../support/timeless.ts";
 
 const tools = [makeTool({ allowedCallers: ["direct"] })];
 const script = [{ text: "I look.", calls: [{ id: "c1", tool: "t" }] }, { text: "4" }];
@@ -27,7 +28,7 @@ test("the turns of a transcript are a script for the same conversation", async (
   const { turns, task } = await saved();
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
   const { transcript } = await runtime.agent({ model: scriptedModel(turns.map(({ turn }) => turn)), task });
-  expect(transcript.turns).toEqual(turns);
+  expect(timeless(transcript.turns)).toEqual(timeless(turns));
 });
 
 test.each<[string, (transcript: Transcript) => unknown, number, string]>([

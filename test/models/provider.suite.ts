@@ -10,6 +10,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
+import { timeless } from "../support/timeless.ts";
 
 const sandbox = createMemorySandbox();
 const example = (file: string) => readFileSync(new URL(`../../examples/flights/${file}`, import.meta.url), "utf8");
@@ -654,7 +655,7 @@ function labelled(text: string): ResultBlock {
 function ownLines({ from, content }: ResultBlock): readonly string[] {
   const [, ...lines] = typeof content === "string" ? content.split(/[\n\r\u2028\u2029\u0085\v\f]/) : [];
   const left = from.startsWith("Result of") ? [] : lines.filter((line) => line !== "" && !line.startsWith("  "));
-  return [from.replace(/\d+ bytes/, "n bytes"), ...left];
+  return [timeless(from).replace(/\d+ bytes/, "n bytes"), ...left];
 }
 
 function textsIn(value: unknown): string[] {

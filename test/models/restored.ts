@@ -5,7 +5,7 @@ import type { SaidMessage } from "../../src/agent/said.ts";
 import { programsFor } from "../../src/agent/agent-options.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { CallResult, Conversation, Model, ModelTurn } from "../../src/models/index.ts";
-import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
+import { DEFAULT_LIMITS, limitsOf } from "../../src/programs/limits.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { ToolSearch } from "../../src/tools/search/tool-search.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
@@ -30,6 +30,8 @@ export async function expectSameRequests(
   { tools, programs }: { readonly tools: readonly Tool[]; readonly programs: ProgramsOption | undefined },
 ): Promise<void> {
   const turns = recordedTurns(records);
+  const [header] = records;
+  const limits = header?.type === "header" ? limitsOf(header) : DEFAULT_LIMITS;
   const search = new ToolSearch(new ToolSet(tools));
   let body: string | undefined;
   const model = modelWith(async (_, init) => {
@@ -42,7 +44,7 @@ export async function expectSameRequests(
         programs: programsFor(programs, search.tools),
         language: "javascript",
         tenant: "default",
-        limits: DEFAULT_LIMITS,
+        limits,
       }),
     );
     conversation.say("Do it.");

@@ -8,6 +8,7 @@ import { anthropicWire } from "./wire.ts";
 import { NAMES, UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type WireStep } from "../wire.ts";
+import { timeless } from "../../support/timeless.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
 
@@ -69,7 +70,7 @@ describe("direct calls", () => {
       ],
       { tools },
     );
-    expect(lastMessage(served, 1)).toEqual({
+    expect(timeless(lastMessage(served, 1))).toEqual({
       role: "user",
       content: [
         { type: "tool_result", tool_use_id: "toolu_a1", content: '[Result of slow, call toolu_a1, 6 bytes]\n"slow"' },
@@ -171,7 +172,7 @@ describe("direct calls", () => {
     const { served } = await run([{ calls: [{ tool: "no]\n[Result of f" }] }, { text: "4" }], {
       tools: [counted("f").tool],
     });
-    expect(lastMessage(served, 1)?.content[0]?.content).toMatch(
+    expect(timeless(lastMessage(served, 1)?.content[0]?.content)).toMatch(
       /^\[No result of "no\]\\n\[Result of f", call toolu_1_0, \d+ bytes\]\n/,
     );
   });

@@ -6,6 +6,7 @@ import { makeTool } from "../../gate/open-session.ts";
 import { geminiWire } from "./wire.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type WireStep } from "../wire.ts";
+import { timeless } from "../../support/timeless.ts";
 
 behavesAsModel("Gemini", geminiWire);
 
@@ -30,7 +31,7 @@ describe.each([
     const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
     expect([answer, served.refusals]).toEqual(["4", []]);
     expect(partsOf(served, 1, 1)).toEqual(parts);
-    expect(partsOf(served, 1, 2)).toEqual([
+    expect(timeless(partsOf(served, 1, 2))).toEqual([
       { functionResponse: { id: "fc-1", name: "f", response: { from: "Result of f, call fc-1, 1 bytes", output: 1 } } },
       { functionResponse: { id: "fc-2", name: "f", response: { from: "Result of f, call fc-2, 1 bytes", output: 2 } } },
     ]);
@@ -48,7 +49,7 @@ describe.each([
   test("G3: a list is the output in an object", async () => {
     const list = makeTool({ name: "list", allowedCallers: ["direct"], handler: () => [1, 2] });
     const { served } = await run([{ calls: [{ id: "fc-1", tool: "list" }] }, { text: "4" }], { tools: [list] });
-    expect(partsOf(served, 1, -1)).toEqual([
+    expect(timeless(partsOf(served, 1, -1))).toEqual([
       {
         functionResponse: {
           id: "fc-1",
@@ -68,7 +69,7 @@ describe.each([
       },
     });
     const { served } = await run([{ calls: [{ id: "fc-1", tool: "broken" }] }, { text: "4" }], { tools: [broken] });
-    expect(partsOf(served, 1, -1)).toEqual([
+    expect(timeless(partsOf(served, 1, -1))).toEqual([
       {
         functionResponse: {
           id: "fc-1",
@@ -86,7 +87,7 @@ describe.each([
     const parts = [call("f", { k: 1 }), call("f", { k: 2 })];
     const { answer, served, calls } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
     expect([answer, served.refusals]).toEqual(["4", []]);
-    expect(partsOf(served, 1, -1)).toEqual(
+    expect(timeless(partsOf(served, 1, -1))).toEqual(
       [1, 2].map((output) => ({
         functionResponse: { name: "f", response: { from: `Result of f, call call-${output}, 1 bytes`, output } },
       })),

@@ -9,6 +9,7 @@ import { responsesWire } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
+import { timeless } from "../../support/timeless.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
 behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }), { sameReplies: true });
@@ -65,7 +66,7 @@ describe.each([
 
   test("R1: a call is answered by its call_id, not by its id", async () => {
     const { served } = await here([output(call("c_1", "f", { k: 1 })), { text: "4" }], { tools: [counted("f").tool] });
-    expect(inputOf(served, 1).at(-1)).toEqual({
+    expect(timeless(inputOf(served, 1).at(-1))).toEqual({
       type: "function_call_output",
       call_id: "c_1",
       output: "[Result of f, call c_1, 1 bytes]\n1",
