@@ -4,10 +4,12 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { programBoundaries } from "../../../src/agent/boundaries.ts";
 import { instructionsFor } from "../../../src/agent/instructions.ts";
 import type { Spent } from "../../../src/comparison/accounting/accounting.ts";
 import type { Comparison, Mode, ModeMeasure } from "../../../src/comparison/comparison.ts";
 import type { BenchReport } from "../../../src/comparison/report/report.ts";
+import { DEFAULT_LIMITS } from "../../../src/programs/limits.ts";
 import { declareTools } from "../../../src/tools/declarations.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
@@ -40,8 +42,14 @@ const CLOSE = 0.1;
 const WRITE_FACTOR = 1.25;
 const READ_FACTOR = 0.1;
 const OUTPUT_FACTOR = 5;
-const INSTRUCTIONS = countTokens(instructionsFor("none"));
-const LABEL = countTokens("[Result of flights.query, call call-12, 1234 bytes]\n");
+const CALL_BOUNDARIES = countTokens(
+  " You have 1000000 calls, each up to 60 s; beyond, they fail. Of a result over 16 MiB you get the beginning.",
+);
+const PROGRAM_BOUNDARIES = countTokens(programBoundaries(DEFAULT_LIMITS, { shares: true }));
+const SUMMARY = countTokens(", completed, 0.1 s, 24 calls");
+const INSTRUCTIONS = countTokens(instructionsFor("none")) + CALL_BOUNDARIES;
+/** The time in a label has as many tokens at any time. */
+const LABEL = countTokens("[Result of flights.query, call call-12, 1234 bytes, at 2026-11-22T09:30:00Z]\n");
 
 /** What providers are told of a tool's input whose unknown fields are refused. */
 const CLOSED = countTokens(',"additionalProperties":false');
@@ -63,7 +71,7 @@ async function mostBesides(task: string): Promise<number> {
   const declared = new ToolSet(tools).visibleTo(["programmatic"]);
   const bare = declared.map((tool) => ({ ...tool, output: undefined }));
   const types = countTokens(declareTools(declared)) - countTokens(declareTools(bare));
-  return countTokens(instructionsFor("local")) + types + LONGER_DESCRIPTIONS;
+  return countTokens(instructionsFor("local")) + PROGRAM_BOUNDARIES + SUMMARY + types + LONGER_DESCRIPTIONS;
 }
 
 async function figuresOf(
@@ -90,13 +98,15 @@ async function figuresOf(
   // Of a longer one the reference does not tell its fixed part, but this much it did not have.
   const meanResult = tools.reduce((sum, tool) => sum + tool.calls * (tool.resultTokens ?? 0), 0) / calls;
   const labels = (spent: Spent) => (spent.results / meanResult) * LABEL;
+  const fixedOfTwoTurns = (spent: Spent) =>
+    spent.turns * Math.min(firstContext(spent) - (expected.input - expected.peak), INSTRUCTIONS + LONGER_DESCRIPTIONS);
   const directBesides = (spent: Spent) =>
     expected.turns === 2
-      ? spent.turns *
-        Math.min(firstContext(spent) - (expected.input - expected.peak), INSTRUCTIONS + LONGER_DESCRIPTIONS)
+      ? fixedOfTwoTurns(spent) + calls * LABEL
       : spent.turns * (INSTRUCTIONS + tools.length * CLOSED) + labels(spent);
   const peakBesides =
-    expected.turns === 2 ? directBesides(parallel.spent) / 2 : INSTRUCTIONS + tools.length * CLOSED + calls * LABEL;
+    calls * LABEL +
+    (expected.turns === 2 ? fixedOfTwoTurns(parallel.spent) / 2 : INSTRUCTIONS + tools.length * CLOSED);
   const cached = (besides: number, turns: number) => (besides / turns) * (WRITE_FACTOR + READ_FACTOR * (turns - 1));
   const programCost = (turns: number) => cached(programFixed * turns, turns) + longer * (OUTPUT_FACTOR + WRITE_FACTOR);
 
@@ -170,6 +180,6 @@ process.stdout.write(
   `${table(["task", "figure", "here", "reference", "ratio", "why"], rows, ["here", "reference", "ratio"])}\n`,
 );
 process.stdout.write(
-  `${close} figures within 10 % of the reference, ${known} within 10 % without what is said besides (what data from outside is, when to write a program, the type of every result, where a result comes from; longer programs), ${rows.length - known - unexplained} with a reason, ${unexplained} unexplained.\n`,
+  `${close} figures within 10 % of the reference, ${known} within 10 % without what is said besides (what data from outside is, when to write a program, the type of every result, where a result comes from and since when, what calls and runs may take; longer programs), ${rows.length - known - unexplained} with a reason, ${unexplained} unexplained.\n`,
 );
 process.exitCode = unexplained > 0 ? 1 : 0;
