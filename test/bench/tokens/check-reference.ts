@@ -105,8 +105,7 @@ async function figuresOf(
       ? fixedOfTwoTurns(spent) + calls * LABEL
       : spent.turns * (INSTRUCTIONS + tools.length * CLOSED) + labels(spent);
   const peakBesides =
-    calls * LABEL +
-    (expected.turns === 2 ? fixedOfTwoTurns(parallel.spent) / 2 : INSTRUCTIONS + tools.length * CLOSED);
+    calls * LABEL + (expected.turns === 2 ? fixedOfTwoTurns(parallel.spent) / 2 : INSTRUCTIONS + tools.length * CLOSED);
   const cached = (besides: number, turns: number) => (besides / turns) * (WRITE_FACTOR + READ_FACTOR * (turns - 1));
   const programCost = (turns: number) => cached(programFixed * turns, turns) + longer * (OUTPUT_FACTOR + WRITE_FACTOR);
 
