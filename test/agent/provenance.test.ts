@@ -137,3 +137,23 @@ test("boundaries tell nothing of what there is not: direct tools, times of clien
   expect(programBoundaries(DEFAULT_LIMITS, { shares: false })).not.toContain("load");
   expect(programBoundaries({ ...DEFAULT_LIMITS, outputBytes: 64 }, { shares: false })).toContain("over 64 bytes");
 });
+
+test("what a redaction covers is taken out of the approver's name too", async () => {
+  const findings = ({ text }: { readonly text: string }) => {
+    const start = text.indexOf("hunter2");
+    return start === -1 ? [] : [{ start, end: start + 7, what: "password" }];
+  };
+  const approve = () => ({ allow: true, by: "ann hunter2" });
+  const runs: [TalkOptions["tools"], object, boolean][] = [
+    [[direct({ approval: "always" })], CALL, false],
+    [[makeTool({ name: "pay", allowedCallers: ["programmatic"] })], { programs: ["return 1"] }, true],
+  ];
+  for (const [tools, call, approvePrograms] of runs) {
+    await using runtime = await createRuntime({ tools, sandbox, approve, approvePrograms, redact: findings });
+    const { transcript } = await runtime.agent({ model: scriptedModel([call, { text: "Done." }]), task: "Pay." });
+    const [result] = transcript.turns[0]?.results ?? [];
+    expect(result?.isError).toBe(false);
+    expect(result?.provenance.approvedBy).toMatch(/^ann .*/);
+    expect(JSON.stringify(result)).not.toContain("hunter2");
+  }
+});
