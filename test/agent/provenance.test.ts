@@ -98,7 +98,7 @@ test("every result of a transcript has the time of its record", async () => {
   const times = records.flatMap((record) => (record.type === "message" && record.from === "host" ? [record.at] : []));
   const results = transcript.turns.flatMap((turn) => turn.results);
   expect(results).toHaveLength(3);
-  expect(results.map(({ provenance }) => provenance.at).toSorted()).toEqual(times.toSorted());
+  expect(new Set(results.map(({ provenance }) => provenance.at))).toEqual(new Set(times));
 });
 
 test.each([
