@@ -466,10 +466,10 @@ test("closing a derived runtime leaves the one that it is derived from open, wit
 test.each<[unknown, string]>([
   [undefined, "derive(options): expected an object, got undefined."],
   [
-    {},
-    "derive({ tools }): expected an array of tools made by defineTool, or a function that returns one, got undefined.",
+    { tools: 1 },
+    "derive({ tools }): expected an array of tools made by defineTool, or a function that returns one, got 1.",
   ],
-  [{ tools: [], limit: {} }, 'derive: there is no option "limit". The options are tools, journal, onEvent.'],
+  [{ tools: [], limit: {} }, 'derive: there is no option "limit", did you mean limits?'],
   [
     { tools: [], journal: {} },
     "derive({ journal }): expected a journal: create, append, read, find, list and renew, got {}.",

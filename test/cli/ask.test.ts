@@ -179,7 +179,7 @@ test.each<[readonly string[], string]>([
   [["--model", "anthropic:m", "--reasoning", "much"], '--reasoning: expected low, medium or high, got "much".'],
   [
     ["--model", "anthropic:m", "--max-output-tokens", "0"],
-    "--max-output-tokens: expected a whole number of at least 1",
+    "--max-output-tokens: expected a whole number from 1 to 10000000",
   ],
   [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
   [["--model", "anthropic:m", "--fallback", "claude"], "--fallback: expected anthropic:NAME"],

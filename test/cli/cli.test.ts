@@ -264,6 +264,17 @@ test.each([
   expect(code).toBe(2);
 });
 
+test("a node that is too old is told in a sentence with a command that works, with exit code 5", async () => {
+  const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
+  const { code, stdout, stderr } = await portcullis(["run", "a.js"], "", {
+    node: ["--import", `data:text/javascript,${encodeURIComponent(old)}`],
+  });
+  expect(stderr).toMatch(
+    /^portcullis: node 24 or 26 is needed, and this is node 20\.20\.2\. Install one of them, or: npx -y node@24 \S+cli\.ts run a\.js\n$/,
+  );
+  expect([code, stdout]).toEqual([5, ""]);
+});
+
 test("what tools print goes to standard error, so that --json prints one document", async () => {
   const module = `console.log("loading"); process.stdout.write("more\\n");
 import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};

@@ -21,10 +21,15 @@ export interface StartOptions {
   readonly stdout?: number | "gone";
   /** Folder that it works in, where it is not this tree's. */
   readonly cwd?: string;
+  /** Options of node. */
+  readonly node?: readonly string[];
 }
 
-export function start(args: readonly string[], { cli: file = cli, stdout: target, cwd = root }: StartOptions = {}) {
-  const child = spawn(process.execPath, ["--conditions=portcullis-source", file, ...args], {
+export function start(
+  args: readonly string[],
+  { cli: file = cli, stdout: target, cwd = root, node = [] }: StartOptions = {},
+) {
+  const child = spawn(process.execPath, ["--conditions=portcullis-source", ...node, file, ...args], {
     cwd,
     stdio: ["pipe", typeof target === "number" ? target : "pipe", "pipe"],
   }) as ChildProcessWithoutNullStreams;

@@ -342,7 +342,7 @@ describe("bad input is one sentence", () => {
       "a short key",
       2,
       () => http("--keys", keys({ keys: [{ ...key, key: "short" }] })),
-      "expected at least 16 characters",
+      "expected 16 to 1024 characters without spaces",
     ],
     [
       "a key twice",
