@@ -20,6 +20,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^([^:]*)(:(.*))?$/s`,
     String.raw`/^(\*\.)?([^:]*)(:(.*))?$/s`,
     String.raw`/^(\w+) is not defined$/`,
+    String.raw`/^\w*Error: /`,
     String.raw`/^([1-9]\d{0,9}):(\d+)$/`,
     String.raw`/^\d+:([^:]*):(.*)$/`,
     String.raw`/^\d+\n$/`,

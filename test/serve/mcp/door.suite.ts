@@ -102,7 +102,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
   test("progress tells calls and bytes, in growing numbers", async () => {
     const told: { readonly progress: number; readonly message?: string | undefined }[] = [];
     await run(
-      "for (let n = 0; n < 5; n += 1) { await tools.shop.list({ n: 100 }); await tools.clock.wait({ ms: 5 }) } return 1",
+      "for (let n = 0; n < 5; n += 1) { await tools.shop.list({ n: 100 }); await tools.clock.wait({ ms: 130 }) } return 1",
       {
         onprogress: (progress) => told.push(progress),
       },
