@@ -13,9 +13,12 @@ export async function answerByHand(live: LiveConversation, callId: string, answe
   const { open, scope } = live;
   const call = open?.turn.calls.find(({ id }) => id === callId);
   if (!open || !call || open.results.has(callId))
-    throw new PortcullisError("call_unknown", `There is no open call ${JSON.stringify(callId)}.`);
+    throw new PortcullisError(
+      "call_unknown",
+      `There is no open call ${JSON.stringify(callId)}. Take a \`callId\` of the last step() that has no answer yet.`,
+    );
   const text = textOf(answer);
-  // What it has begun ends with it.
+  // A program that the call has begun ends with it.
   const past = await live.refresh();
   const begun = past.open.get(callId);
   if (begun?.program) await cancelPrograms(scope, live.execution, { ...past, open: new Map([[callId, begun]]) });

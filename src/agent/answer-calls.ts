@@ -67,7 +67,7 @@ export class CallAnswerer {
   readonly #unanswered = new Set<string>();
   /** Calls whose programs have stopped to wait. */
   readonly #waitingPrograms = new Set<string>();
-  /** Resolves the place of a call in the order once it waits. */
+  /** Gives up the place of a call in the order, once it waits. */
   readonly #leaving = new Map<string, () => void>();
   /** Programs that were counted as calls: one that goes on after a wait is counted once. */
   readonly #counted = new Set<string>();

@@ -29,7 +29,7 @@ const UNITS = [
   ["KiB", 1024],
 ] as const;
 
-/** Rounded down: what is told is allowed. */
+/** Rounded down, so that all of what a model is told is allowed. */
 function size(bytes: number): string {
   const [name, unit] = UNITS.find(([, one]) => bytes >= one) ?? ["bytes", 1];
   return `${Math.floor((bytes / unit) * 10) / 10} ${name}`;

@@ -5,15 +5,13 @@ import { cleanJson } from "../output/clean-json.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
 import type { Report } from "../output/report.ts";
+import { TOO_LARGE } from "../output/sentences.ts";
 import { stubOf } from "../output/stub.ts";
 import type { KeptValue } from "../programs/keep-value.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import { readHead } from "../values/value-head.ts";
-
-const ADVICE =
-  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
 
 function loadAdvice(name: string): string {
   return `The result is too large to be shown, and is kept: read it in a program by await load("${name}").`;
@@ -47,7 +45,7 @@ export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: Resul
 }
 
 /** What a redaction took out, as a phrase. */
-export function filteredText(taken: number): string {
+function filteredText(taken: number): string {
   return `${taken} ${taken === 1 ? "character" : "characters"} redacted`;
 }
 
@@ -84,7 +82,7 @@ async function resultOfValue(
     counts: new Map(),
   };
   const kept = await keep(call.id, answer.text);
-  const advice = kept && loads ? loadAdvice(kept.name) : ADVICE;
+  const advice = kept && loads ? loadAdvice(kept.name) : TOO_LARGE;
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, advice, kept?.name);
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }

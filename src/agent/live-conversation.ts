@@ -238,7 +238,7 @@ export class LiveConversation {
     return this.open;
   }
 
-  /** Results of calls that are not made, since the conversation ends. They are journalled with its ending, and not without it. */
+  /** Results of calls that are not made, because the conversation ends. They are journalled together with its ending. */
   takeUnmade(results: readonly CallResult[]): void {
     if (results.length > 0) this.#withEnding.push(this.#dated(results));
   }
@@ -345,7 +345,7 @@ export class LiveConversation {
   }
 }
 
-export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
 export function transcriptTurns(turns: readonly KeptTurn[]): readonly TranscriptTurn[] {
   return turns.map((one) => ({

@@ -1,5 +1,4 @@
-import type { ModelTurn, UserMessage } from "../models/model.ts";
-import type { CallResult } from "../models/model.ts";
+import type { CallResult, ModelTurn, UserMessage } from "../models/model.ts";
 import type { AgentEnding } from "./ending.ts";
 import { inOneLine } from "../models/content-parts.ts";
 import { type KeptTurn, resultsInOrder } from "./history.ts";
@@ -32,7 +31,7 @@ export function noticeOf(notice: Notice, why: string): SaidMessage {
 }
 
 /** How often the model has made the same calls in a row with the same answers, up to the last of these turns. */
-export function timesInRow(turns: readonly KeptTurn[]): number {
+function timesInRow(turns: readonly KeptTurn[]): number {
   const last = turns.at(-1);
   if (!last || last.turn.calls.length === 0) return 0;
   const wanted = signatureOf(last);
@@ -40,7 +39,7 @@ export function timesInRow(turns: readonly KeptTurn[]): number {
   return turns.length - 1 - before;
 }
 
-/** Ids differ from turn to turn, and so do times. */
+/** What a turn asked and was answered, without ids and times, which differ from turn to turn. */
 function signatureOf(one: KeptTurn): string {
   const results = new Map(resultsInOrder(one).map((result) => [result.callId, result]));
   const calls = one.turn.calls.map((call) => {

@@ -77,7 +77,7 @@ export interface ProgramSituation {
 
 /**
  * The tool that runs a program. Its description has the typed stubs of the tools that programs may call, or, where they
- * exceed \`stubTokens\`, those of pinned tools and the namespaces of the others. \`run_program\` and \`search_tools\` together
+ * exceed `stubTokens`, those of pinned tools and the namespaces of the others. `run_program` and `search_tools` together
  * take no more tokens than that.
  */
 export function declarePrograms(

@@ -49,7 +49,7 @@ export class RedactedEvents {
     return (await this.#redactor.text(text, about)).text;
   }
 
-  /** The words of a model hold what it was told, which was redacted before, and are told as they are. */
+  /** The words of a model are told as they are: what it was told was redacted before. */
   async #redacted(event: AgentEvent): Promise<AgentEvent> {
     switch (event.type) {
       case "call_ended": {

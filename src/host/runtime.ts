@@ -514,7 +514,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     });
   }
 
-  /** The gate for the tools that exist for them. */
+  /** The gate for the tools that exist for this tenant, context and model. */
   #gateFor(
     { tenant = this.#scope.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
     gate = this.#gate,

@@ -31,14 +31,14 @@ export function pastArtifact(record: ArtifactRecord, position: Head): PastArtifa
 
 /**
  * The artifacts of a conversation, or of a program that belongs to none, by name. They are records of its journal. Of several
- * under one name the last one holds. Names are untrusted.
+ * under one name the last one counts. Names are untrusted.
  */
 export class ArtifactSpace {
   readonly execution: ExecutionId;
   readonly #journal: Journal;
   readonly #log: ArtifactLog | undefined;
   readonly #entries = new Map<string, Entry>();
-  /** Also those whose name another one has now. */
+  /** Also those whose name a later artifact has taken. */
   readonly #byCall = new Map<string, Entry>();
   /** Names of artifacts that are being saved. */
   readonly #reserved = new Set<string>();

@@ -34,7 +34,7 @@ export class Run {
   /** Requests that wait for it. */
   requests = 0;
   isOver = false;
-  /** Runs while no request waits for it. */
+  /** Set while no request waits for it. */
   expiry: NodeJS.Timeout | undefined;
   readonly #who: string;
   readonly #watchers = new Set<Latest<Progress>>();

@@ -35,14 +35,14 @@ export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | 
   /** Whether the run ends when the client cancels this request; true by default. */
   readonly owns?: boolean;
   /**
-   * Answers a request about a run that is over; by default with a sentence. A run that is not given cannot be collected,
-   * so its requests wait for it.
+   * Answers a request whose run was forgotten, because it was over; by default with a sentence. Without it, the result cannot
+   * be collected later, so requests wait for the run as long as it takes.
    */
   readonly afterwards?: (id: string) => Promise<LinkedResult>;
 }
 
 export interface RunsOptions {
-  /** Whether calls that the client cannot be asked about may wait for a decision from elsewhere. */
+  /** Whether calls may wait for a decision from elsewhere, where the client cannot be asked about them. */
   readonly canWait?: boolean;
   /** After this time a request is answered although its run goes on; never by default. */
   readonly patience?: { readonly ms: number; readonly answer: (run: Run) => LinkedResult };
@@ -133,8 +133,8 @@ export class McpRuns {
         isOutOfPatience = run.questions.size === 0 || asking.type === "none";
         if (isOutOfPatience) outOfPatience.resolve();
       }, patience.ms).unref();
-    const given = Promise.withResolvers<void>();
-    over.addEventListener("abort", () => given.resolve(), { once: true });
+    const aborted = Promise.withResolvers<void>();
+    over.addEventListener("abort", () => aborted.resolve(), { once: true });
     try {
       for (;;) {
         const { rung } = run.changed;
@@ -144,7 +144,7 @@ export class McpRuns {
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
-        const result = await Promise.race([run.result, rung, outOfPatience.promise, given.promise]);
+        const result = await Promise.race([run.result, rung, outOfPatience.promise, aborted.promise]);
         if (result) return result;
         over.throwIfAborted();
         if (isOutOfPatience && patience) return patience.answer(run);
@@ -172,7 +172,7 @@ export class McpRuns {
     }
   }
 
-  /** Until the next request about it. */
+  /** Keeps a run until the next request about it comes, or `HELD_MS` are over. */
   #hold(run: Run): void {
     if (run.isOver) {
       this.#forget(run);
@@ -182,7 +182,7 @@ export class McpRuns {
     run.expiry = setTimeout(() => this.#expire(run), HELD_MS).unref();
   }
 
-  /** One that the client does not come back for goes on without it, if it can. */
+  /** A run that the client does not come back for goes on without the client, where it can. */
   #expire(run: Run): void {
     if (run.isOver) {
       this.#forget(run);

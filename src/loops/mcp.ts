@@ -27,7 +27,7 @@ export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
   readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
 }
 
-/** Programs by runtime. A server may be made anew, with its tools, for each request. */
+/** Runs by the tools of a runtime: a server may be made anew for each request, and finds them again. */
 const runsOf = new WeakMap<ToolSet, McpRuns>();
 
 export function mcpTool(program: ProgramTool): McpTool {

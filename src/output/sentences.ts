@@ -154,3 +154,7 @@ export function byteText(bytes: number): string {
   }
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${unit}`;
 }
+
+/** The advice of a stub that takes the place of a direct result, where nothing of it can be loaded. */
+export const TOO_LARGE =
+  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";

@@ -27,7 +27,7 @@ const NUMBER = /-?[0-9][0-9.eE+-]*/y;
 const OPENING: ReadonlySet<string> = new Set(["{", "["]);
 const CLOSING: ReadonlySet<string> = new Set(["}", "]"]);
 
-/** The view of a text that is JSON. Of one that is not it shows what can be seen. */
+/** The view of a JSON text. Of a text that is not JSON it has the strings and numbers that can be found. */
 export async function viewJson(json: string): Promise<JsonView> {
   const reader = new ViewReader(json);
   for (let until = SLICE_LENGTH; !reader.readUntil(until); until = reader.at + SLICE_LENGTH) await setImmediate();
@@ -113,7 +113,7 @@ class ViewReader {
   }
 }
 
-/** The text that a string of JSON stands for; what it is written as where it is no JSON. */
+/** The text that a string of JSON stands for; the string as it is written where it is not valid JSON. */
 function unescaped(raw: string): string {
   try {
     return JSON.parse(`"${raw}"`) as string;

@@ -11,13 +11,13 @@ interface Rule {
   readonly scan: Scan;
 }
 
-/** Characters that are searched at once, and those of which two parts have the same: the longest secret that is always found. */
+/** Characters that are searched at once, and those that two parts share: a secret up to that length is always found. */
 const PART_LENGTH = 256 * 1024;
 const OVERLAP_LENGTH = 16 * 1024;
 
 const NAMED_KIND = "named as secret";
 const JWT_KIND = "jwt";
-/** What stands where something was taken out before. Only a kind that is known is one: any other word could be the secret. */
+/** A mark where something was taken out before. It counts only with a kind that is known: any other word could be the secret. */
 const MARK = /^"?\[redacted [0-9]{1,9} characters?: ([\w .-]{1,40})\]?"?$/;
 
 function isMark(value: string, kinds: ReadonlySet<string>): boolean {
@@ -25,7 +25,7 @@ function isMark(value: string, kinds: ReadonlySet<string>): boolean {
   return kinds.has(kind);
 }
 
-/** A JSON Web Token. It begins where no other word goes on, so that each word is read once. */
+/** A JSON Web Token. It begins at the beginning of a word, so that each word is read once. */
 const JWT = /(?<![\w-])eyJ[\w-]{5,8192}\.[\w-]{2,8192}\.[\w-]{0,8192}/g;
 /** A name, `=` or `:`, and a value, which may have a scheme before it. */
 const NAMED =

@@ -53,7 +53,7 @@ export class RedactingJournal implements Journal {
     return this.#journal;
   }
 
-  /** Whether the journal of an execution holds not what happened. */
+  /** Whether records of an execution that goes on differ from what happened, because they were redacted. */
   wasRedacted(execution: ExecutionId): boolean {
     return this.#changed.has(execution);
   }
@@ -129,12 +129,12 @@ function callOf(record: JournalRecord): { readonly tool?: string; readonly callI
   };
 }
 
-/** The journal that holds the records. Two runtimes with one store redact by functions of their own. */
+/** The journal that holds the records. Runtimes that share a store each redact by a function of their own. */
 export function storeOf(journal: Journal): Journal {
   return journal instanceof RedactingJournal ? journal.store : journal;
 }
 
-/** Whether the journal of an execution holds not what happened, because it was redacted. */
+/** Whether records of an execution that goes on differ from what happened, because they were redacted. */
 export function wasRedacted(journal: Journal, execution: ExecutionId): boolean {
   return journal instanceof RedactingJournal && journal.wasRedacted(execution);
 }

@@ -5,7 +5,7 @@ const SECRET_NAME =
 const TOKEN_NAME = /(?<!page|next|cursor|continuation|sync|max|input|output)token$/;
 const BETWEEN_WORDS = /[^a-z0-9]/g;
 
-/** Whether a name along a path says that its value is secret: `user.password`, `secrets` is not, `secret.value` is. */
+/** Whether a name along a path says that its value is secret: so in `user.password` and `secret.value`, not in `secrets`. */
 export function isSecretPath(path: string): boolean {
   return path.split(".").some((name) => isSecretName(name));
 }

@@ -1,6 +1,6 @@
 /** How often free memory is looked at while programs wait in their places, in milliseconds. */
 const LOOK_MS = 500;
-/** The same while memory is short: that often one program gives up its place. */
+/** The same while memory is short. Each time one program gives up its place. */
 const SHORT_MS = 50;
 
 export interface EvictionOptions<Place> {
@@ -28,7 +28,7 @@ interface Offer {
 /**
  * Engines or containers whose programs wait, and can be replayed in another one. A place may be taken once its program has
  * waited for as long as its replay takes: so replays never take more time than programs have waited in their places, and a
- * program that is dear to replay keeps its own.
+ * program that takes long to replay keeps its place.
  */
 export class Evictions<Place> {
   readonly #options: EvictionOptions<Place>;
@@ -67,7 +67,7 @@ export class Evictions<Place> {
     return this.#offers.size === 0;
   }
 
-  /** The place whose program has waited longest, of those that may be taken. If there is none yet, `onChange` is called when there is. */
+  /** The place whose program has waited longest, of those that may be taken. Without one it calls `onChange` as soon as there may be one. */
   longest(mayTake: (tenant: string) => boolean): Place | undefined {
     const now = performance.now();
     for (const [place, { tenant, from }] of this.#offers) {

@@ -24,7 +24,7 @@ export const OWN_IDS: ReadonlySet<string> = new Set([STDIO_ID, TOKEN_ID]);
 /** Characters of the digest in the ids of executions. */
 const TAG_LENGTH = 16;
 
-/** How the ids of a principal's executions begin. They tell whose an execution is also after the door has been opened again. */
+/** How the ids of a principal's executions begin. After the door has been opened again, they still tell whose an execution is. */
 export function idPrefixOf({ id }: Pick<Principal, "id">): string {
   return `mcp-${hash("sha256", id).slice(0, TAG_LENGTH)}-`;
 }

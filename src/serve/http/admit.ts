@@ -19,7 +19,10 @@ export interface AdmitParts {
 export function admit({ hosts, keys, rates }: AdmitParts, headers: Headers): Key | Refused {
   const host = hostNameOf(headers.get("host"));
   if (host === undefined || !hosts.has(host))
-    return { status: 421, message: "This door is not at the host that the request names." };
+    return {
+      status: 421,
+      message: "This door is not at the host that the request names. The operator allows a name by --host-name.",
+    };
   const origin = headers.get("origin");
   if (origin !== null && !hosts.has(originHostOf(origin) ?? ""))
     return { status: 403, message: "Pages of another origin have no access." };

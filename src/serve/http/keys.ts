@@ -21,7 +21,7 @@ import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 const MIN_LENGTH = 16;
 const MAX_LENGTH = 1024;
 
-/** Errors of options show what was given, so what may be a key is checked apart. */
+/** Errors of options show what was given. What may be a key is therefore checked in `readKey`, whose errors do not. */
 const SECRET = option<string>("text", () => true);
 
 const RATE_RULES = {
@@ -93,7 +93,7 @@ export function parseKeys(place: string, written: string): Keys {
   try {
     parsed = JSON.parse(written);
   } catch {
-    throw invalid(place, "it is not JSON");
+    throw invalid(place, `it is not JSON: expected { "keys": [ … ] }`);
   }
   const list = fieldOf(parsed, "keys");
   if (!Array.isArray(list) || list.length === 0)
@@ -103,7 +103,7 @@ export function parseKeys(place: string, written: string): Keys {
     const before = keys.slice(0, index);
     if (before.some((key) => key.id === id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
     if (before.some((key) => key.digest.equals(digest)))
-      throw invalid(place, `the key ${JSON.stringify(id)} is the same as one before it`);
+      throw invalid(place, `the key ${JSON.stringify(id)} is the same as one before it: give each its own`);
   }
   return new Keys(keys);
 }

@@ -4,19 +4,17 @@ import { cleanJson } from "../../output/clean-json.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
 import { stubOf } from "../../output/stub.ts";
+import { TOO_LARGE } from "../../output/sentences.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
-import type { KeptValue } from "../kept-values.ts";
+import type { LinkedValue } from "../linked-values.ts";
 import { contentBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";
 
-const ADVICE =
-  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
-
-/** The result of a tool that was called directly. A value that is too large is kept, and stands there as its beginning and its address. */
+/** The result of a tool that was called directly. Of a value that is too large it has the beginning, and a link to the whole, which is kept. */
 export function directResult(
   answer: CallAnswer,
   outputBytes: number,
-  keep: (text: string) => KeptValue | undefined,
+  keep: (text: string) => LinkedValue | undefined,
 ): LinkedResult {
   if (!answer.ok) return failure(answer, outputBytes);
   const blocks = contentBlocks(answer.value, outputBytes);
@@ -24,7 +22,7 @@ export function directResult(
   const text = cleanJson(JSON.stringify(answer.value));
   const bytes = Buffer.byteLength(text);
   if (bytes <= outputBytes) return { content: [{ type: "text", text }] };
-  const stub = stubOf({ value: answer.value, bytes, counts: new Map() }, outputBytes, ADVICE);
+  const stub = stubOf({ value: answer.value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
   const kept = keep(text);
   return {
     content: [{ type: "text", text: cleanText(JSON.stringify(stub)) }, ...(kept ? [linkTo(kept)] : [])],

@@ -17,7 +17,7 @@ import type { Runtime } from "../../runtime.ts";
 import { isOfFunction, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
-import type { KeptValues } from "../kept-values.ts";
+import type { LinkedValues } from "../linked-values.ts";
 import { idPrefixOf, type Principal } from "../principal.ts";
 import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
@@ -33,13 +33,11 @@ export interface DoorCallsParts {
   readonly runtime: Runtime;
   readonly principal: Principal;
   readonly runs: McpRuns;
-  readonly kept: KeptValues;
+  readonly kept: LinkedValues;
   readonly approve?: Approve;
   readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
   readonly onError?: (error: unknown) => void;
 }
-
-type Input = Fields;
 
 const NOT_RUN = "This could not be run. The cause is an error of the host, and the caller is not to blame.";
 
@@ -50,7 +48,7 @@ const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", 
 export class DoorCalls {
   readonly #parts: DoorCallsParts;
   /** The door's own tools. */
-  readonly #own: ReadonlyMap<string, (input: Input, request: McpRequest) => Promise<LinkedResult>>;
+  readonly #own: ReadonlyMap<string, (input: Fields, request: McpRequest) => Promise<LinkedResult>>;
   #listed: { readonly of: ToolSet; readonly list: ListedTools } | undefined;
 
   constructor(parts: DoorCallsParts) {
@@ -70,7 +68,7 @@ export class DoorCalls {
    * Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. What fails on
    * the host's side is told to the operator, and the client learns no more than that.
    */
-  async call(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
+  async call(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
     try {
       const own = this.#list.hasPrograms ? this.#own.get(name) : undefined;
       return await (own ? own(input, request) : this.#callTool(name, input, request));
@@ -95,7 +93,7 @@ export class DoorCalls {
 
   // ---- programs ------------------------------------------------------------------------------------------------
 
-  #runProgram(input: Input, request: McpRequest): Promise<LinkedResult> {
+  #runProgram(input: Fields, request: McpRequest): Promise<LinkedResult> {
     const { principal, runs } = this.#parts;
     const code = textOf(input, "code");
     if (code === undefined) return Promise.resolve(errorResult(NO_SOURCE));
@@ -131,7 +129,7 @@ export class DoorCalls {
   // ---- results -------------------------------------------------------------------------------------------------
 
   /** The result of a program that was started before: here, or before this process. */
-  async #result(input: Input, request: McpRequest): Promise<LinkedResult> {
+  async #result(input: Fields, request: McpRequest): Promise<LinkedResult> {
     const { principal, runs, runtime } = this.#parts;
     const execution = textOf(input, "execution");
     if (execution === undefined)
@@ -205,7 +203,7 @@ export class DoorCalls {
 
   // ---- calls ---------------------------------------------------------------------------------------------------
 
-  async #search(input: Input, { signal }: McpRequest): Promise<LinkedResult> {
+  async #search(input: Fields, { signal }: McpRequest): Promise<LinkedResult> {
     const { runtime, principal } = this.#parts;
     const answer = await runtime.call({
       tool: SEARCH_TOOLS,
@@ -217,9 +215,9 @@ export class DoorCalls {
     return answer.ok ? textResult(cleanJson(JSON.stringify(answer.value))) : errorResult(answer.message);
   }
 
-  #callTool(name: string, input: Input, request: McpRequest): Promise<LinkedResult> {
+  #callTool(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
     const { principal, runs } = this.#parts;
-    // What the gate does for programs by such names is none of the tools that are called directly.
+    // Under such names the gate has the global functions of programs, which are no tools of a client.
     if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, []).message);
     return runs.handle(
       {
@@ -232,10 +230,10 @@ export class DoorCalls {
     );
   }
 
-  #callOnce(name: string, input: Input, { signal, approve }: RunWork): Promise<CallAnswer> {
+  #callOnce(name: string, input: Fields, { signal, approve }: RunWork): Promise<CallAnswer> {
     const { runtime, principal, approve: given } = this.#parts;
     return runtime.call({
-      tool: this.#list.own(name),
+      tool: this.#list.toolNamed(name),
       caller: "direct",
       input,
       tenant: principal.tenant,

@@ -4,10 +4,11 @@ import { whenOver } from "../http/when-over.ts";
 import type { Principal } from "../principal.ts";
 import { McpSessions } from "./http-sessions.ts";
 import type { McpDoor } from "./mcp-door.ts";
+import { MESSAGE_BYTES } from "./message-bytes.ts";
 import { refusal } from "./refusal.ts";
-import { MESSAGE_BYTES } from "./stdio-transport.ts";
 
 const INVALID_REQUEST = -32600;
+const PARSE_ERROR = -32700;
 /** Bytes of the message that begins a session, because the session keeps what the client says of itself. */
 const INITIALIZE_BYTES = 64 * 1024;
 
@@ -54,7 +55,7 @@ export class HttpDoor implements AsyncDisposable {
 
   /** Answers a request whose body was read. What it holds counts until its answer has been read too. */
   async #counted(request: Request, principal: Principal, { message, bytes }: Body): Promise<Response> {
-    // The value, and its answer.
+    // A value that is read is held twice: as itself, and as JSON in the answer.
     const over = this.#open.begin(principal.id, bytes + 2 * this.#door.answerBytes(principal, message));
     if (!over) return tooMany();
     try {
@@ -67,7 +68,7 @@ export class HttpDoor implements AsyncDisposable {
 
   async #answer(request: Request, principal: Principal, { message, bytes }: Body): Promise<Response> {
     const { mcp } = this.#door;
-    // A key's rate counts requests.
+    // A key's rate counts requests, so a batch would get past it.
     if (Array.isArray(message)) return refusal(400, "Send one message with each request.", INVALID_REQUEST);
     this.#principals.set(principal.id, principal);
     const options = { parsedBody: message, authInfo: { token: "", clientId: principal.id, scopes: [] } };
@@ -81,12 +82,12 @@ export class HttpDoor implements AsyncDisposable {
 
   async #read(request: Request): Promise<Response | Body> {
     const read = await this.#door.mcp.readRequestBody(request, MESSAGE_BYTES).catch(() => undefined);
-    if (!read) return refusal(400, "The body could not be read.");
+    if (!read) return refusal(400, "The body could not be read: send the request again.");
     if (read.tooLarge) return refusal(413, `A message may have at most ${MESSAGE_BYTES} bytes.`);
     try {
       return { message: JSON.parse(read.text) as unknown, bytes: Buffer.byteLength(read.text) };
     } catch {
-      return refusal(400, "The body is not JSON.", -32700);
+      return refusal(400, "The body is not JSON.", PARSE_ERROR);
     }
   }
 

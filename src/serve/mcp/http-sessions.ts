@@ -49,7 +49,10 @@ export class McpSessions implements AsyncDisposable {
   }
 
   async #begin(request: Request, principal: Principal, parts: RequestParts): Promise<Response> {
-    if (!this.#makeRoom(principal)) return refusal(503, "All sessions are in use.", -32000, { "retry-after": "10" });
+    if (!this.#makeRoom(principal))
+      return refusal(503, "All sessions of this key are in use: end one, or try again later.", -32000, {
+        "retry-after": "10",
+      });
     const { WebStandardStreamableHTTPServerTransport: HttpTransport } = this.#door.mcp;
     const server = this.#door.serverFor(principal);
     const transport = new HttpTransport({

@@ -22,20 +22,20 @@ export interface ListedTool {
   };
 }
 
-/** What a principal is told of, in an order that stays. */
+/** The tools that a principal is told of, always in the same order. */
 export interface ListedTools {
   readonly tools: readonly ListedTool[];
   /** Whether there is a tool for programs. */
   readonly hasPrograms: boolean;
-  /** The tool that is called directly by a name; the name itself where there is none. */
-  readonly own: (name: string) => string;
+  /** Name in the runtime of the tool that is listed under a name; where there is none, the given name, shortened. */
+  readonly toolNamed: (name: string) => string;
 }
 
 export function listTools(runtime: Runtime): ListedTools {
   const enabled = runtime.enabledTools;
   const direct = enabled.visibleTo(["direct"]);
   const hasPrograms = enabled.visibleTo(["programmatic"]).length > 0 || direct.length === 0;
-  // A name means the same tool also while others are not enabled: a client may have an older list.
+  // All tools are given names, enabled or not: a client may hold an older list, in which a name must mean the same tool.
   const names = new ToolNames(
     runtime.tools.visibleTo(["direct"]).map(({ name }) => name),
     [RUN_PROGRAM, SEARCH_TOOLS, RESULT],
@@ -46,7 +46,7 @@ export function listTools(runtime: Runtime): ListedTools {
       ...direct.map((tool) => listed(tool, names.given(tool.name))),
     ],
     hasPrograms,
-    own: (name) => {
+    toolNamed: (name) => {
       const own = names.own(name);
       return enabled.get(own) ? own : name.slice(0, 256);
     },
@@ -101,7 +101,7 @@ function listed(tool: Tool, name: string): ListedTool {
   };
 }
 
-/** A schema of another server may ask clients to send fields in headers too. That is between it and this process. */
+/** A schema of another server may ask clients to send fields in headers too. Only this process sends requests to that server. */
 function withoutHeaders(schema: unknown): unknown {
   return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === "x-mcp-header" ? undefined : value)));
 }

@@ -12,7 +12,7 @@ import type { McpDoor } from "./mcp-door.ts";
 import { refusal } from "./refusal.ts";
 
 /** Where clients find the door. */
-export const MCP_PATH = "/mcp";
+const MCP_PATH = "/mcp";
 
 /** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
 const MOST_CONNECTIONS = 4096;

@@ -4,7 +4,7 @@ import { readRequest } from "../../loops/mcp-request.ts";
 import { McpRuns } from "../../loops/mcp-runs.ts";
 import type { Runtime } from "../../runtime.ts";
 import { fieldOf, textOf } from "../../values/fields.ts";
-import { KeptValues } from "../kept-values.ts";
+import { LinkedValues } from "../linked-values.ts";
 import type { Principal } from "../principal.ts";
 import { DoorCalls } from "./door-calls.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
@@ -13,7 +13,7 @@ import { loadServer, type ServerPackage } from "./load-server.ts";
 import { runtimeFor } from "./runtime-for.ts";
 
 /** How long a request waits for its program by default. Clients wait for a minute, if nothing else is said. */
-export const PATIENCE_MS = 50_000;
+const PATIENCE_MS = 50_000;
 
 export interface McpDoorOptions {
   readonly runtime: Runtime;
@@ -37,7 +37,7 @@ export class McpDoor {
   readonly mcp: ServerPackage;
   readonly #options: McpDoorOptions;
   readonly #runs: McpRuns;
-  readonly #kept = new KeptValues();
+  readonly #kept = new LinkedValues();
   readonly #calls = new Map<string, DoorCalls>();
 
   private constructor(mcp: ServerPackage, options: McpDoorOptions) {

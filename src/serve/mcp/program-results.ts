@@ -1,11 +1,11 @@
 import type { LinkedResult, ResourceLink } from "../../loops/mcp-result.ts";
 import type { Run } from "../../loops/mcp-run.ts";
 import type { Report } from "../../output/report.ts";
-import type { KeptValue } from "../kept-values.ts";
+import type { LinkedValue } from "../linked-values.ts";
 import { RESULT } from "./result-tool.ts";
 
 /** How a program's result is collected, as a model would write the call. */
-export function collectWith(execution: string): string {
+function collectWith(execution: string): string {
   return `the tool ${RESULT} with ${JSON.stringify({ execution })}`;
 }
 
@@ -22,7 +22,7 @@ export function stillRuns({ id, progress }: Run): LinkedResult {
 }
 
 /** The result of a program, with the address of its value where that is too large to be shown. */
-export function programResult({ output }: Report, notes: readonly string[], value?: KeptValue): LinkedResult {
+export function programResult({ output }: Report, notes: readonly string[], value?: LinkedValue): LinkedResult {
   const text = [output.text, ...notes].join("\n\n");
   return {
     content: [{ type: "text", text }, ...(value ? [linkTo(value)] : [])],
@@ -30,7 +30,7 @@ export function programResult({ output }: Report, notes: readonly string[], valu
   };
 }
 
-export function linkTo({ uri, name, bytes }: KeptValue): ResourceLink {
+export function linkTo({ uri, name, bytes }: LinkedValue): ResourceLink {
   return {
     type: "resource_link",
     uri,

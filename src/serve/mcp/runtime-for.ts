@@ -16,7 +16,7 @@ function toolsOf(
   { id, tools: names, callers = CALLERS }: Principal,
 ): (() => readonly Tool[]) | undefined {
   if (names === undefined && CALLERS.every((caller) => callers.includes(caller))) return undefined;
-  // A name that no tool has is an error now, and may come to be one when a source changes its list.
+  // A name that no tool has is an error when the door opens. Later a source may drop a tool, and then the name selects none.
   if (names !== undefined) runtime.tools.select(names, `the tools of the key ${id}`);
   let narrowed: { readonly of: ToolSet; readonly tools: readonly Tool[] } | undefined;
   return () => {

@@ -2,12 +2,11 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Readable } from "node:stream";
 import { LineReader, type LongLine } from "../../sources/mcp/line-reader.ts";
 import { answeredBy } from "../../sources/mcp/stdio-wire.ts";
+import { MESSAGE_BYTES } from "./message-bytes.ts";
 
-/** Bytes of one message of a client. */
-export const MESSAGE_BYTES = 4 * 1024 * 1024;
-/** Bytes of messages that are held until the door is open. Then reading goes on. */
+/** Bytes of messages that are held until the door is open. Above it, reading pauses until then. */
 const EARLY_BYTES = 4 * MESSAGE_BYTES;
-/** Bytes of messages that the client has not read yet. Then it is not read either, until it has. */
+/** Bytes of messages that the client has not read yet. Above it, nothing more is read from the client. */
 const UNREAD_BYTES = 64 * 1024 * 1024;
 /** What a message takes beside its text. */
 const MESSAGE_EXTRA = 64;

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 
-export interface KeptValue {
+export interface LinkedValue {
   readonly uri: string;
   /** What it is, for people. */
   readonly name: string;
   readonly bytes: number;
 }
 
-interface Entry extends KeptValue {
+interface Entry extends LinkedValue {
   readonly principal: string;
   readonly text: Buffer;
   readonly until: number;
@@ -23,11 +23,11 @@ const OWN_VALUES = 1000;
 const KEPT_MS = 60 * 60 * 1000;
 
 /** Values that were too large for a result, for the principal whose call made them, for an hour at most. */
-export class KeptValues {
+export class LinkedValues {
   readonly #entries = new Map<string, Entry>();
 
   /** Keeps a value; undefined if it is larger than all that one principal may keep. */
-  keep(principal: string, name: string, text: string): KeptValue | undefined {
+  keep(principal: string, name: string, text: string): LinkedValue | undefined {
     const bytes = Buffer.byteLength(text);
     if (bytes > OWN_BYTES) return undefined;
     const uri = `portcullis://values/${randomUUID()}`;
@@ -52,7 +52,7 @@ export class KeptValues {
   }
 
   /** The values of a principal, the latest first. */
-  of(principal: string): readonly KeptValue[] {
+  of(principal: string): readonly LinkedValue[] {
     this.#dropOld();
     return [...this.#entries.values()].filter((entry) => entry.principal === principal).toReversed();
   }
