@@ -106,7 +106,7 @@ export class ConversationReader {
     }
   }
 
-  /** Whatever follows has to be known by now. */
+  /** The conversation, once all its records were taken. Throws `journal_invalid` where its beginning is missing. */
   end() {
     const header = this.#header;
     if (!header) throw this.#invalid("it is no conversation");
@@ -136,7 +136,6 @@ export class ConversationReader {
 
   #takeTurn(record: MessageRecord): void {
     const turn = this.#parsers.parseTurn(record);
-
     for (const { id } of turn.calls) {
       if (this.#ids.has(id))
         throw new PortcullisError("journal_invalid", `The journal holds two calls ${JSON.stringify(id)} of one model.`);

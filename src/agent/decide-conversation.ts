@@ -78,7 +78,10 @@ export async function noteInPrograms(
 ): Promise<void> {
   for (const [callId, below] of parted(said).programs) {
     if (!open.has(callId))
-      throw new PortcullisError("call_unknown", `There is no open call ${JSON.stringify(callId)}.`);
+      throw new PortcullisError(
+        "call_unknown",
+        `There is no open call ${JSON.stringify(callId)}. The report of the conversation names the calls that wait.`,
+      );
     await decide(scope, childExecution(execution, callId), below);
   }
 }

@@ -1,4 +1,5 @@
 import type { CallResult, ModelTurn, UserMessage } from "../models/model.ts";
+import { RUN_PROGRAM } from "../programs/execution-state.ts";
 import type { AgentEnding } from "./ending.ts";
 import { inOneLine } from "../models/content-parts.ts";
 import { type KeptTurn, resultsInOrder } from "./history.ts";
@@ -59,7 +60,7 @@ export function repeated(turns: readonly KeptTurn[]): { readonly times: number; 
   if (times < MAX_SAME) return undefined;
   const [call] = turns.at(-1)?.turn.calls ?? [];
   // A model may write anything as the name of a tool.
-  return { times, tool: inOneLine(call?.type === "tool_call" ? call.tool : "run_program", NAME_LENGTH) };
+  return { times, tool: inOneLine(call?.type === "tool_call" ? call.tool : RUN_PROGRAM, NAME_LENGTH) };
 }
 
 export function stuckText({ times, tool }: { readonly times: number; readonly tool: string }): string {

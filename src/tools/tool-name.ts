@@ -34,6 +34,11 @@ const RESERVED_FOR = new Map([
   [LOAD_ARTIFACT, "values that programs keep"],
 ]);
 
+/** Whether a tool's name is meant by `*`, by a pattern like `crm.*`, or by the name itself. */
+export function isMeantBy(pattern: string, name: string): boolean {
+  return pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
+}
+
 /** Whether calls of this name are made by a global function of programs. */
 export function isOfFunction(call: string): boolean {
   return FUNCTION_OF_CALL.has(call);

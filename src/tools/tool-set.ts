@@ -2,7 +2,7 @@ import { describe, optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "../options/nearest.ts";
 import { array } from "../options/options.ts";
 import { isSchema } from "./schema.ts";
-import { toolNameFault } from "./tool-name.ts";
+import { isMeantBy, toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool, ToolAudience } from "./tool.ts";
 
 /** Rule of an option `tools`; `ToolSet` checks each tool. */
@@ -49,8 +49,7 @@ export class ToolSet {
   #named(name: string, option: string): readonly Tool[] {
     const tool = this.#tools.get(name);
     if (tool) return [tool];
-    const prefix = name === "*" ? "" : name.slice(0, -1);
-    const found = name === "*" || name.endsWith(".*") ? this.all.filter((one) => one.name.startsWith(prefix)) : [];
+    const found = this.all.filter((one) => isMeantBy(name, one.name));
     if (found.length > 0 || name === "*") return found;
     const [meant] = nearest(
       name,

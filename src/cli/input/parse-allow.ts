@@ -1,5 +1,6 @@
 import { nearest } from "../../options/nearest.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";
+import { isMeantBy } from "../../tools/tool-name.ts";
 import { type Effect, EFFECTS } from "../../tools/tool.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -32,7 +33,7 @@ export class AllowList {
   }
 
   policyOf(name: string): ToolPolicy | undefined {
-    const fitting = this.#allowed.filter(({ pattern }) => matches(pattern, name));
+    const fitting = this.#allowed.filter(({ pattern }) => isMeantBy(pattern, name));
     for (const one of fitting) this.#applied.add(one);
     const effect = fitting.at(-1)?.effect;
     return effect && { allowedCallers: ["programmatic"], effect };
@@ -44,7 +45,7 @@ export class AllowList {
     if (!unused) return;
     const { pattern, effect } = unused;
     const subject = `--allow ${pattern}=${effect}`;
-    if (names.some((name) => matches(pattern, name)))
+    if (names.some((name) => isMeantBy(pattern, name)))
       throw new Failure(EXIT.usage, `${subject}: the configuration file says already who may call these tools.`);
     const candidates = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
     const [meant] = nearest(pattern, candidates, 1);
@@ -53,8 +54,4 @@ export class AllowList {
       `${subject}: no server has such a tool${meant === undefined ? "." : `, did you mean ${meant}?`}`,
     );
   }
-}
-
-function matches(pattern: string, name: string): boolean {
-  return pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
 }

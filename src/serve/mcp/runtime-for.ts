@@ -1,5 +1,6 @@
 import type { Runtime } from "../../runtime.ts";
 import { CALLERS, type Tool } from "../../tools/tool.ts";
+import { isMeantBy } from "../../tools/tool-name.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import type { Principal } from "../principal.ts";
 
@@ -22,16 +23,11 @@ function toolsOf(
   return () => {
     const of = runtime.tools;
     if (narrowed?.of !== of) {
-      const named = of.all.filter(({ name }) => !names || names.some((one) => isNamed(name, one)));
+      const named = of.all.filter(({ name }) => !names || names.some((pattern) => isMeantBy(pattern, name)));
       narrowed = { of, tools: named.flatMap((tool) => asCallers(tool, callers)) };
     }
     return narrowed.tools;
   };
-}
-
-/** As `ToolSet.select` reads names. */
-function isNamed(name: string, wanted: string): boolean {
-  return wanted === "*" || name === wanted || (wanted.endsWith(".*") && name.startsWith(wanted.slice(0, -1)));
 }
 
 function asCallers(tool: Tool, callers: NonNullable<Principal["callers"]>): readonly Tool[] {
