@@ -16,6 +16,7 @@ import { createMemoryJournal, exportLines, importLines, type Journal } from "../
 import type { ArtifactRecord, JournalRecord } from "../src/journal/record.ts";
 import { createIsolateSandbox } from "../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox, scriptedModel } from "../src/testing.ts";
+import { finding } from "./redaction/redact.ts";
 import { createPythonProcessSandbox, PYTHON } from "./support/python-process-sandbox.ts";
 import { echo } from "./support/tools.ts";
 
@@ -413,4 +414,27 @@ test("saves that were journalled, and whose answers were lost with their host, a
     ["1", "1"],
     ["2", "2"],
   ]);
+});
+
+test("an artifact of a journal from elsewhere weighs what it holds, whatever its record tells", async () => {
+  const limits = { resultBytes: 1000 };
+  const journal = createMemoryJournal();
+  await using runtime = await start({ journal, limits });
+  const program = `await save("a", 1); return await load("a").catch(({ code }) => code);`;
+  const { execution } = await runtime.execute(program);
+  const records = await recordsOf(journal, execution);
+  const left = records
+    .slice(0, records.findLastIndex(isArtifact) + 1)
+    .map((record) => (isArtifact(record) ? { ...record, value: JSON.stringify("x".repeat(2000)) } : record));
+  const path = join(folder, "elsewhere.db");
+  using other = createSqliteJournal({ path });
+  await Array.fromAsync(importLines(other, Readable.from(left.map((record) => JSON.stringify(record)))));
+  await using second = await start({ journal: other, limits });
+  expect(valueOf(await second.resume(execution))).toBe("result_too_large");
+});
+
+test("an artifact whose name was redacted in the journal can be loaded by its name", async () => {
+  using journal = createSqliteJournal({ path: join(folder, "redacted-name.db") });
+  await using runtime = await start({ journal, redact: finding("secret", ["journal"]) });
+  expect(valueOf(await runtime.execute(`await save("a secret", 7); return await load("a secret");`))).toBe(7);
 });

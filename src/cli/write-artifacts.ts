@@ -1,5 +1,6 @@
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { artifactNameFault } from "../gate/artifact-name.ts";
 import type { ReportArtifact } from "../output/artifacts.ts";
 import { EXIT } from "./exit-code.ts";
 import { causeOf, Failure, reasonOf } from "./failure.ts";
@@ -40,9 +41,11 @@ interface Said {
 }
 
 async function writeOne(folder: string, { name, bytes, read }: ReportArtifact): Promise<Said> {
+  // Its record may be from a journal that was made elsewhere, and a name of many kinds would leave the folder.
+  const fault = artifactNameFault(name);
+  if (fault !== undefined) return { written: false, text: `an artifact was not written: ${fault}` };
   try {
     const value = await read();
-    // The name has no separator of paths, and begins with a letter or a digit.
     const file = join(folder, fileName(name, value));
     const content = typeof value === "string" ? value : `${JSON.stringify(value, undefined, 2)}\n`;
     if (await isWritten(file, content)) return { written: true, text: `${file} (${bytes} bytes)` };

@@ -104,9 +104,15 @@ export class CallRunner {
   /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
   #answerWith(call: OpenCall, result: unknown): Answer | undefined | Promise<Answer | undefined> {
     const { calls, inContext, limits, share, unread } = this.#parts;
-    const returned = Content.is(result) ? result.value : result;
-    const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
-    if (refused) return calls.fail(call, refused);
+    let returned: unknown;
+    try {
+      returned = Content.is(result) ? result.value : result;
+      const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
+      if (refused) return calls.fail(call, refused);
+    } catch (error) {
+      // A revoked proxy, or what is shown to people and has no JSON form any more.
+      return calls.fail(call, sentences.handlerFailed(call.tool.name, call.identity.callId, undefined), error);
+    }
     const make = () => {
       if (calls.isGone(call)) return undefined;
       if (returned instanceof StoredText) return this.#answerStored(call, returned);
@@ -146,7 +152,10 @@ export class CallRunner {
     } finally {
       share.giveBack(bytes);
     }
-    return calls.finish(call, { answer: { ok: true, text, bytes }, shape });
+    // A journal that was made elsewhere, or redacted since, may hold another size than its record tells.
+    const size = Buffer.byteLength(text);
+    if (size > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, size, resultBytes));
+    return calls.finish(call, { answer: { ok: true, text, bytes: size }, shape });
   }
 }
 

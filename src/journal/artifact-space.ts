@@ -29,6 +29,11 @@ export function pastArtifact(record: ArtifactRecord, position: Head): PastArtifa
   return { name, bytes, shape, first, call, position };
 }
 
+/** A redacted record may have lost its name. */
+function isNamed({ name, redacted }: ArtifactRecord, expected: string): boolean {
+  return name === expected || redacted !== undefined;
+}
+
 /**
  * The artifacts of a conversation, or of a program that belongs to none, by name. They are records of its journal. Of several
  * under one name the last one counts. Names are untrusted.
@@ -98,7 +103,7 @@ export class ArtifactSpace {
     const entry = this.#byCall.get(call);
     if (entry?.value !== undefined) return entry.value;
     for await (const record of this.#journal.read(this.execution, { from: entry?.position ?? 0 }))
-      if (record.type === "artifact" && record.name === name && record.call === call) return record.value;
+      if (record.type === "artifact" && record.call === call && isNamed(record, name)) return record.value;
     throw new PortcullisError(
       "journal_invalid",
       `The journal holds no artifact ${JSON.stringify(name)} of execution ${JSON.stringify(this.execution)} any more. Restore the journal from a backup.`,
