@@ -187,6 +187,49 @@ test("what an execution starts has its place: programs and agents of a conversat
   expect(transcript.turns[0]?.results[0]?.text).toContain('[{"type":"completed","value":7},"Found."]');
 });
 
+test("what an execution has begun and left behind needs a place of its own once the execution has ended", async () => {
+  const later: { runtime?: Runtime; go?: () => void } = {};
+  const ended = new Promise<void>((resolve) => (later.go = resolve));
+  const started: Promise<unknown>[] = [];
+  const leave = makeTool({
+    name: "leave",
+    handler: () => {
+      started.push(ended.then(() => later.runtime?.execute("return 1;")));
+      return null;
+    },
+  });
+  const { runtime, calls } = await held({ atOnce: 1, queued: 0 }, { tools: [leave] });
+  await using _ = runtime;
+  later.runtime = runtime;
+  await runtime.execute("return tools.leave({});");
+  const running = runtime.execute(CALL);
+  await calls.untilStarted(1);
+  later.go?.();
+  await expect(started[0]).rejects.toMatchObject({ code: "busy" });
+  calls.release();
+  await running;
+});
+
+test("an execution of a second runtime between two of the first leaves them one place", async () => {
+  const later: { runtime?: Runtime; second?: Runtime } = {};
+  const across = makeTool({
+    name: "across",
+    handler: async () => (await later.second?.execute("return tools.back({});"))?.outcome.type,
+  });
+  const back = makeTool({
+    name: "back",
+    handler: async () => (await later.runtime?.execute("return 7;"))?.outcome.type,
+  });
+  const executions = { atOnce: 1, queued: 0 };
+  await using runtime = await createRuntime({ sandbox, tools: [across], executions });
+  await using second = await createRuntime({ sandbox, tools: [back], executions });
+  Object.assign(later, { runtime, second });
+  expect((await runtime.execute("return tools.across({});")).outcome).toEqual({
+    type: "completed",
+    value: "completed",
+  });
+});
+
 test("without the option nothing waits, and options that cannot be are refused", async () => {
   const { runtime, calls } = await held(undefined);
   const running = Array.from({ length: 20 }, () => runtime.execute(CALL));

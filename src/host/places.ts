@@ -40,8 +40,16 @@ interface PlaceRequest {
   readonly onWaiting: () => void;
 }
 
-/** Whether the work under way belongs to an execution that has a place. */
-const within = new AsyncLocalStorage<Places>();
+/** A place of an execution. */
+interface Place {
+  readonly places: Places;
+  /** The one within which it was taken: of another runtime, or of an execution that has ended. */
+  readonly outer: Place | undefined;
+  isHeld: boolean;
+}
+
+/** The place of the execution to which the work under way belongs. What an execution has begun may outlive it. */
+const within = new AsyncLocalStorage<Place>();
 const NONE_COMING: ReadonlyMap<string, number> = new Map();
 
 /**
@@ -77,18 +85,26 @@ export class Places {
    * `onWaiting` if it must wait. Rejects with `busy` if as many wait as may.
    */
   async run<Value>({ tenant, signal, onWaiting }: PlaceRequest, work: () => Promise<Value>): Promise<Value> {
-    if (within.getStore() === this || signal.aborted) return work();
+    if (this.#isWithin() || signal.aborted) return work();
     if (!this.#take(tenant)) {
       const waiting = this.#wait(tenant, signal);
       onWaiting();
       if (!(await waiting)) return work();
     }
+    const place: Place = { places: this, outer: heldOf(within.getStore()), isHeld: true };
     try {
-      return await within.run(this, work);
+      return await within.run(place, work);
     } finally {
+      place.isHeld = false;
       this.#running.splice(this.#running.indexOf(tenant), 1);
       this.#serve();
     }
+  }
+
+  #isWithin(): boolean {
+    for (let place = within.getStore(); place; place = place.outer)
+      if (place.places === this && place.isHeld) return true;
+    return false;
   }
 
   #take(tenant: string): boolean {
@@ -131,4 +147,11 @@ export class Places {
       `The runtime runs as many executions as it may, and ${this.#queued} wait already (createRuntime({ executions: { queued } })). Nothing was started. Try again later.`,
     );
   }
+}
+
+/** The innermost place that is still held: a chain of those that are not would grow with each execution. */
+function heldOf(place: Place | undefined): Place | undefined {
+  let held = place;
+  while (held && !held.isHeld) held = held.outer;
+  return held;
 }

@@ -24,6 +24,7 @@ const PATH_LENGTH = 200;
 /** Characters that are read before other work gets the thread. */
 const SLICE_LENGTH = 512 * 1024;
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+const COLON = /[ \t\r\n]*:/y;
 const OPENING: ReadonlySet<string> = new Set(["{", "["]);
 const CLOSING: ReadonlySet<string> = new Set(["}", "]"]);
 
@@ -79,7 +80,8 @@ class ViewReader {
     const raw = this.#json.slice(from + 1, end);
     const text = raw.includes("\\") ? unescaped(raw) : raw;
     this.at = end;
-    if (/^[ \t\r\n]*:/.test(this.#json.slice(end + 1, end + 64))) {
+    COLON.lastIndex = end + 1;
+    if (COLON.test(this.#json)) {
       const outer = this.#paths.at(-1) ?? "";
       this.#path = (outer === "" ? text : `${outer}.${text}`).slice(-PATH_LENGTH);
       this.#add(from, end + 1, text, true);

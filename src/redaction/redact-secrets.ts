@@ -31,6 +31,9 @@ const JWT = /(?<![\w-])eyJ[\w-]{5,8192}\.[\w-]{2,8192}\.[\w-]{0,8192}/g;
 const NAMED =
   /(?<![\w-])["']?([\w.-]{1,64})["']?[ \t]{0,4}[:=][ \t]{0,4}(?:(?:bearer|basic|token)[ \t]{1,4})?("[^"\n]{1,4096}"|'[^'\n]{1,4096}'|\[redacted [0-9]{1,9} characters?: [\w .-]{1,40}\]|[^\s"',;&]{1,4096})/gi;
 
+/** What of that is found in the strings of JSON, which may be prose or code: `"name": …`, `name=…`, and what has a scheme. */
+const TIGHT = /^["']|^[\w.-]+=|[:=][ \t]{0,4}(?:bearer|basic|token)[ \t]/i;
+
 /**
  * A `redact` that finds secrets: by the recommended rules of secretlint (keys of clouds and services, private keys,
  * passwords in addresses), JSON Web Tokens, and values under names like `password`, `apiKey` and `authorization`, at any
@@ -43,7 +46,7 @@ export function redactSecrets(): Redact {
     rules ??= loadRules();
     const loaded = await rules;
     const kinds = new Set([NAMED_KIND, JWT_KIND, ...loaded.map(({ what }) => what)]);
-    const named = fields.length === 0 ? namedIn(text) : secretFields(fields);
+    const named = fields.length === 0 ? namedIn(text) : [...secretFields(fields), ...namedIn(text, TIGHT)];
     const found = named.filter(({ start, end }) => !isMark(text.slice(start, end), kinds));
     for (let from = 0; from < text.length; from += PART_LENGTH - OVERLAP_LENGTH) {
       if (from > 0) await setImmediate();
@@ -73,11 +76,12 @@ function secretFields(fields: readonly RedactField[]): RedactFinding[] {
   );
 }
 
-function namedIn(text: string): RedactFinding[] {
+function namedIn(text: string, form?: RegExp): RedactFinding[] {
   const found: RedactFinding[] = [];
   for (const { index, 0: whole, 1: name = "", 2: value = "" } of text.matchAll(NAMED)) {
     const end = index + whole.length;
-    if (isSecretName(name)) found.push({ start: end - value.length, end, what: NAMED_KIND });
+    if (isSecretName(name) && form?.test(whole) !== false)
+      found.push({ start: end - value.length, end, what: NAMED_KIND });
   }
   return found;
 }

@@ -75,6 +75,25 @@ test("in texts too, behind a colon or an equals sign", async () => {
   expect(text).toContain("page=2");
 });
 
+test("and in the strings of JSON, where they are JSON, an environment, an address or a header", async () => {
+  const value = {
+    body: JSON.stringify({ password: "hunter2" }),
+    file: "A=1\nDB_PASSWORD=hunter2\n",
+    next: "https://host/items?page=2&api_key=hunter2",
+    head: ["Authorization: Bearer hunter2"],
+    code: "const token = next(); // password: one word",
+  };
+  const { text } = await redactor.json(JSON.stringify(value), about);
+  expect(text).not.toContain("hunter2");
+  expect(JSON.parse(text)).toMatchObject({ code: value.code });
+  expect((await redactor.json(text, about)).taken).toBe(0);
+});
+
+test("a name is one however much space is behind it", async () => {
+  const { text } = await redactor.json(`{"password"${" ".repeat(1000)}: "hunter2"}`, about);
+  expect(JSON.parse(text)).toEqual({ password: "[redacted 7 characters: named as secret]" });
+});
+
 test("what was redacted is not redacted again", async () => {
   const once = await redactor.text(`password=hunter2 ${GITHUB}`, about);
   const value = await redactor.json(JSON.stringify({ password: "hunter2", note: once.text }), about);
