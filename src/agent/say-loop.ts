@@ -300,7 +300,9 @@ export class SayLoop {
 
   async #answered(answer: string, isWrappedUp: boolean): Promise<AgentEnding> {
     const { answer: schema } = this.#live.request;
-    const checked = schema && (await checkAnswer(answer, schema, this.#session.share.lane));
+    const checked =
+      schema && (await orAborted(checkAnswer(answer, schema, this.#session.share.lane), this.#scope.signal));
+    if (checked === ABORTED) return this.#cancelled();
     if (checked?.ok === false) return { type: "answer_invalid", answer, reason: checked.reason };
     this.#live.answer = checked?.value;
     return { type: "answered", answer, ...(isWrappedUp ? { wrappedUp: true } : {}) };
@@ -402,6 +404,21 @@ const CONTEXT_TOKENS = 200_000;
 
 /** Codes of a model that does not take the conversation. */
 const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailable"]);
+
+const ABORTED = Symbol("aborted");
+
+/** What the work gives, or ABORTED: a schema of the host's may wait for ever. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value | typeof ABORTED> {
+  const aborted = Promise.withResolvers<typeof ABORTED>();
+  const onAbort = () => aborted.resolve(ABORTED);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
 
 /** Whether a program at the provider waits for results of this turn, or for its provider. */
 function isOfProgram({ calls, end }: ModelTurn): boolean {
