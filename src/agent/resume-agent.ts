@@ -195,7 +195,8 @@ export function runAgentOnce<Answer = string>(
       const live = await beginConversation(scope, request, { task, execution });
       return () => driveConversation<Answer>(live);
     },
-    isSame: (header) => header.kind === "conversation" && header.task === task && header.model === model.name,
+    text: task,
+    isSame: (header, isText) => header.kind === "conversation" && isText(header.task) && header.model === model.name,
     goOn: () => resumeAgent<Answer>(scope, execution, request),
   });
 }

@@ -22,10 +22,11 @@ export function executeOnce(
       const ended = await execute(scope, source, execution, work.result);
       return async () => ended;
     },
-    isSame: (header) =>
+    text: source,
+    isSame: (header, isText) =>
       header.kind === "program" &&
       header.language === scope.language &&
-      header.source === source &&
+      isText(header.source) &&
       header.result === work.result?.digest,
     goOn: () => resume(scope, execution, work),
   });

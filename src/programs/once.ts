@@ -10,10 +10,12 @@ export interface OnceParts<Ended> {
   readonly execution: ExecutionId;
   /** What tells it from others, for the error: `program, language or tenant`. */
   readonly what: string;
+  /** The program or the task. */
+  readonly text: string;
   /** Rejects with `execution_exists` if the id is taken. */
   readonly begin: () => Promise<() => Promise<Ended>>;
-  /** Whether the execution under the id is the same work. */
-  readonly isSame: (header: Header) => boolean;
+  /** Whether the execution under the id is the same work. `isText` tells whether a text of the journal is the program or the task. */
+  readonly isSame: (header: Header, isText: (journalled: string) => boolean) => boolean;
   /** Takes it up, or reads its report. */
   readonly goOn: () => Promise<Ended>;
 }
@@ -23,8 +25,8 @@ export interface OnceParts<Ended> {
  * what has ended or waits. Rejects with `execution_exists` for other work, or another caller's or tenant's, under the id.
  */
 export async function once<Ended>(
-  { journal, above, tenant }: Pick<Scope, "journal" | "above" | "tenant">,
-  { execution, what, begin, isSame, goOn }: OnceParts<Ended>,
+  { journal, above, tenant, redactor }: Pick<Scope, "journal" | "above" | "tenant" | "redactor">,
+  { execution, what, text, begin, isSame, goOn }: OnceParts<Ended>,
 ): Promise<Ended> {
   const drive = await begin().catch((error: unknown) => {
     if (PortcullisError.is(error) && error.code === "execution_exists") return undefined;
@@ -34,7 +36,11 @@ export async function once<Ended>(
   const header = await headerOf(journal, execution);
   const isOwn = header?.tenant === tenant;
   const isOfCaller = header?.parent?.execution === above?.execution && header?.parent?.call === above?.callId;
-  if (!header || !isOwn || !isOfCaller || !isSame(header))
+  const redacted = header?.redacted === undefined ? undefined : await redactor?.text(text, { to: "journal" });
+  // Where nothing is left of a text, it could be any other.
+  const written = redacted && redacted.taken < text.length ? redacted.text : text;
+  const isText = (journalled: string) => journalled === text || journalled === written;
+  if (!header || !isOwn || !isOfCaller || !isSame(header, isText))
     throw new PortcullisError(
       "execution_exists",
       `There is another execution ${JSON.stringify(execution)} already: its ${what} differs. Choose another id.`,

@@ -103,6 +103,30 @@ test("a conversation whose journal was redacted is not taken up", async () => {
   });
 });
 
+test("a program and a task of which the journal holds less are the same under their id, and others are not", async () => {
+  await using runtime = await open({ redact: finding(SECRET) });
+  const program = `const word = "${SECRET}"; return word.length;`;
+  const first = await runtime.execute(program, { execution: "program" });
+  const second = await runtime.execute(program, { execution: "program" });
+  expect([first.outcome, second.outcome]).toEqual([
+    { type: "completed", value: SECRET.length },
+    { type: "completed", value: SECRET.length },
+  ]);
+  const ask = (task: string) => runtime.agent({ model: scriptedModel([{ text: "Done." }]), task, execution: "task" });
+  for (const _ of [1, 2]) expect((await ask(`Look for ${SECRET}.`)).ending).toMatchObject({ answer: "Done." });
+  for (const other of [() => runtime.execute(`${program} `, { execution: "program" }), () => ask(`Look at ${SECRET}.`)])
+    await expect(other()).rejects.toMatchObject({ code: "execution_exists" });
+});
+
+test("a program of which the journal holds nothing is not taken for another", async () => {
+  const redact = () => {
+    throw new Error("broken");
+  };
+  await using runtime = await open({ redact, logger: { error: () => {} } });
+  await runtime.execute("return 1;", { execution: "one" });
+  await expect(runtime.execute("return 2;", { execution: "one" })).rejects.toMatchObject({ code: "execution_exists" });
+});
+
 test("what a program prints is told in one piece, without a secret that it prints in several", async () => {
   const events: ExecutionEvent[] = [];
   await using runtime = await open({ redact: finding("ter2\nhun"), onEvent: (event) => events.push(event) });
