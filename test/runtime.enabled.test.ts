@@ -1,5 +1,6 @@
+import { inspect } from "node:util";
 import { expect, test, vi } from "vitest";
-import { agentAsTool, createRuntime, type Tool } from "../src/index.ts";
+import { agentAsTool, createRuntime, type RedactRequest, type Tool } from "../src/index.ts";
 import { createMemoryJournal } from "../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../src/testing.ts";
 import { makeTool } from "./gate/open-session.ts";
@@ -94,6 +95,23 @@ test.each([
     },
     message,
   ]);
+});
+
+test("what `enabled` throws is redacted before the operator is told", async () => {
+  const told = Promise.withResolvers<unknown[]>();
+  const logger = { error: (...entry: unknown[]) => told.resolve(entry) };
+  const enabled = () => {
+    throw new Error("no flags for key-4711", { cause: "key-4711" });
+  };
+  const redact = ({ text }: RedactRequest) => {
+    const start = text.indexOf("key-4711");
+    return start < 0 ? [] : [{ start, end: start + 8, what: "key" }];
+  };
+  await using runtime = await createRuntime({ tools: [always, beta(enabled)], sandbox, logger, redact });
+  await runtime.execute(TRY);
+  const entry = inspect(await told.promise, { depth: 9, showHidden: true });
+  expect(entry).toContain("no flags for [redacted 8 characters: key]");
+  expect(entry).not.toContain("key-4711");
 });
 
 function explode(): never {

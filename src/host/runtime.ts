@@ -527,9 +527,15 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { logger = CONSOLE_LOGGER } = this.#parts;
     if (this.#switchFailures.has(tool)) return;
     this.#switchFailures.add(tool);
-    try {
-      logger.error({ tool, execution: "", callId: "", code: "not_enabled", err: error }, error.message);
-    } catch {}
+    const tell = (err: Error) => {
+      try {
+        logger.error({ tool, execution: "", callId: "", code: "not_enabled", err }, err.message);
+      } catch {}
+    };
+    const redactor = this.#redactor;
+    if (!redactor) return tell(error);
+    // Without its stack and its cause, which have texts of their own.
+    void redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
   }
 
   async #untilEnded<Value>(running: Promise<Value>): Promise<Value> {
