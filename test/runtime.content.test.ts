@@ -136,3 +136,27 @@ test.each([
 ])("content(%j) is refused with what was expected", (given, said) => {
   expect(() => content(given as never)).toThrow(said);
 });
+
+describe("content that was changed after it was made, or made elsewhere, is checked again", () => {
+  const growing = { asked: 0, toJSON: () => (growing.asked++ === 0 ? "small" : "x".repeat(100_000)) };
+  const changed = (parts: readonly unknown[]) => {
+    const made = content({ value: 1, parts: [part] });
+    (made.parts as unknown[]).splice(0, 1, ...parts);
+    return made;
+  };
+  test.each<[string, () => unknown]>([
+    ["a media type with a line break", () => changed([{ ...KEPT, mediaType: "image/png\r\nx: y" }])],
+    ["data that is no text", () => changed([{ ...KEPT, data: { length: 3 } }])],
+    ["data that is no base64", () => changed([{ ...KEPT, data: "%%%%" }])],
+    ["too many parts", () => changed(Array.from({ length: 21 }, () => KEPT))],
+    ["what is for people, grown since", () => content({ value: 1, display: growing })],
+    [
+      "a value with the mark alone",
+      () => ({ [Symbol.for("portcullis.content")]: true, value: 1, parts: [{ type: "x" }] }),
+    ],
+  ])("%s", async (_, made) => {
+    await using runtime = await createRuntime({ tools: [chart(made)], sandbox, logger: { error: () => {} } });
+    const called = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
+    expect(called).toMatchObject({ ok: false, code: "handler_failed" });
+  });
+});

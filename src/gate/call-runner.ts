@@ -1,5 +1,5 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { Content, partsBytes } from "../tools/content.ts";
+import { Content, displayText, keptParts, partsBytes } from "../tools/content.ts";
 import type { CallContext } from "../tools/tool.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Share } from "../values/held-bytes.ts";
@@ -126,12 +126,12 @@ export class CallRunner {
 
   /** Keeps what goes beside a value. Parts are for a model that called directly. Returns the failure if they are too large. */
   #takeContent(call: OpenCall, { display, parts }: Content): Failure | undefined {
-    if (display !== undefined) call.display = JSON.stringify(display);
+    if (display !== undefined) call.display = displayText(display);
     if (call.identity.caller !== "direct" || parts.length === 0) return undefined;
     const bytes = partsBytes(parts);
     const { partBytes } = this.#parts;
     if (bytes > partBytes) return sentences.partsTooLarge(call.tool.name, bytes, partBytes);
-    call.parts = parts;
+    call.parts = keptParts(parts);
     return undefined;
   }
 

@@ -84,8 +84,7 @@ export function content<Value = { readonly parts: readonly PartHandle[] }>(
   options: Omit<ContentOptions, "value"> & { readonly value?: Value },
 ): Content<Value> {
   const { value, display, parts = [] } = readOptions("content", options, CONTENT_RULES);
-  if (parts.length > MAX_PARTS) throw optionError("content({ parts })", `up to ${MAX_PARTS} parts`, parts);
-  const kept = parts.map((part, index) => keptPart(part, `content({ parts[${index}] })`));
+  const kept = keptParts(parts);
   return new Content((value === undefined ? { parts: kept.map(handleOf) } : value) as Value, display, kept);
 }
 
@@ -103,6 +102,24 @@ export function handleOf(part: ContentPart): PartHandle {
 /** Bytes of parts as they are kept. */
 export function partsBytes(parts: readonly ContentPart[]): number {
   return parts.reduce((sum, part) => sum + (part.type === "link" ? part.url.length : part.data.length), 0);
+}
+
+/**
+ * Parts that are checked again when they are kept: content may have been changed since it was made, or be of another copy
+ * of this package. Throws `option_invalid`.
+ */
+export function keptParts(parts: readonly unknown[]): readonly ContentPart[] {
+  return parts.slice(0, MAX_PARTS + 1).map((part, index) => {
+    if (index === MAX_PARTS) throw optionError("content({ parts })", `up to ${MAX_PARTS} parts`, parts);
+    return keptPart(part, `content({ parts[${index}] })`);
+  });
+}
+
+/** JSON text of what is for people, which may have another size by now. Throws `option_invalid`. */
+export function displayText(display: unknown): string {
+  const text = JSON.stringify(display);
+  if (typeof text === "string" && text.length <= DISPLAY_LENGTH) return text;
+  throw optionError("content({ display })", "a value that is JSON, of up to 64 KiB", display);
 }
 
 function bytesOf(base64: string): number {
