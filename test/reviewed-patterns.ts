@@ -52,7 +52,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|sql|toml)|[^;]{0,100}\+(?:json|xml|yaml))/i`,
     String.raw`/^.*\//`,
     String.raw`/^Basic\s+(\S+)$/i`,
-    String.raw`/^[ \t\r\n]*:/`,
+    String.raw`/[ \t\r\n]*:/y`,
     String.raw`/^[A-Za-z0-9][A-Za-z0-9 ._-]*$/`,
     String.raw`/^[A-Za-z0-9][\w.+-]*\/[A-Za-z0-9][\w.+-]*$/`,
     String.raw`/^[^=\0]+$/`,
@@ -87,6 +87,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
+    String.raw`/^["']|^[\w.-]+=|[:=][ \t]{0,4}(?:bearer|basic|token)[ \t]/i`,
     String.raw`/\.\d+Z$/`,
     String.raw`/"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/`,
     String.raw`/^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*,/`,
