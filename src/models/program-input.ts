@@ -1,7 +1,6 @@
 import { textOf } from "../values/fields.ts";
 
-/** What stands for programs in a tool choice and in pieces of arguments, hosted ones too. */
-export const RUN_PROGRAM = "run_program";
+export { RUN_PROGRAM } from "../tools/tool-name.ts";
 
 /** Longest JSON text that is parsed for a source, in UTF-16 code units. `prepare/` checks the source itself. */
 export const MAX_INPUT_LENGTH = 4 * 1024 * 1024;

@@ -9,12 +9,13 @@ import type {
   ResultRecord,
   RetryRecord,
 } from "../journal/record.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { readingRecord, readTurn } from "./history.ts";
+
+export { RUN_PROGRAM };
 
 /** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
 export const PROGRAM_CALL = "program";
-/** Name of the tool of that call, with the input `{ source, language }`. */
-export const RUN_PROGRAM = "run_program";
 
 /** Why a program cannot be replayed: what it has used, or that its journal was redacted. */
 export type Unreplayable = UnreplayableCause | "redaction";

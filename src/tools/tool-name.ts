@@ -13,6 +13,8 @@ const RESERVED = new Set([
   "hasOwnProperty",
 ]);
 
+/** Name of the tool that runs a program, for models, and of a program's own approval. */
+export const RUN_PROGRAM = "run_program";
 /** Name of the search among tools, in frames, records and for models. No tool may have it. */
 export const SEARCH_TOOLS = "search_tools";
 /** The same search as a global function of programs. */
