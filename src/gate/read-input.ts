@@ -1,7 +1,7 @@
 import { nearest } from "../options/nearest.ts";
 import type { FieldsRead } from "../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../tools/json-schema/steps.ts";
-import { type Issue, issuesText, pathText, validate, type Validated } from "../tools/schema.ts";
+import { type Issue, issuesText, pathText, validate, validateLarge, type Validated } from "../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { type HeldOverdraft, memoryOf } from "../values/held-bytes.ts";
@@ -9,6 +9,9 @@ import { measure, PLAIN_DEPTH, type PlainData, readPlainData } from "../values/p
 
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
+
+/** In a value of up to so many values, the faults of all are looked for: each takes a schema about a microsecond. */
+const DESCRIBED_VALUES = 4000;
 
 export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: Overdraft };
 
@@ -38,7 +41,7 @@ export function readInput(
     const fields = inputFieldsOf(tool)?.read(read.value, tool.unknownFields ?? "refuse");
     const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
     // Also where fields are refused: all that is wrong is told at once.
-    const validated = validate(tool.input, read.value);
+    const validated = (values > DESCRIBED_VALUES ? validateLarge : validate)(tool.input, read.value);
     return validated instanceof Promise
       ? validated.then((late) => toPlainData(late, issues), unreadable)
       : toPlainData(validated, issues);

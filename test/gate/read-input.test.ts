@@ -76,6 +76,31 @@ test.each([
   });
 });
 
+test("of a large input, the first fault is told and the rest are not looked for", async () => {
+  const numbers = z.object({ ids: z.array(z.number()) });
+  const faultsOf = (ids: number) => readInput(numbers, JSON.stringify({ ids: Array.from({ length: ids }, String) }));
+  expect(await faultsOf(3998)).toMatchObject({
+    reason: expect.stringMatching(/ids\[4\]: .*; and 3993 more$/u) as string,
+  });
+  expect(await faultsOf(3999)).toEqual({
+    ok: false,
+    reason: expect.stringMatching(
+      /^ids\[0\]: [^;]*; there may be more, because the check of a large input stops at the first$/u,
+    ) as string,
+  });
+});
+
+test("a large input is validated as any other is, also by an asynchronous schema", async () => {
+  const ids = Array.from({ length: 5000 }, (_, index) => index);
+  const strings = z.object({ ids: z.array(z.number().transform(String)) });
+  const late = strings.transform(async ({ ids: [first] }) => first);
+  expect(await readInput(strings as unknown as Schema, JSON.stringify({ ids }))).toEqual({
+    ok: true,
+    value: { ids: ids.map(String) },
+  });
+  expect(await readInput(late as unknown as Schema, JSON.stringify({ ids }))).toEqual({ ok: true, value: "0" });
+});
+
 test("an input of as many values as are allowed is read, and one with more is not parsed", async () => {
   const rows = (values: number) => `{"rows":[${"0,".repeat(values - 3)}0]}`;
   const read = (values: number) => readInputOf({ name: "crm.find", input: anything }, rows(values), 10);
