@@ -11,26 +11,75 @@ import type {
 import type { Header, JournalRecord } from "../journal/record.ts";
 import type { Redactor } from "./redactor.ts";
 
-/** How a field of a record is read: as it is, as JSON, or as frames of the bridge, whose first line is JSON, as is what follows it. */
-type Reading = "text" | "json" | "frame";
+/**
+ * How a field of a record is read: as text, as JSON, or as frames of the bridge, whose first line is JSON, as is what follows
+ * it. `own` is left as it is: the runtime or the host wrote it.
+ */
+type Reading = "text" | "json" | "frame" | "own";
 
-/** The fields of records that hold what programs, models, tools and people have said. */
-const FIELDS: Readonly<Record<string, Readonly<Record<string, Reading>>>> = {
-  header: { program: "text", source: "text", task: "text", instructions: "text", settings: "json", input: "json" },
+/** The fields of a record that hold text or lists of texts. */
+type TextFields<One> = One extends unknown
+  ? {
+      [
+        Field in keyof One as Exclude<One[Field], undefined> extends string | readonly string[] ? Field : never
+      ]: One[Field];
+    }
+  : never;
+
+/** Every text of every record is named: one that is forgotten does not compile. */
+type Readings = {
+  readonly [Type in JournalRecord["type"]]: {
+    readonly [Field in Exclude<FieldsOf<TextFields<Extract<JournalRecord, { readonly type: Type }>>>, "type">]: Reading;
+  };
+};
+
+type FieldsOf<One> = One extends unknown ? keyof One : never;
+
+const FIELDS: Readings = {
+  header: {
+    kind: "own",
+    execution: "own",
+    tenant: "own",
+    language: "own",
+    sandbox: "own",
+    program: "text",
+    source: "text",
+    result: "own",
+    model: "own",
+    task: "text",
+    programs: "own",
+    instructions: "text",
+    settings: "json",
+    tool: "own",
+    caller: "own",
+    input: "json",
+  },
+  claim: { driver: "own" },
+  hand: { to: "own" },
+  alive: { driver: "own" },
   turn: { event: "frame", commands: "frame" },
-  message: { message: "json", opaque: "json" },
-  compact: { history: "json" },
+  message: { from: "own", message: "json", opaque: "json" },
   rest: { ending: "json" },
-  retry: { reason: "text" },
-  call: { tool: "text" },
-  decision: { by: "text", note: "text", done: "json" },
-  result: { value: "json", error: "text" },
-  model: { instructions: "text" },
-  answered: { display: "json" },
-  artifact: { name: "text", value: "json", shape: "text", first: "text" },
+  model: { model: "own", instructions: "text" },
+  tools: {},
+  compact: { history: "json" },
+  retry: { call: "own", reason: "text" },
+  call: {
+    call: "own",
+    tool: "text",
+    caller: "own",
+    decision: "own",
+    code: "own",
+    inputDigest: "own",
+    effect: "own",
+  },
+  decision: { call: "own", by: "text", note: "text", remember: "own", remembered: "own", done: "json" },
+  result: { call: "own", value: "json", error: "text" },
+  answered: { call: "own", code: "own", shape: "own", display: "json" },
+  artifact: { name: "text", value: "json", shape: "text", first: "text", call: "own" },
   violation: { detail: "text" },
   restart: { detail: "text" },
-  egress: { host: "text", detail: "text" },
+  egress: { host: "text", address: "own", outcome: "own", detail: "text" },
   outcome: { outcome: "json", notes: "text" },
 };
 
@@ -94,7 +143,8 @@ export class RedactingJournal implements Journal {
   async #redacted(execution: ExecutionId, record: JournalRecord): Promise<JournalRecord> {
     const changes: Record<string, unknown> = {};
     let taken = 0;
-    for (const [name, reading] of Object.entries(FIELDS[record.type] ?? {})) {
+    for (const [name, reading] of Object.entries(FIELDS[record.type])) {
+      if (reading === "own") continue;
       const given = (record as unknown as Readonly<Record<string, unknown>>)[name];
       const texts = Array.isArray(given) ? (given as unknown[]) : [given];
       const redacted: unknown[] = [];
