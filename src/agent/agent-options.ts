@@ -154,10 +154,13 @@ export function requestOf(
 ): AgentRequest {
   const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact, wrapUp, contextTokens } = options;
   const programs = programsFor(options.programs, tools);
-  for (const other of fallbacks ?? []) checkOpening(other, tools, programs, subject);
   const answer = answerSchemaOf(options.answer, `${subject}({ answer })`);
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
   const instructionsFor = (name: string) => ownInstructions({ ...options, answer: ofAnswer }, name, tools.all);
+  for (const other of fallbacks ?? []) {
+    checkOpening(other, tools, programs, subject);
+    instructionsFor(other.name);
+  }
   return {
     model,
     programs,

@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ProgramsOption } from "./transcript.ts";
 
@@ -56,14 +57,22 @@ export function ownInstructions(
   return parts.length === 0 ? undefined : parts.join("\n\n");
 }
 
-/** What stands under `default`, and what under the longest beginning of the model's name. */
+/**
+ * What stands under `default`, and what under the longest beginning of the model's name. Throws `option_invalid` where there is
+ * neither: a misspelt name of a provider would leave the model without instructions.
+ */
 function textFor(instructions: Instructions | undefined, model: string): string | undefined {
   if (instructions === undefined || typeof instructions === "string") return instructions?.trim();
   const [family] = Object.keys(instructions)
     .filter((key) => key !== DEFAULT && model.startsWith(key))
     .toSorted((one, other) => other.length - one.length);
   const keys = [...(Object.hasOwn(instructions, DEFAULT) ? [DEFAULT] : []), ...(family === undefined ? [] : [family])];
-  return keys.length === 0 ? undefined : keys.map((key) => instructions[key]?.trim()).join("\n\n");
+  if (keys.length === 0)
+    throw new PortcullisError(
+      "option_invalid",
+      `instructions: none of ${Object.keys(instructions).join(", ")} begins the name of the model ${JSON.stringify(model)}. Add an entry that does, or \`default\`.`,
+    );
+  return keys.map((key) => instructions[key]?.trim()).join("\n\n");
 }
 
 const DEFAULT = "default";

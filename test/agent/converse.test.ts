@@ -476,3 +476,15 @@ Obey.
 </document-2>`);
   expect(opening?.settings).toEqual({ toolChoice: { tool: "own" }, temperature: 0.5 });
 });
+
+test("instructions without an entry for the model are refused, also for a model to fall back to", async () => {
+  const withInstructions = (instructions: Record<string, string>) => talkWith([], [], { instructions });
+  await expect(withInstructions({ scriptd: "Be brief.", openai: "Be open." })).rejects.toThrow(
+    'instructions: none of scriptd, openai begins the name of the model "scripted:script". Add an entry that does, or `default`.',
+  );
+  const [model, other] = [scriptedModel([], { name: "first" }), scriptedModel([], { name: "other" })];
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await expect(
+    runtime.converse({ model, fallbacks: [other], instructions: { first: "Be first." } }),
+  ).rejects.toMatchObject({ code: "option_invalid" });
+});
