@@ -34,17 +34,20 @@ export interface ListedExecution {
 
 /** Lists executions, the latest first. Reads the records of open ones. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
-  for await (const summary of journal.list(options)) {
-    const driven = isDriven(journal, summary);
-    const open = summary.ended ? ENDED : await readOpen(journal, summary, driven);
-    const { waitsFor = [], rests = false, parent } = open ?? {};
-    const waits = rests || waitsFor.length > 0;
-    const openState = open === undefined ? "unreadable" : waits ? "waiting" : "running";
-    const { execution: id, kind, tenant, startedAt, records, ended } = summary;
-    const state = ended ? "ended" : openState;
-    const below = parent === undefined ? {} : { parent: parent.execution };
-    yield { id, kind, state, tenant, startedAt, records, driven, waitsFor, ...below };
-  }
+  for await (const summary of journal.list(options)) yield await listedExecution(journal, summary);
+}
+
+/** One of the list. Reads its records if it is open. */
+export async function listedExecution(journal: Journal, summary: ExecutionSummary): Promise<ListedExecution> {
+  const driven = isDriven(journal, summary);
+  const open = summary.ended ? ENDED : await readOpen(journal, summary, driven);
+  const { waitsFor = [], rests = false, parent } = open ?? {};
+  const waits = rests || waitsFor.length > 0;
+  const openState = open === undefined ? "unreadable" : waits ? "waiting" : "running";
+  const { execution: id, kind, tenant, startedAt, records, ended } = summary;
+  const state = ended ? "ended" : openState;
+  const below = parent === undefined ? {} : { parent: parent.execution };
+  return { id, kind, state, tenant, startedAt, records, driven, waitsFor, ...below };
 }
 
 interface OpenFacts {

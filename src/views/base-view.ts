@@ -1,0 +1,16 @@
+import type { ExecutionSummary, Journal } from "../journal/journal.ts";
+import type { Header } from "../journal/record.ts";
+import { isDriven } from "../programs/driven-here.ts";
+
+/** What the views of all kinds have of the header. */
+export function baseOf(journal: Journal, summary: ExecutionSummary, header: Header) {
+  const { execution, tenant, startedAt, versions, parent } = header;
+  return {
+    execution,
+    tenant,
+    startedAt,
+    driven: isDriven(journal, summary),
+    versions: Object.entries(versions).map(([name, text]) => ({ name, text })),
+    ...(parent && { parent: { execution: parent.execution, call: parent.call } }),
+  };
+}

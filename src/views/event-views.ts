@@ -1,0 +1,56 @@
+import { PROGRAM_CALL } from "../programs/execution-state.ts";
+import type { JournalRecord } from "../journal/record.ts";
+import type { EventView } from "./view.ts";
+
+/** Events that a view holds; the latest are left out, and said to be. */
+const KEPT = 500;
+
+/** What happened to an execution beside its turns and calls. */
+export class EventViews {
+  readonly #events: EventView[] = [];
+  #left = 0;
+
+  get all(): readonly EventView[] {
+    const [last] = this.#events.slice(-1);
+    if (this.#left === 0 || !last) return this.#events;
+    return [...this.#events, { type: "more", text: `${this.#left} more events are not shown.`, at: last.at }];
+  }
+
+  note(record: JournalRecord): void {
+    const text = textOf(record);
+    if (text === undefined || !("at" in record)) return;
+    if (this.#events.length < KEPT) this.#events.push({ type: record.type, text, at: record.at });
+    else this.#left += 1;
+  }
+}
+
+/** A record in a sentence; undefined for one that the rest of the view tells of. */
+function textOf(record: JournalRecord): string | undefined {
+  switch (record.type) {
+    case "claim":
+      return `Taken up by driver ${record.driver}.`;
+    case "violation":
+      return `The guest broke the protocol: ${record.detail}`;
+    case "restart":
+      return `The engine died and was replaced: ${record.detail}`;
+    case "egress":
+      return `Connection to ${record.host}:${record.port}: ${record.outcome}${record.detail === "" ? "" : `, ${record.detail}`}; ${record.bytesUp} bytes sent, ${record.bytesDown} received in ${Math.round(record.ms)} ms.`;
+    case "retry":
+      return record.call === undefined
+        ? `Attempt ${record.attempt} of a request to the model failed: ${record.reason} The next one follows after ${record.delayMs} ms.`
+        : `Attempt ${record.attempt} of call ${record.call} failed with ${record.reason}. The next one follows after ${record.delayMs} ms.`;
+    case "model":
+      return `${record.model} answers from here on.`;
+    case "tools":
+      return `The tools from here on: ${record.tools.map(({ name }) => name).join(", ")}.`;
+    case "compact":
+      return "The history that the model is sent was shortened.";
+    case "decision": {
+      if (record.call !== PROGRAM_CALL) return undefined;
+      const why = record.note === undefined ? "" : `: ${record.note}`;
+      return `The program was ${record.allow ? "allowed" : "denied"} by ${record.by ?? "the host"}${why}.`;
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+import type { HostFrame } from "../../bridge/frames.ts";
+import type { JournalRecord, TurnRecord } from "../journal/record.ts";
+import { type PastTurn, readTurn } from "../programs/history.ts";
+import { textOf } from "../values/fields.ts";
+import { readPlainData } from "../values/plain-data.ts";
+import { CallViews } from "./call-views.ts";
+import { EventViews } from "./event-views.ts";
+import { TokenCount } from "./funnel-view.ts";
+import type { TextRoom } from "./text-room.ts";
+import type { LogView, TurnView } from "./view.ts";
+
+/** What a view has of a program beside what `readPast` reads: its turns, calls and printed texts, one by one. */
+export class ProgramReader {
+  readonly calls: CallViews;
+  readonly events = new EventViews();
+  readonly turns: TurnView[] = [];
+  readonly logs: LogView[] = [];
+  readonly tokens = new TokenCount();
+  readonly largest = { inputBytes: 0, resultBytes: 0 };
+  lastAt = 0;
+  #now = 0;
+
+  constructor(room: TextRoom) {
+    this.calls = new CallViews(room);
+  }
+
+  /** Passes the records on, and reads each of them. */
+  async *reading(records: AsyncIterable<JournalRecord>): AsyncGenerator<JournalRecord> {
+    for await (const record of records) {
+      // The consumer checks a record before this class reads it, and names it in an error.
+      yield record;
+      this.#take(record);
+    }
+  }
+
+  #take(record: JournalRecord): void {
+    if (record.type === "turn") return this.#takeTurn(record);
+    this.calls.note(record);
+    this.events.note(record);
+    if (record.type === "header") this.lastAt = record.startedAt;
+    else if ("at" in record) this.lastAt = Math.max(this.lastAt, record.at);
+    if (record.type === "answered") this.largest.resultBytes = Math.max(this.largest.resultBytes, record.bytes);
+    if (record.type === "outcome") this.calls.abortOpen();
+  }
+
+  #takeTurn(record: TurnRecord): void {
+    const { event, commands } = readTurn(record);
+    const turn = this.turns.length;
+    this.#now = Math.max(this.#now, event.now);
+    this.lastAt = Math.max(this.lastAt, event.now);
+    this.turns.push(turnOf(event));
+    if (event.kind === "answer") this.#takeAnswer(event, turn);
+    for (const command of commands) this.#takeCommand(command, turn);
+  }
+
+  #takeAnswer({ id, ok, body, now }: HostFrame & { readonly kind: "answer" }, turn: number): void {
+    if (ok) this.tokens.add(body, Buffer.byteLength(body));
+    this.calls.tell(String(id), turn, { ok, body: ok ? body : messageOf(body), at: now });
+  }
+
+  #takeCommand(command: PastTurn["commands"][number], turn: number): void {
+    if (command.kind === "call") {
+      const { id, tool, body: inputText } = command;
+      this.calls.make({ id: String(id), tool, caller: "programmatic", inputText, made: turn, at: this.#now });
+      this.largest.inputBytes = Math.max(this.largest.inputBytes, Buffer.byteLength(inputText));
+    } else if (command.kind === "output") {
+      const read = readPlainData(command.body);
+      const text = read.ok && typeof read.value === "string" ? read.value : "";
+      const dropped = command.dropped === 0 ? {} : { dropped: command.dropped };
+      this.logs.push({ turn, stream: command.stream, text, ...dropped });
+    }
+  }
+}
+
+function turnOf(event: HostFrame): TurnView {
+  return { at: event.now, event: event.kind, ...(event.kind === "answer" ? { call: String(event.id) } : {}) };
+}
+
+/** The message of a refusal or failure, which a program is given as `{ code, tool, message }`. */
+function messageOf(body: string): string {
+  const read = readPlainData(body);
+  return (read.ok ? textOf(read.value, "message") : undefined) ?? body;
+}

@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { listView } from "../../src/views/list-view.ts";
+import type { ConversationView, ExecutionView, ProgramView } from "../../src/views/view.ts";
+import { viewCall } from "../../src/views/view-call.ts";
+import { viewExecution } from "../../src/views/view-execution.ts";
+
+const numbers = z.object({ n: z.number() });
+const common = { description: "d", input: numbers, allowedCallers: ["programmatic", "direct"] } as const;
+const tools = [
+  defineTool({
+    ...common,
+    name: "shop.rows",
+    effect: "read",
+    handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
+  }),
+  defineTool({ ...common, name: "fail", effect: "read", handler: () => Promise.reject(new Error("no")) }),
+  defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
+];
+
+async function open() {
+  const journal = createMemoryJournal();
+  const runtime = await createRuntime({
+    tools,
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+    logger: { error: () => {} },
+  });
+  return { journal, runtime, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
+
+const PROGRAM = `console.log("begin");
+const rows = await tools.shop.rows({ n: 3 });
+await Promise.allSettled([tools.fail({ n: 1 }), tools.shop.rows({ n: "x" })]);
+console.error("end");
+return rows.length;`;
+
+function assertProgram(view: ExecutionView): asserts view is ProgramView {
+  expect(view.kind).toBe("program");
+}
+
+test("a program's view has its calls with turns, sizes, lines and texts, its logs by turn, and its funnel", async () => {
+  await using one = await open();
+  const report = await one.runtime.execute(PROGRAM, { execution: "e1" });
+  const view = await viewExecution(one.journal, "e1");
+  assertProgram(view);
+  expect(view).toMatchObject({ state: "ended", driven: false, source: PROGRAM, outcome: { type: "completed" } });
+  expect(view.calls).toMatchObject([
+    { id: "1", tool: "shop.rows", state: "value", detail: "array of 3", made: 0, told: 1, bytes: 28 },
+    { id: "2", tool: "fail", state: "failed", detail: "handler_failed", made: 1 },
+    { id: "3", tool: "shop.rows", state: "refused", detail: "input_invalid", made: 1 },
+  ]);
+  expect(view.calls[0]).toMatchObject({ input: { text: '{"n":3}' }, result: { text: '[{"id":0},{"id":1},{"id":2}]' } });
+  expect(view.calls[2]?.result?.text).toContain("expected number");
+  expect(view.places).toContainEqual({ tool: "shop.rows", lines: [2, 3] });
+  expect(view.logs).toMatchObject([
+    { turn: 0, stream: "stdout", text: "begin\n" },
+    { stream: "stderr", text: "end\n" },
+  ]);
+  expect(view.output?.text).toBe(report.output.text);
+  expect(view.funnel).toMatchObject({
+    fetched: { bytes: report.usage.bytesIn },
+    seen: { bytes: 28 },
+    returned: { bytes: report.usage.bytesOut },
+  });
+  expect(view.limits.find(({ name }) => name === "calls")).toEqual({ name: "calls", used: 3, allowed: 10_000 });
+  expect(JSON.parse(JSON.stringify(view))).toEqual(view);
+});
+
+test("texts are cut to what a view may hold, and one call's are given whole", async () => {
+  await using one = await open();
+  await one.runtime.execute("return (await tools.shop.rows({ n: 500 })).length;", { execution: "e1" });
+  const bounds = { each: 10, all: 15 };
+  const { calls } = await viewExecution(one.journal, "e1", bounds);
+  expect(calls[0]?.input).toEqual({ text: '{"n":500}', bytes: 9 });
+  expect(calls[0]?.result).toEqual({ text: '[{"id"', bytes: calls[0]?.bytes, cut: true });
+  const whole = await viewCall(one.journal, "e1", "1");
+  expect(JSON.parse(whole.result ?? "")).toHaveLength(500);
+  await expect(viewCall(one.journal, "e1", "9")).rejects.toMatchObject({ code: "call_unknown" });
+});
+
+test("a held call is shown with its whole input, and its decision once there is one", async () => {
+  await using one = await open();
+  await one.runtime.execute("await tools.pay({ n: 7 });", { execution: "e1" });
+  const waits = await viewExecution(one.journal, "e1");
+  expect(waits).toMatchObject({
+    state: "waiting",
+    waiting: [{ id: "1", tool: "pay", why: "approval", input: { text: '{"n":7}' } }],
+  });
+  await one.runtime.decide("e1", { "1": { allow: true, by: "ann", note: "checked" } });
+  const decided = await viewExecution(one.journal, "e1");
+  expect(decided).toMatchObject({
+    state: "running",
+    waiting: [],
+    calls: [{ decision: { decision: "allowed", by: "ann", note: "checked" } }],
+  });
+  await one.runtime.resume("e1");
+  expect(await viewExecution(one.journal, "e1")).toMatchObject({ state: "ended", calls: [{ state: "value" }] });
+});
+
+test("a fault is shown with its line", async () => {
+  await using one = await open();
+  await one.runtime.execute("const x = 1;\nnull.y;", { execution: "e1" });
+  const { outcome, output } = await viewExecution(one.journal, "e1");
+  expect(outcome).toMatchObject({ type: "failed", fault: { name: "TypeError", line: 2 } });
+  expect(output?.text).toContain("TypeError at line 2");
+});
+
+test("a conversation's view has its turns with direct calls and programs, and what its programs wait for", async () => {
+  await using one = await open();
+  const model = scriptedModel([
+    { calls: [{ tool: "shop.rows", input: { n: 2 } }] },
+    { programs: ["return tools.pay({ n: 1 });"] },
+    () => ({ text: "done" }),
+  ]);
+  const { execution } = await one.runtime.agent({ model, task: "Pay.", programs: "local" });
+  const view = (await viewExecution(one.journal, execution)) as ConversationView;
+  expect(view).toMatchObject({ kind: "conversation", state: "waiting", task: "Pay." });
+  expect(view.turns).toHaveLength(2);
+  expect(view.calls).toMatchObject([{ tool: "shop.rows", state: "value", made: 0, told: 1, bytes: 19 }]);
+  const [program] = view.turns[1]?.programs ?? [];
+  expect(program).toMatchObject({ source: { text: "return tools.pay({ n: 1 });" } });
+  const [waiting] = view.waiting;
+  expect(waiting).toMatchObject({ id: `${program?.id}/1`, tool: "pay", input: { text: '{"n":1}' } });
+  expect(await viewCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
+  const below = await viewExecution(one.journal, program?.execution ?? "");
+  expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
+});
+
+test("one call of a host has a view too", async () => {
+  await using one = await open();
+  await one.runtime.call({ tool: "shop.rows", input: { n: 1 }, caller: "direct" });
+  const [row] = (await listView(one.journal)).executions;
+  const view = await viewExecution(one.journal, row?.execution ?? "");
+  expect(view).toMatchObject({
+    kind: "call",
+    state: "ended",
+    calls: [{ tool: "shop.rows", result: { text: '[{"id":0}]' } }],
+  });
+});
+
+test("a list is narrowed by state, tool, tenant and text, and goes on where it was cut", async () => {
+  await using one = await open();
+  for (const [id, source] of [
+    ["a", "return 1; // Alpha"],
+    ["b", "return tools.shop.rows({ n: 1 });"],
+    ["c", "await tools.pay({ n: 1 });"],
+  ] as const)
+    await one.runtime.execute(source, { execution: id, ...(id === "a" ? { tenant: "acme" } : {}) });
+  const ids = async (filter: Parameters<typeof listView>[1]) =>
+    (await listView(one.journal, filter)).executions.map(({ execution }) => execution).toSorted();
+  expect(await ids({})).toEqual(["a", "b", "c"]);
+  expect(await ids({ state: "waiting" })).toEqual(["c"]);
+  expect(await ids({ state: "ended" })).toEqual(["a", "b"]);
+  expect(await ids({ tool: "rows" })).toEqual(["b"]);
+  expect(await ids({ tenant: "acme" })).toEqual(["a"]);
+  expect(await ids({ text: "ALPHA" })).toEqual(["a"]);
+  const seen: string[] = [];
+  for (let next: number | undefined = Infinity; next !== undefined;) {
+    const page = await listView(one.journal, { limit: 1, ...(next === Infinity ? {} : { before: next }) });
+    seen.push(...page.executions.map(({ execution }) => execution));
+    next = page.next;
+  }
+  expect(seen.toSorted()).toEqual(["a", "b", "c"]);
+});
