@@ -2,6 +2,7 @@ import type { Unreplayable } from "./execution-state.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import { PortcullisError } from "../errors.ts";
 import { type Connection, QueueFull, type Sandbox } from "../sandboxes/sandbox.ts";
+import type { Closing } from "../sandboxes/closing.ts";
 import type { Share } from "../values/held-bytes.ts";
 import type { Clocks } from "./clocks.ts";
 import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "./endings.ts";
@@ -11,6 +12,7 @@ import type { Limits } from "./limits.ts";
 import type { Ending } from "./outcome.ts";
 import { replayTurns } from "./replay-turns.ts";
 import type { TrackedLog } from "./tracked-log.ts";
+import { WaitAccount } from "./wait-account.ts";
 
 /** Maximum number of consecutive replays without a new turn. */
 const REPLAYS_WITHOUT_PROGRESS = 3;
@@ -52,6 +54,7 @@ export interface SupervisorOptions {
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   readonly #over = new AbortController();
+  readonly #waits = new WaitAccount();
   #link: GuestLink | undefined;
   /** Events that were sent last, as long as they wait for the journal to say that the program has the turn. */
   #handing: Promise<void> | undefined;
@@ -126,15 +129,18 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#noteMemory();
     const hostMs = this.#link.movedBytes / BYTES_PER_MS + log.state.turns / TURNS_PER_MS;
     const costMs = clocks.replayMs + hostMs;
+    this.#waits.begin();
     const allowedMs = limits.runningMs * EVICTION_PART - clocks.replayingMs;
     this.#notEvicted = log.state.unreplayable;
     if (costMs * REPLAY_MARGIN > allowedMs) this.#notEvicted ??= "replay";
     if (this.#tookMemory || this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
-    if (this.#notEvicted === undefined && share.isRoomy) guest.offer(costMs);
+    if (this.#notEvicted === undefined && share.isRoomy)
+      guest.offer({ costMs, earnedMs: this.#waits.earnedMs(clocks.replayingMs) });
   }
 
   /** An evicted program has something to do. */
   wake(): void {
+    this.#waits.end();
     this.#wake?.();
   }
 
@@ -207,23 +213,24 @@ export class GuestSupervisor implements AsyncDisposable {
     if (end.type !== "evicted" || this.#options.log.state.unreplayable !== undefined) return this.#isReplaced(end);
     this.#evictions += 1;
     this.#isReturning = true;
+    this.#waits.spend(end.changeMs);
     await this.#rest(end.closing);
     return !this.#over.signal.aborted;
   }
 
   /** Waits without a guest until the program has something to do, or its sandbox is closed. */
-  async #rest(closing: AbortSignal): Promise<void> {
+  async #rest(closing: Closing): Promise<void> {
     const { clocks, share, hasWork } = this.#options;
-    if (hasWork() || closing.aborted) return;
+    if (hasWork() || closing.isOver) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = () => resolve();
     this.#wake = wake;
-    closing.addEventListener("abort", wake, { once: true });
+    closing.listen(wake);
     share.count(RESTING_BYTES);
     clocks.rest();
     await promise;
     share.giveBack(RESTING_BYTES);
-    closing.removeEventListener("abort", wake);
+    closing.forget(wake);
     this.#wake = undefined;
   }
 

@@ -1,3 +1,5 @@
+import type { Offer } from "./sandbox.ts";
+
 /** How often free memory is looked at while programs wait in their places, in milliseconds. */
 const LOOK_MS = 500;
 /** The same while memory is short. Each time one program gives up its place. */
@@ -18,7 +20,7 @@ export interface EvictionOptions<Place> {
   readonly onChange: () => void;
 }
 
-interface Offer {
+interface Offered {
   readonly tenant: string;
   readonly since: number;
   /** From when on the place may be taken. */
@@ -27,13 +29,13 @@ interface Offer {
 
 /**
  * Engines or containers whose programs wait, and can be replayed in another one. A place may be taken once its program has
- * waited for as long as its replay takes: so replays never take more time than programs have waited in their places, and a
- * program that takes long to replay keeps its place.
+ * waited for as long as its replay takes, with what it has earned by waiting before: so replays never take more time than
+ * programs have waited, and a program that takes long to replay keeps its place.
  */
 export class Evictions<Place> {
   readonly #options: EvictionOptions<Place>;
   /** The one that has waited longest first. */
-  readonly #offers = new Map<Place, Offer>();
+  readonly #offers = new Map<Place, Offered>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -42,11 +44,11 @@ export class Evictions<Place> {
   }
 
   /** The program in this place waits. */
-  offer(place: Place, tenant: string, costMs: number): void {
+  offer(place: Place, tenant: string, { costMs, earnedMs }: Offer): void {
     const { evict, evictAfterMs, changeMs } = this.#options;
     if (evict === "never") return;
     const since = performance.now();
-    const from = since + costMs + changeMs;
+    const from = since + Math.max(0, costMs + changeMs - earnedMs);
     this.#offers.delete(place);
     this.#offers.set(place, { tenant, since, from });
     this.#lookAt(since + LOOK_MS);

@@ -2,6 +2,7 @@ import type { Language } from "../../bridge/frames.ts";
 import type { EgressRecord } from "../journal/record.ts";
 import type { OversizeFrame } from "../../bridge/wire.ts";
 import { PortcullisError } from "../errors.ts";
+import type { Closing } from "./closing.ts";
 
 /**
  * An isolation technology that guests run in. It handles bytes, limits and processes, and does not depend on tools,
@@ -53,8 +54,8 @@ export interface OpenOptions {
   /** Guests of two tenants never share a process. */
   readonly tenant: string;
   /**
-   * Whether the program has begun already, and lost its guest. It is served before other programs of its tenant, and
-   * is not rejected with a `QueueFull`.
+   * Whether the program has begun already, and lost its guest. It is not rejected with a `QueueFull`, and after a few
+   * seconds it is served before others of its tenant that have not begun.
    */
   readonly hasBegun?: boolean;
   /** Called for each of the guest's connections to outside hosts, after the connection has ended and before the guest's exit. */
@@ -83,14 +84,21 @@ export interface Guest extends AsyncDisposable {
   usage(): ResourceUsage;
   /**
    * Tells the sandbox that the program waits and has received all events: until the next `send` it may end the guest as
-   * `evicted`, where it needs its place. `costMs` is the processor time that bringing another guest to the same state
-   * takes, about; a guest is evicted only after it has waited for as long. A sandbox without this method evicts no guest.
+   * `evicted`, where it needs its place. A sandbox without this method evicts no guest.
    */
-  offer?(costMs: number): void;
+  offer?(offer: Offer): void;
   /** Ends the guest now, even a busy one. Only the first reason given is kept. */
   kill(reason: KillReason): void;
   /** Ends the guest after its program has settled with nothing pending, so that the sandbox may reuse its resources. */
   release(): void;
+}
+
+/** What giving up the guest of a program that waits costs, and what the program has to pay for it, in milliseconds. */
+export interface Offer {
+  /** Processor time that bringing another guest to the same state takes, about. A guest is evicted only after it has waited for as long. */
+  readonly costMs: number;
+  /** How long it has waited already, before this wait: counts as if it had waited so long now. */
+  readonly earnedMs: number;
 }
 
 /** Why the owner ends a guest, as free text; repeated in the exit. */
@@ -101,9 +109,10 @@ export type Exit =
   | { readonly type: "released" }
   /**
    * Ended by the sandbox while the program waited, after an `offer`. Another guest may go on with it, when it has something
-   * to do. `closing` is aborted when the sandbox is closed.
+   * to do. `closing` tells when the sandbox is closed, and `changeMs` the processor time that the change of guests takes
+   * beside the replay.
    */
-  | { readonly type: "evicted"; readonly closing: AbortSignal }
+  | { readonly type: "evicted"; readonly closing: Closing; readonly changeMs: number }
   /** Ended by its owner. */
   | { readonly type: "killed"; readonly reason: KillReason }
   /** Used more memory than allowed. `seenBytes` is the last reading before it was ended. */

@@ -1,5 +1,8 @@
 import { QueueFull } from "./sandbox.ts";
 
+/** How long a program that has begun lets others of its tenant begin before it, in milliseconds. */
+export const BEGUN_WAITS_MS = 3000;
+
 /** Counts how often each name occurs. */
 export function countNames(names: Iterable<string | undefined>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
@@ -10,7 +13,7 @@ export function countNames(names: Iterable<string | undefined>): ReadonlyMap<str
 /** A program that waits in a line. */
 export interface InLine {
   readonly tenant: string;
-  /** Whether it has begun already, and gave up its engine or container. Such a one is served before others of its tenant, and is not bounded in number here. */
+  /** Whether it has begun already, and gave up its engine or container. Such a one is not bounded in number here. */
   readonly hasBegun?: boolean;
   /** Called if the program is removed because the line is full or closed. */
   readonly reject: (error: unknown) => void;
@@ -25,8 +28,9 @@ interface OwnLine<Waiter> {
 const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + fresh.length;
 
 /**
- * Programs that wait for an engine or a container. Within a tenant those that have begun come first, each kind in order of
- * arrival. Across tenants the one with the fewest engines or containers is next; among equals, the one that was served
+ * Programs that wait for an engine or a container, each kind in order of arrival. Within a tenant those that have begun
+ * come last until they have waited for `BEGUN_WAITS_MS`, and then first. So many programs soon wait for their tools at the
+ * same time, and however many more come, one that has begun goes on. Across tenants the one with the fewest engines or containers is next; among equals, the one that was served
  * longest ago.
  */
 export class WaitingLine<Waiter extends InLine> {
@@ -35,6 +39,8 @@ export class WaitingLine<Waiter extends InLine> {
   /** Only tenants with waiting programs. The tenant that was served last comes last. */
   readonly #byTenant = new Map<string, OwnLine<Waiter>>();
   #length = 0;
+  /** Since when those wait that have begun. */
+  readonly #begunSince = new Map<Waiter, number>();
   /** Waiters that have not begun. */
   #fresh = 0;
 
@@ -59,7 +65,8 @@ export class WaitingLine<Waiter extends InLine> {
     this.#byTenant.set(waiter.tenant, own);
     this.#kindOf(own, waiter).push(waiter);
     this.#length += 1;
-    if (waiter.hasBegun !== true) this.#fresh += 1;
+    if (waiter.hasBegun === true) this.#begunSince.set(waiter, performance.now());
+    else this.#fresh += 1;
   }
 
   /** Rejects a waiter, and returns whether it was another one. */
@@ -83,7 +90,7 @@ export class WaitingLine<Waiter extends InLine> {
     if (index < 0) return;
     kind.splice(index, 1);
     this.#length -= 1;
-    if (waiter.hasBegun !== true) this.#fresh -= 1;
+    if (!this.#begunSince.delete(waiter)) this.#fresh -= 1;
     if (lengthOf(own) === 0) this.#byTenant.delete(waiter.tenant);
   }
 
@@ -94,7 +101,10 @@ export class WaitingLine<Waiter extends InLine> {
   /** Returns the first of a tenant's waiters and leaves it in the line. */
   first(tenant: string | undefined): Waiter | undefined {
     const own = tenant === undefined ? undefined : this.#byTenant.get(tenant);
-    return own?.begun[0] ?? own?.fresh[0];
+    const [begun] = own?.begun ?? [];
+    const [fresh] = own?.fresh ?? [];
+    if (!begun || !fresh) return begun ?? fresh;
+    return performance.now() - (this.#begunSince.get(begun) ?? 0) < BEGUN_WAITS_MS ? fresh : begun;
   }
 
   /** Removes and returns the first of a tenant's waiters. The tenant then counts as served last. */
@@ -165,6 +175,7 @@ export class WaitingLine<Waiter extends InLine> {
     for (const { begun, fresh } of this.#byTenant.values())
       for (const waiter of [...begun, ...fresh]) waiter.reject(error);
     this.#byTenant.clear();
+    this.#begunSince.clear();
     this.#length = 0;
     this.#fresh = 0;
   }

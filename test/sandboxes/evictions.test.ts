@@ -1,5 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { WaitAccount } from "../../src/programs/wait-account.ts";
 import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
 
 beforeEach(() => {
@@ -33,21 +34,21 @@ function evictions(options: Partial<EvictionOptions<string>> = {}) {
 test("the program that has waited longest gives its place up first, and one that runs again keeps it", () => {
   const { made } = evictions();
   for (const place of ["a", "b", "c"]) {
-    made.offer(place, "t", 0);
+    made.offer(place, "t", { costMs: 0, earnedMs: 0 });
     pass(10);
   }
   expect(made.longest(ANY)).toBe("a");
   made.withdraw("a");
   expect(made.longest(ANY)).toBe("b");
-  made.offer("b", "t", 0);
+  made.offer("b", "t", { costMs: 0, earnedMs: 0 });
   pass(10);
   expect(made.longest(ANY)).toBe("c");
 });
 
 test("only places of tenants that may lose one are taken", () => {
   const { made } = evictions();
-  made.offer("a", "one", 0);
-  made.offer("b", "other", 0);
+  made.offer("a", "one", { costMs: 0, earnedMs: 0 });
+  made.offer("b", "other", { costMs: 0, earnedMs: 0 });
   pass(10);
   expect(made.longest((tenant) => tenant === "other")).toBe("b");
   expect(made.longest(() => false)).toBeUndefined();
@@ -55,7 +56,7 @@ test("only places of tenants that may lose one are taken", () => {
 
 test("a place is taken only after its program has waited for as long as its replay and the change take, which is told", () => {
   const { made, changes } = evictions();
-  made.offer("dear", "t", 100);
+  made.offer("dear", "t", { costMs: 100, earnedMs: 0 });
   pass(101);
   expect(made.longest(ANY)).toBeUndefined();
   pass(1);
@@ -65,9 +66,9 @@ test("a place is taken only after its program has waited for as long as its repl
 
 test("after evictAfterMs a place is given up that no other program needs, but never before its replay is worth it", () => {
   const { made, due } = evictions({ evictAfterMs: 1000 });
-  made.offer("cheap", "t", 1);
-  made.offer("dear", "t", 3000);
-  made.offer("back", "t", 1);
+  made.offer("cheap", "t", { costMs: 1, earnedMs: 0 });
+  made.offer("dear", "t", { costMs: 3000, earnedMs: 0 });
+  made.offer("back", "t", { costMs: 1, earnedMs: 0 });
   pass(999);
   made.withdraw("back");
   expect(due).toEqual([]);
@@ -82,7 +83,7 @@ test("after evictAfterMs a place is given up that no other program needs, but ne
 test("while memory is short, places are given up one after the other, those that have waited longest first", () => {
   let isShort = false;
   const { made, due } = evictions({ isShort: () => isShort });
-  for (const place of ["a", "b", "c"]) made.offer(place, "t", 1);
+  for (const place of ["a", "b", "c"]) made.offer(place, "t", { costMs: 1, earnedMs: 0 });
   pass(10_000);
   expect(due).toEqual([]);
   isShort = true;
@@ -97,16 +98,28 @@ test("while memory is short, places are given up one after the other, those that
 
 test("nothing is given up where evictions are off, or after the end", () => {
   const off = evictions({ evict: "never", evictAfterMs: 1 });
-  off.made.offer("a", "t", 0);
+  off.made.offer("a", "t", { costMs: 0, earnedMs: 0 });
   const over = evictions({ evictAfterMs: 1 });
-  over.made.offer("a", "t", 0);
+  over.made.offer("a", "t", { costMs: 0, earnedMs: 0 });
   over.made.close();
   pass(10_000);
   for (const { made, due } of [off, over])
     expect([made.longest(ANY), made.isEmpty, due]).toEqual([undefined, true, []]);
 });
 
-test("however programs wait and run, replays take no more time than programs have waited in their places", () => {
+test("what a program has waited before counts as if it had waited now", () => {
+  const { made } = evictions();
+  made.offer("a", "t", { costMs: 100, earnedMs: 60 });
+  pass(41);
+  expect(made.longest(ANY)).toBeUndefined();
+  pass(1);
+  expect(made.longest(ANY)).toBe("a");
+  made.offer("b", "t", { costMs: 100, earnedMs: 102 });
+  made.withdraw("a");
+  expect(made.longest(ANY)).toBe("b");
+});
+
+test("however programs wait and run, replays and changes take no more time than programs have waited", () => {
   const step = record({
     place: constantFrom("a", "b", "c"),
     does: constantFrom("wait", "run", "take"),
@@ -116,28 +129,38 @@ test("however programs wait and run, replays take no more time than programs hav
   assert(
     property(array(step, { maxLength: 60 }), (steps) => {
       const { made } = evictions();
-      const waits = new Map<string, { readonly since: number; readonly costMs: number }>();
+      const programs = ["a", "b", "c"].map((name) => ({ name, account: new WaitAccount(), replayingMs: 0, costMs: 0 }));
+      let waiting = 0;
       let waitedMs = 0;
-      let replayedMs = 0;
+      let spentMs = 0;
+      const waits = new Set<string>();
       for (const { place, does, costMs, ms } of steps) {
         pass(ms);
+        waitedMs += waiting * ms;
+        const name = does === "take" ? made.longest(ANY) : place;
+        const program = programs.find((one) => one.name === name);
+        if (!program) continue;
+        const { account } = program;
         if (does === "wait") {
-          made.offer(place, "t", costMs);
-          waits.set(place, { since: performance.now(), costMs });
-        } else if (does === "run") {
-          made.withdraw(place);
-          waits.delete(place);
-        } else {
-          const taken = made.longest(ANY);
-          const wait = waits.get(taken ?? "");
-          if (taken === undefined || !wait) continue;
-          made.withdraw(taken);
-          waits.delete(taken);
-          waitedMs += performance.now() - wait.since;
-          replayedMs += wait.costMs;
+          if (!waits.has(program.name)) waiting += 1;
+          waits.add(program.name);
+          account.begin();
+          program.costMs = costMs;
+          made.offer(program.name, "t", { costMs, earnedMs: account.earnedMs(program.replayingMs) });
+          continue;
         }
+        if (does === "take") {
+          // It waits on without its place.
+          account.spend(2);
+          program.replayingMs += program.costMs;
+          spentMs += 2 + program.costMs;
+        } else {
+          account.end();
+          if (waits.delete(program.name)) waiting -= 1;
+        }
+        made.withdraw(program.name);
       }
-      expect(replayedMs).toBeLessThanOrEqual(waitedMs);
+      expect(spentMs).toBeLessThanOrEqual(waitedMs);
     }),
   );
 });

@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, property } from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { QueueFull } from "../../src/sandboxes/sandbox.ts";
-import { WaitingLine } from "../../src/sandboxes/waiting-line.ts";
+import { BEGUN_WAITS_MS, WaitingLine } from "../../src/sandboxes/waiting-line.ts";
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
@@ -159,12 +159,18 @@ test("the queue is never longer than its limit, and its length is right", () => 
   );
 });
 
-test("a program that has begun is served before those of its tenant that have not, and is never refused", () => {
+test("a program that has begun is served after those of its tenant that have not, then before them, and is never refused", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
   const { line, refused, add } = lineOf(2, "aab");
   expect(refused).toEqual(["a1"]);
   for (const name of ["first", "second"])
     line.add({ tenant: "a", name, hasBegun: true, reject: () => refused.push(name) });
   expect(line.length).toBe(4);
+  vi.advanceTimersByTime(BEGUN_WAITS_MS - 1);
+  expect(line.first("a")?.name).toBe("a0");
+  vi.advanceTimersByTime(1);
+  expect(line.first("a")?.name).toBe("first");
   expect(servedBy(line)).toEqual(["first", "b2", "second", "a0"]);
   for (const name of ["first", "second", "third"])
     line.add({ tenant: "a", name, hasBegun: true, reject: () => refused.push(name) });

@@ -1,3 +1,4 @@
+import { Closing } from "../../src/sandboxes/closing.ts";
 import type { Exit, Guest, OpenOptions, Sandbox } from "../../src/sandboxes/sandbox.ts";
 
 /** When the guest of a program that waits is evicted: at once, after what is under way, later, or not. */
@@ -12,7 +13,7 @@ export interface EvictingSandbox extends Sandbox {
 
 /** The same sandbox, which evicts guests whenever `momentOf` says so. It is called with the number of the offer, from 0. */
 export function evicting(sandbox: Sandbox, momentOf: (offer: number) => EvictionMoment = () => "now"): EvictingSandbox {
-  const closing = new AbortController();
+  const closing = new Closing();
   const opened: OpenOptions[] = [];
   let offers = 0;
   let evicted = 0;
@@ -22,25 +23,25 @@ export function evicting(sandbox: Sandbox, momentOf: (offer: number) => Eviction
     evicted: () => evicted,
     opened,
     async open(options, signal) {
-      if (closing.signal.aborted) throw new Error("the sandbox was closed");
+      if (closing.isOver) throw new Error("the sandbox was closed");
       opened.push(options);
       const guest = await sandbox.open(options, signal);
       return withOffers(
         guest,
-        closing.signal,
+        closing,
         () => momentOf(offers++),
         () => (evicted += 1),
       );
     },
     async [Symbol.asyncDispose]() {
-      if (closing.signal.aborted) return;
-      closing.abort();
+      if (closing.isOver) return;
+      closing.close();
       await sandbox[Symbol.asyncDispose]();
     },
   };
 }
 
-function withOffers(guest: Guest, closing: AbortSignal, moment: () => EvictionMoment, onEvicted: () => void): Guest {
+function withOffers(guest: Guest, closing: Closing, moment: () => EvictionMoment, onEvicted: () => void): Guest {
   let isOffered = false;
   let isEvicted = false;
   const evict = () => {
@@ -51,7 +52,7 @@ function withOffers(guest: Guest, closing: AbortSignal, moment: () => EvictionMo
   };
   return {
     frames: guest.frames,
-    exit: guest.exit.then((exit): Exit => (isEvicted ? { type: "evicted", closing } : exit)),
+    exit: guest.exit.then((exit): Exit => (isEvicted ? { type: "evicted", closing, changeMs: 0 } : exit)),
     usage: () => guest.usage(),
     send(frames) {
       isOffered = false;

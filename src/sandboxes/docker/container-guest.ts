@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { FrameDecoder } from "../../../bridge/wire.ts";
+import type { Closing } from "../closing.ts";
 import { FrameQueue } from "../frame-queue.ts";
 import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
 import { OutputTail } from "../../values/output-tail.ts";
@@ -9,6 +10,7 @@ import {
   type Exit,
   type Guest,
   type KillReason,
+  type Offer,
   type ResourceUsage,
 } from "../sandbox.ts";
 import { AttachedStream } from "./attached-stream.ts";
@@ -49,7 +51,7 @@ export class ContainerGuest implements Guest {
   readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
   #stderrBytes = 0;
   #peakBytes = 0;
-  #onOffer: (costMs: number | undefined) => void = () => {};
+  #onOffer: (offer: Offer | undefined) => void = () => {};
 
   private constructor(container: Container) {
     this.#container = container;
@@ -120,7 +122,7 @@ export class ContainerGuest implements Guest {
   }
 
   /** Sets the listener for offers. It is called with undefined when the program no longer waits. */
-  setOfferListener(listener: (costMs: number | undefined) => void): void {
+  setOfferListener(listener: (offer: Offer | undefined) => void): void {
     this.#onOffer = listener;
   }
 
@@ -145,14 +147,14 @@ export class ContainerGuest implements Guest {
   }
 
   /** A container with a connection to outside keeps its program: what the program reads there comes only once. */
-  offer(costMs: number): void {
-    if (!this.ended && !this.#container.isConnected) this.#onOffer(costMs);
+  offer(offer: Offer): void {
+    if (!this.ended && !this.#container.isConnected) this.#onOffer(offer);
   }
 
   /** Ends the guest of a program that waits. */
-  evict(closing: AbortSignal): void {
+  evict(closing: Closing, changeMs: number): void {
     this.#onOffer(undefined);
-    if (!this.#container.isConnected) this.#end({ type: "evicted", closing });
+    if (!this.#container.isConnected) this.#end({ type: "evicted", closing, changeMs });
   }
 
   kill(reason: KillReason): void {

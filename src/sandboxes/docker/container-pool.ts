@@ -1,5 +1,6 @@
 import { Evictions } from "../evictions.ts";
-import type { OpenOptions } from "../sandbox.ts";
+import { Closing } from "../closing.ts";
+import type { Offer, OpenOptions } from "../sandbox.ts";
 import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
 import { removeContainer } from "./container.ts";
 import { ContainerGuest } from "./container-guest.ts";
@@ -47,7 +48,7 @@ export class ContainerPool {
   /** Names of containers that may remain: their removal failed, or the daemon did not answer when they were created. */
   readonly #left = new Set<string>();
   readonly #evictions: Evictions<ContainerGuest>;
-  readonly #closing = new AbortController();
+  readonly #closing = new Closing();
 
   constructor(daemon: Daemon, options: PoolOptions) {
     this.#daemon = daemon;
@@ -60,7 +61,7 @@ export class ContainerPool {
       changeMs: CHANGE_MS,
       // The daemon's machine may be another one, and each container's memory is bounded.
       isShort: () => false,
-      onDue: (guest) => guest.evict(this.#closing.signal),
+      onDue: (guest) => guest.evict(this.#closing, CHANGE_MS),
       onChange: () => this.#makeRoom(),
     });
   }
@@ -81,7 +82,7 @@ export class ContainerPool {
     const { tenant } = owner;
     const key = JSON.stringify(plan);
     const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, owner, signal));
-    guest.setOfferListener((costMs) => this.#noteOffer(guest, tenant, costMs));
+    guest.setOfferListener((offer) => this.#noteOffer(guest, tenant, offer));
     if (this.#all.has(guest)) this.#tenants.set(guest, tenant);
     guest.ref();
     this.#kinds = [key, ...this.#kinds.filter((kind) => kind !== key)].slice(0, WARM_KINDS);
@@ -92,7 +93,7 @@ export class ContainerPool {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Error(CLOSED));
+    this.#closing.close();
     this.#evictions.close();
     this.#waiting.clear(new Error(CLOSED));
     await Promise.allSettled(this.#starting);
@@ -102,13 +103,13 @@ export class ContainerPool {
   }
 
   get #isClosed(): boolean {
-    return this.#closing.signal.aborted;
+    return this.#closing.isOver;
   }
 
   /** The program of a container waits, or, with undefined, does so no longer. */
-  #noteOffer(guest: ContainerGuest, tenant: string, costMs: number | undefined): void {
-    if (costMs === undefined) return this.#evictions.withdraw(guest);
-    this.#evictions.offer(guest, tenant, costMs);
+  #noteOffer(guest: ContainerGuest, tenant: string, offer: Offer | undefined): void {
+    if (offer === undefined) return this.#evictions.withdraw(guest);
+    this.#evictions.offer(guest, tenant, offer);
     if (this.#waiting.length > 0) this.#makeRoom();
   }
 
@@ -157,7 +158,7 @@ export class ContainerPool {
     for (; ending < this.#waiting.length; ending += 1) {
       const evicted = this.#nextEviction();
       if (!evicted) return;
-      evicted.evict(this.#closing.signal);
+      evicted.evict(this.#closing, CHANGE_MS);
     }
   }
 

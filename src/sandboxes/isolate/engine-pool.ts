@@ -1,4 +1,4 @@
-import type { OpenOptions } from "../sandbox.ts";
+import type { Offer, OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { PoolOptions } from "./pool-options.ts";
 import { Evictions } from "../evictions.ts";
@@ -21,7 +21,7 @@ const PREPARE_MS = 1000;
 const SOON_MS = 50;
 
 /** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
-const CHANGE_MS = 2;
+export const CHANGE_MS = 2;
 
 const CLOSED = "the sandbox was closed";
 /** Failed starts after which a waiting program is rejected. A single start may fail by chance, if another process ended the engine. */
@@ -134,11 +134,11 @@ export class EnginePool {
     else this.#offer(engine);
   }
 
-  /** The program on this engine waits, and may be evicted until it is withdrawn. `costMs` as for `Guest.offer`. */
-  offer(occupied: Occupied, costMs: number): void {
+  /** The program on this engine waits, and may be evicted until it is withdrawn. */
+  offer(occupied: Occupied, offer: Offer): void {
     const { tenant } = occupied.engine;
     if (tenant === undefined) return;
-    this.#evictions.offer(occupied, tenant, costMs);
+    this.#evictions.offer(occupied, tenant, offer);
     if (this.#waiting.length > 0) this.#makeRoom();
   }
 

@@ -1,18 +1,20 @@
 import { availableParallelism, totalmem } from "node:os";
 import { PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../options/options.ts";
+import { Closing } from "../closing.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import {
   type Exit,
   type Finding,
   type Guest,
   type KillReason,
+  type Offer,
   type OpenOptions,
   QueueFull,
   type ResourceUsage,
   type Sandbox,
 } from "../sandbox.ts";
-import type { EnginePool, Occupied } from "./engine-pool.ts";
+import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
@@ -67,7 +69,7 @@ class IsolateSandbox implements Sandbox {
   readonly #guests = new Set<IsolateGuest>();
   /** Ends the waiting of programs that have no engine yet. */
   readonly #waits = new Set<AbortController>();
-  readonly #closing = new AbortController();
+  readonly #closing = new Closing();
   #lease: PoolLease | undefined;
   #orphansEnded = false;
 
@@ -94,12 +96,12 @@ class IsolateSandbox implements Sandbox {
       throw new PortcullisError("sandbox_unavailable", `The isolate sandbox runs javascript, not ${options.language}.`);
     this.#check();
     const engine = await this.#acquire(options, signal);
-    if (this.#closing.signal.aborted) {
+    if (this.#closing.isOver) {
       engine.retire();
       throw closed();
     }
     const allowedBytes = options.limits.memoryBytes + MEMORY_SLACK_BYTES;
-    const guest = new IsolateGuest(engine, this.pool, allowedBytes, this.#closing.signal);
+    const guest = new IsolateGuest(engine, this.pool, allowedBytes, this.#closing);
     this.#guests.add(guest);
     void guest.exit.then(() => this.#guests.delete(guest));
     return guest;
@@ -115,7 +117,7 @@ class IsolateSandbox implements Sandbox {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort(closed());
+    this.#closing.close();
     for (const wait of this.#waits) wait.abort(closed());
     const guests = [...this.#guests];
     for (const guest of guests) guest.kill("the sandbox was closed");
@@ -125,7 +127,7 @@ class IsolateSandbox implements Sandbox {
 
   /** Throws if no program can run: the sandbox is closed, or isolated-vm cannot be loaded here. */
   #check(): void {
-    if (this.#closing.signal.aborted) throw closed();
+    if (this.#closing.isOver) throw closed();
     if (this.#lease) return;
     const why = whyNoAddon();
     if (why !== undefined) throw new PortcullisError("sandbox_unavailable", why);
@@ -173,13 +175,13 @@ class IsolateGuest implements Guest, Occupied {
   readonly #allowedBytes: number;
   /** Memory before this program: a reused engine keeps some of its earlier programs'. */
   readonly #baseBytes: number;
-  readonly #closing: AbortSignal;
+  readonly #closing: Closing;
   readonly #leave: (exit: Exit) => void;
   /** Whether the engine is no longer this guest's. */
   #hasLeft = false;
   #peakBytes = 0;
 
-  constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number, closing: AbortSignal) {
+  constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number, closing: Closing) {
     this.engine = engine;
     this.#closing = closing;
     this.#pool = pool;
@@ -201,13 +203,13 @@ class IsolateGuest implements Guest, Occupied {
     return { peakMemoryBytes: this.#peakBytes, processorMs: this.#hasLeft ? undefined : this.engine.processorMs };
   }
 
-  offer(costMs: number): void {
-    if (!this.#hasLeft && !this.engine.ended) this.#pool.offer(this, costMs);
+  offer(offer: Offer): void {
+    if (!this.#hasLeft && !this.engine.ended) this.#pool.offer(this, offer);
   }
 
   evict(freed: Promise<unknown>): void {
     this.#watchMemory();
-    this.#leaveAs({ type: "evicted", closing: this.#closing }, freed);
+    this.#leaveAs({ type: "evicted", closing: this.#closing, changeMs: CHANGE_MS }, freed);
   }
 
   kill(reason: KillReason): void {
