@@ -17,6 +17,8 @@ export class UnsentFrames {
   #next = 0;
   /** How much of that frame is encoded, in UTF-16 code units. */
   #sent = 0;
+  /** Bytes of that frame, once its first part is encoded. */
+  #bytes = 0;
   #waitingLength = 0;
 
   constructor(stream: Writable) {
@@ -72,10 +74,13 @@ export class UnsentFrames {
     let end = Math.min(start + PART_LENGTH, frame.length);
     // A surrogate pair is one character and must be encoded as one.
     if (end < frame.length && isHighSurrogate(frame.charCodeAt(end - 1))) end -= 1;
-    const part = Buffer.from(frame.slice(start, end));
+    if (start === 0) this.#bytes = Buffer.byteLength(frame);
+    // Text of one-byte characters only can be copied as it is.
+    const part = Buffer.from(frame.slice(start, end), this.#bytes === frame.length ? "latin1" : "utf8");
+    const prefix = start === 0 ? encodePrefix(this.#bytes) : undefined;
     this.#sent = end;
     if (end === frame.length) this.#forget();
-    return start === 0 ? Buffer.concat([encodePrefix(Buffer.byteLength(frame)), part]) : part;
+    return prefix ? Buffer.concat([prefix, part]) : part;
   }
 
   #forget(): void {

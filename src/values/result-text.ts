@@ -6,8 +6,8 @@ import { hasJson, MAX_DEPTH, newScale, type Scale, weigh, weighOn } from "./weig
 
 /** Maximum weight of a value that is serialised at once, in bytes. Larger values are serialised in parts of this size. */
 const PART_BYTES = 64 * 1024;
-/** Weight of a list's serialised rows, in bytes, after which the remaining rows are weighed before more are serialised. */
-const LOOK_AHEAD_BYTES = 4 * 1024 * 1024;
+/** The part of what is allowed from which on a list that seems to come to it is weighed to its end before more of it is serialised. */
+const LOOK_AHEAD_PART = 0.5;
 
 export type ResultText =
   | { readonly type: "text"; readonly text: string; readonly bytes: number }
@@ -35,7 +35,7 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
  * Serialises a handler's result to JSON; undefined becomes `null`. Maps, sets, typed arrays and iterators become objects
  * and arrays; a function, symbol, bigint or another object that JSON would leave out or empty is `not_json`. A large
  * result is serialised in parts that yield the host's thread in between, and abandoned as soon as it exceeds
- * `resultBytes`. Its values are counted before it is serialised.
+ * `resultBytes` or `resultValues`. Each part is weighed, and its values are counted, before it is serialised.
  */
 export function resultText(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText> {
   const made = share.lane.run(() => shortText(value, limits));
@@ -68,8 +68,10 @@ export function isLarge(value: unknown): boolean {
   }
 }
 
-/** While a large value waits to be serialised, about the size of its text is held. */
+/** One that has to wait for another result of its tenant is weighed first. While it waits, about the size of its text is held. */
 async function longText(value: unknown, limits: ResultLimits, share: Share): Promise<ResultText> {
+  const make = () => share.lane.work(textInParts(value, limits, share));
+  if (!lastLargeResults.has(share.lane.tenant)) return afterOtherResults(make, share.lane.tenant);
   const { resultBytes: allowedBytes, resultValues } = limits;
   const tally = { values: 0, allowed: resultValues, isCounted: true };
   let minBytes: number;
@@ -86,11 +88,11 @@ async function longText(value: unknown, limits: ResultLimits, share: Share): Pro
   if (overdraft) return { type: "spent", overdraft };
   return afterOtherResults(() => {
     share.giveBack(held);
-    return share.lane.work(textInParts(value, limits, share, tally.isCounted));
+    return make();
   }, share.lane.tenant);
 }
 
-/** The values of a large result. */
+/** The values of a value that waits. */
 interface Tally {
   values: number;
   readonly allowed: number;
@@ -129,26 +131,24 @@ function afterOtherResults(make: () => ResultText | Promise<ResultText>, tenant:
   });
 }
 
-/** Holds the memory of the text made so far. Values that could not be counted before are counted in it. */
+/** Holds the memory of the text made so far. */
 function* textInParts(
   value: unknown,
   { resultBytes: allowedBytes, resultValues }: ResultLimits,
   share: Share,
-  isCounted: boolean,
 ): SlicedWork<ResultText> {
   // Concatenated rather than joined: V8 concatenates without a copy, and the frame makes the only one.
   let text = "";
   let bytes = 0;
   let held = 0;
-  let values = 0;
+  const making = { values: 0, within: new Set<object>(), allowedBytes };
   try {
-    for (const part of partsOf(value, "", new Set(), allowedBytes)) {
+    for (const part of partsOf(value, "", making)) {
       if (typeof part === "string") {
         text += part;
         bytes += Buffer.byteLength(part);
-        if (!isCounted) values += measure(part).values - 1;
-        if (values > resultValues) return { type: "too_many", values };
       }
+      if (making.values > resultValues) return { type: "too_many", values: making.values };
       const minBytes = bytes + (typeof part === "string" ? 0 : part);
       if (minBytes > allowedBytes) return { type: "too_large", bytes: minBytes };
       const more = memoryOf(text, bytes) - held;
@@ -165,58 +165,114 @@ function* textInParts(
   return { type: "text", text, bytes };
 }
 
+/** The text that is being made of a large value. */
+interface Making {
+  /** Values in the parts so far. */
+  values: number;
+  /** The objects that hold what is being made. */
+  readonly within: Set<object>;
+  readonly allowedBytes: number;
+}
+
 /**
  * The text that `JSON.stringify` makes of a value, in parts. The only difference: a row's own `toJSON` may be passed
  * another index. A yielded number is a lower bound of the bytes that follow, so that the reader can stop before they are
  * made.
  */
-function* partsOf(
-  returned: unknown,
-  name: string,
-  within: Set<object>,
-  allowedBytes: number,
-): Generator<string | number> {
+function* partsOf(returned: unknown, name: string, making: Making): Generator<string | number> {
+  const { within, allowedBytes } = making;
   if (ArrayBuffer.isView(returned)) yield returned.byteLength * 2;
   const json = hasJson(returned) ? returned.toJSON(name) : returned;
   const isRecord = typeof json === "object" && json !== null;
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
   const value = isRecord && isUnusual(json) ? jsonForm(json, allowedBytes) : json;
   if (typeof value === "string" || Array.isArray(value)) yield value.length;
-  const scale = newScale(PART_BYTES);
-  if (typeof value !== "object" || value === null || weighOn(scale, value) <= PART_BYTES) {
-    yield textOf(value, scale, allowedBytes);
+  const part = new Part(making);
+  if (typeof value !== "object" || value === null || part.weigh(value) <= PART_BYTES) {
+    part.take();
+    yield part.textOf(value);
     return;
   }
+  making.values += 1;
   if (isRecord) within.add(json);
-  if (Array.isArray(value)) yield* rowsOf(value, within, allowedBytes);
-  else yield* fieldsOf(value as Record<string, unknown>, within, allowedBytes);
+  if (Array.isArray(value)) yield* rowsOf(value, making);
+  else yield* fieldsOf(value as Record<string, unknown>, making);
   if (isRecord) within.delete(json);
 }
 
-function* rowsOf(rows: readonly unknown[], within: Set<object>, allowedBytes: number): Generator<string | number> {
-  const scale = newScale(PART_BYTES);
+/** Rows or fields that become text together: what they weigh, and how many values they hold. */
+class Part {
+  weight = 0;
+  readonly #making: Making;
+  readonly #scale = newScale(PART_BYTES);
+  #values = 0;
+  #isCounted = true;
+
+  constructor(making: Making) {
+    this.#making = making;
+  }
+
+  /** Weighs what may come next. */
+  weigh(value: unknown): number {
+    this.#scale.values = 0;
+    this.#scale.isCounted = true;
+    const weight = weighOn(this.#scale, value);
+    if (typeof value === "function" || typeof value === "symbol") this.#scale.unusual = true;
+    return weight;
+  }
+
+  /** Takes what was weighed last. */
+  take(weight = 0): void {
+    this.weight += weight;
+    this.#values += this.#scale.values;
+    this.#isCounted &&= this.#scale.isCounted;
+  }
+
+  /** The text of what was taken. Values that could not be counted before are counted in it. */
+  textOf(value: unknown): string {
+    const text = textOf(value, this.#scale, this.#making.allowedBytes);
+    this.#making.values += this.#isCounted ? this.#values : measure(text).values;
+    return text;
+  }
+
+  /** The text of a container of what was taken, without its brackets, after a comma if `comma` is set and it is not empty. Begins anew. */
+  innerTextOf(container: object, comma: boolean): string {
+    const text = this.textOf(container).slice(1, -1);
+    // The container is counted already, where it is whole.
+    if (!this.#isCounted) this.#making.values -= 1;
+    this.weight = 0;
+    this.#values = 0;
+    this.#isCounted = true;
+    return comma && text !== "" ? `,${text}` : text;
+  }
+}
+
+function* rowsOf(rows: readonly unknown[], making: Making): Generator<string | number> {
+  const part = new Part(making);
   yield "[";
   let from = 0;
-  let weight = 0;
   let passed = 0;
+  let lookAt = PART_BYTES / 2;
   for (let index = 0; index < rows.length; index += 1) {
-    const rowWeight = weighOn(scale, rows[index]);
-    weight += rowWeight;
-    if (weight <= PART_BYTES) continue;
-    if (passed < LOOK_AHEAD_BYTES && passed + weight >= LOOK_AHEAD_BYTES) yield* lookAhead(rows, index);
-    passed += weight;
-    if (index > from) yield innerText(rows.slice(from, index), from > 0, scale, allowedBytes);
-    if (rowWeight > PART_BYTES) {
-      if (index > 0) yield ",";
-      yield* partsOf(rows[index], String(index), within, allowedBytes);
-      from = index + 1;
-      weight = 0;
-    } else {
+    const weight = part.weigh(rows[index]);
+    if (part.weight + weight > PART_BYTES) {
+      passed += part.weight;
+      if (passed > lookAt) {
+        const isLong = (passed / index) * rows.length > making.allowedBytes * LOOK_AHEAD_PART;
+        lookAt = isLong ? Number.POSITIVE_INFINITY : passed * 2;
+        if (isLong) yield* lookAhead(rows, index);
+      }
+      if (index > from) yield part.innerTextOf(rows.slice(from, index), from > 0);
       from = index;
-      weight = rowWeight;
+    }
+    if (weight <= PART_BYTES) part.take(weight);
+    else {
+      if (index > 0) yield ",";
+      yield* partsOf(rows[index], String(index), making);
+      from = index + 1;
     }
   }
-  if (rows.length > from) yield innerText(rows.slice(from), from > 0, scale, allowedBytes);
+  if (rows.length > from) yield part.innerTextOf(rows.slice(from), from > 0);
   yield "]";
 }
 
@@ -231,46 +287,34 @@ function* lookAhead(rows: readonly unknown[], from: number): Generator<number> {
   }
 }
 
-function* fieldsOf(
-  record: Readonly<Record<string, unknown>>,
-  within: Set<object>,
-  allowedBytes: number,
-): Generator<string | number> {
+function* fieldsOf(record: Readonly<Record<string, unknown>>, making: Making): Generator<string | number> {
   yield "{";
-  const scale = newScale(PART_BYTES);
+  const part = new Part(making);
   let isFirst = true;
   let fields: [string, unknown][] = [];
-  let weight = 0;
   const collected = (): string => {
-    const text = innerText(Object.fromEntries(fields), !isFirst, scale, allowedBytes);
+    const text = part.innerTextOf(Object.fromEntries(fields), !isFirst);
     if (text !== "") isFirst = false;
     fields = [];
-    weight = 0;
     return text;
   };
   for (const name of Object.keys(record)) {
     const field = record[name];
-    const fieldWeight = weighOn(scale, field);
-    if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
-    if (fieldWeight > PART_BYTES) {
+    if (field === undefined) continue;
+    const weight = part.weigh(field);
+    if (weight > PART_BYTES) {
       yield collected();
       yield `${isFirst ? "" : ","}${JSON.stringify(name)}:`;
       isFirst = false;
-      yield* partsOf(field, name, within, allowedBytes);
+      yield* partsOf(field, name, making);
     } else {
       fields.push([name, field]);
-      weight += name.length + fieldWeight;
-      if (weight > PART_BYTES) yield collected();
+      part.take(name.length + weight);
+      if (part.weight > PART_BYTES) yield collected();
     }
   }
   yield collected();
   yield "}";
-}
-
-/** A container's text without its brackets, after a comma if `comma` is set and the text is not empty. */
-function innerText(container: object, comma: boolean, scale: Scale, allowedBytes: number): string {
-  const text = textOf(container, scale, allowedBytes).slice(1, -1);
-  return comma && text !== "" ? `,${text}` : text;
 }
 
 /** JSON text of a value that was weighed on this scale. The general way takes several times as long. */

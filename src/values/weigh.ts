@@ -45,7 +45,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") scale.unusual = true;
   if (typeof value !== "object" || value === null) return bytes + 1;
   // Nearly every object is plain, and each of the questions below takes as long as a field.
-  if (depth < MAX_DEPTH && isPlain(value) && !hasJson(value)) return addFields(bytes, value, scale, depth);
+  if (depth < MAX_DEPTH && isPlain(value) && !hasJson(value)) return addPlainFields(bytes, value, scale, depth);
   if (ArrayBuffer.isView(value)) {
     scale.unusual = true;
     scale.isCounted = false;
@@ -74,17 +74,35 @@ function isPlain(value: object): boolean {
   return Object.getPrototypeOf(value) === Object.prototype && !Array.isArray(value);
 }
 
+/** Like `addFields`. V8 knows the names of a plain object's own fields without making a list of them: a quarter of the time. */
+function addPlainFields(bytes: number, value: object, scale: Scale, depth: number): number {
+  let sum = bytes + 1;
+  for (const key in value) {
+    if (!Object.prototype.hasOwnProperty.call(value, key)) continue;
+    const field = (value as Record<string, unknown>)[key];
+    if (typeof field === "string") {
+      scale.values += 1;
+      sum += key.length + field.length + 6;
+    } else sum = addField(sum, key, field, scale, depth);
+    if (sum > scale.enough) break;
+  }
+  return Math.max(sum, bytes + 2);
+}
+
 function addFields(bytes: number, value: object, scale: Scale, depth: number): number {
   // Each field has a brace or a comma before its name. JSON omits fields that are undefined.
   let sum = bytes + 1;
   for (const key of Object.keys(value)) {
-    const field = (value as Record<string, unknown>)[key];
-    if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
-    if (field === undefined || typeof field === "function" || typeof field === "symbol") continue;
-    sum = add(sum + key.length + 4, field, scale, depth + 1);
+    sum = addField(sum, key, (value as Record<string, unknown>)[key], scale, depth);
     if (sum > scale.enough) break;
   }
   return Math.max(sum, bytes + 2);
+}
+
+function addField(sum: number, key: string, field: unknown, scale: Scale, depth: number): number {
+  if (typeof field === "function" || typeof field === "symbol") scale.unusual = true;
+  if (field === undefined || typeof field === "function" || typeof field === "symbol") return sum;
+  return add(sum + key.length + 4, field, scale, depth + 1);
 }
 
 function addEntries(bytes: number, entries: Map<unknown, unknown> | Set<unknown>, scale: Scale, depth: number): number {

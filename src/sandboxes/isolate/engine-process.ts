@@ -22,6 +22,17 @@ const CLOSING_MS = 100;
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 /**
+ * What an engine has instead of the host's environment. With a fixed threshold glibc gives the memory of large texts back when
+ * they are freed. Else it keeps more with each, until the engine keeps too much to be used again.
+ */
+const ENVIRONMENT = {
+  TZ: "UTC",
+  LC_ALL: "C.UTF-8",
+  LANG: "C.UTF-8",
+  MALLOC_MMAP_THRESHOLD_: String(128 * 1024),
+};
+
+/**
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
  * happened.
  */
@@ -240,7 +251,7 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
     const { command, prefix, mode } = parentDeath ?? parentDeathCommand();
     return spawn(command, [...prefix, ...engineArguments(mode)], {
       stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-      env: { TZ: "UTC", LC_ALL: "C.UTF-8", LANG: "C.UTF-8" },
+      env: ENVIRONMENT,
       windowsHide: true,
       // A process group of its own: a terminal sends Ctrl-C to the whole group of the host, which ends its engines itself.
       detached: process.platform !== "win32",

@@ -19,7 +19,7 @@
 import { readFileSync, readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
-import { Script } from "node:vm";
+import { runInNewContext, Script } from "node:vm";
 import { Worker } from "node:worker_threads";
 
 const PIPE = 3;
@@ -111,8 +111,12 @@ function drain() {
   }
 }
 
-/** Collects the guest's garbage. It comes after the same events in a replay, so a program cannot be told from its replay by it. */
+/**
+ * Collects the guest's garbage, and the texts of its frames, which the engine has read and passed on. It comes after the same
+ * events in a replay, so a program cannot be told from its replay by it.
+ */
 function collect() {
+  collectOwn();
   try {
     if (guest) (guest.collect ??= collectorOf(guest.isolate)).applySync(undefined, []);
   } catch {
@@ -130,6 +134,17 @@ function collectorOf(isolate) {
   const context = isolate.createContextSync();
   setFlagsFromString("--no-expose-gc");
   return context.evalSync("gc", { reference: true });
+}
+
+/** @type {(() => void) | undefined} */
+let ownCollector;
+
+/** Collects the engine's own garbage. */
+function collectOwn() {
+  setFlagsFromString("--expose-gc");
+  ownCollector ??= /** @type {() => void} */ (runInNewContext("gc"));
+  setFlagsFromString("--no-expose-gc");
+  ownCollector();
 }
 
 /** @param {unknown} drained */
@@ -161,6 +176,8 @@ function serve(memoryBytes) {
     length += message.length;
     if (length < COLLECT_LENGTH) continue;
     length = 0;
+    // The host goes on with the turn meanwhile.
+    flush();
     collect();
   }
 }
