@@ -6,6 +6,7 @@ import { RUNTIME_RULES, type RuntimeOptions, SEARCH_RULES } from "./host/options
 import type { Runtime } from "./host/runtime.ts";
 import { createIsolateSandbox } from "./sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "./sandboxes/sandbox.ts";
+import { capturesOf } from "./telemetry/options.ts";
 import { CurrentTools } from "./tools/current-tools.ts";
 
 export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./host/method-options.ts";
@@ -42,6 +43,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     logger,
     places: placesOf(read.executions),
     redact: read.redact,
+    captures: capturesOf(read.telemetry),
     parent: undefined,
   });
 }

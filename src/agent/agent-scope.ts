@@ -24,6 +24,7 @@ export class AgentScope implements Scope {
   readonly context: unknown;
   readonly approve: Scope["approve"];
   readonly redactor: Scope["redactor"];
+  readonly telemetry: Scope["telemetry"];
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
   readonly onSwitchFailed: ScopeParts["onSwitchFailed"];
@@ -43,6 +44,7 @@ export class AgentScope implements Scope {
     this.context = parts.context;
     this.approve = parts.approve;
     this.redactor = parts.redactor;
+    this.telemetry = parts.telemetry;
     this.signal = parts.signal;
     this.onEvent = parts.onEvent;
     this.onSwitchFailed = parts.onSwitchFailed;

@@ -5,6 +5,7 @@ import { ExecutionLog } from "../journal/execution-log.ts";
 import type { ContinuedRef } from "../journal/record.ts";
 import type { Opening } from "../models/model.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
+import { beginSpan } from "./conversation-span.ts";
 import { driveConversation } from "./drive-conversation.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -48,9 +49,11 @@ export async function beginConversation(
   const { gate, journal, language, leaseMs, tenant, limits, onEvent } = scope;
   const opening = openingFor(model, gate.search, { ...request, language, tenant, limits });
   const conversation = await model.converse(opening);
+  // One that its developer holds has a span for each message.
+  const span = rests ? undefined : beginSpan(scope, { execution, model: model.name });
   const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
   const header = {
-    ...headerBase(execution, scope, gate.tools.all),
+    ...headerBase(execution, scope, gate.tools.all, {}, span?.traceparent),
     ...about,
     shown: shownTo(opening),
     ...(scope.approvePrograms ? ({ approvePrograms: true } as const) : {}),
@@ -61,7 +64,7 @@ export async function beginConversation(
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   onEvent({ type: "conversation_started", execution, model: model.name });
   if (task !== "") conversation.say(task);
-  return new LiveConversation({ scope, log, request, opening, task, conversation, rests });
+  return new LiveConversation({ scope, log, request, opening, task, conversation, rests, span });
 }
 
 /** The definitions that the model is shown with the first request. */

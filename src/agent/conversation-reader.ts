@@ -45,6 +45,7 @@ export class ConversationReader {
   #tools: readonly ToolDigest[] = [];
   #rest: RestRecord | undefined;
   #outcome: OutcomeRecord | undefined;
+  #trace: string | undefined;
   #open = new Map<string, Unanswered>();
   #records = 0;
   #isRedacted = false;
@@ -62,9 +63,13 @@ export class ConversationReader {
       case "header":
         if (record.kind !== "conversation") return;
         this.#header = record;
+        this.#trace = record.trace;
         this.#model = record.model;
         this.#tools = record.tools;
         this.#instructions = record.instructions;
+        break;
+      case "claim":
+        this.#trace = record.trace ?? this.#trace;
         break;
       case "message":
         this.#takeMessage(record);
@@ -122,6 +127,7 @@ export class ConversationReader {
       tools: this.#tools,
       rest: this.#rest,
       outcome: this.#outcome,
+      trace: this.#trace,
       isRedacted: this.#isRedacted,
       artifacts: this.#artifacts,
     };

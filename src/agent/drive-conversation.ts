@@ -1,6 +1,7 @@
 import { isHeadMoved } from "../journal/execution-log.ts";
 import { whileDriven } from "../programs/driven-here.ts";
 import type { AgentReport } from "./agent-report.ts";
+import { endOfConversation } from "./conversation-span.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { SayLoop } from "./say-loop.ts";
@@ -44,18 +45,25 @@ export async function inLoop<Value>(
   const { scope, log } = live;
   const signal = AbortSignal.any([scope.signal, over.signal, ...(interrupt ? [interrupt] : [])]);
   log.onFenced = (error) => over.abort(error);
-  const loop = new SayLoop(live, scope.with({ signal }));
-  const onAbort = () => loop.stop();
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await work(loop);
-  } catch (error) {
-    await abandon(live, loop, error, keeps);
-    throw error;
-  } finally {
-    over.abort();
-  }
+  const span = live.takeSpan();
+  const drive = async () => {
+    const loop = new SayLoop(live, scope.with({ signal }), span);
+    const onAbort = () => loop.stop();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const value = await work(loop);
+      await span?.end(endOfConversation(loop.ending));
+      return value;
+    } catch (error) {
+      await abandon(live, loop, error, keeps);
+      await span?.end({ outcome: "broken_off", code: "broken_off" });
+      throw error;
+    } finally {
+      over.abort();
+    }
+  };
+  return span ? span.run(drive) : drive();
 }
 
 async function wait(

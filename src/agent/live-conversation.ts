@@ -7,7 +7,9 @@ import type { JournalRecord, MessageRecord } from "../journal/record.ts";
 import type { CallResult, Conversation, Model, ModelTurn, ModelUsage, Opening } from "../models/model.ts";
 import { reportArtifacts } from "../output/artifacts.ts";
 import { type AgentReport, agentReport, type AgentRequest } from "./agent-report.ts";
+import type { ConversationSpan } from "../telemetry/telemetry.ts";
 import type { AgentScope } from "./agent-scope.ts";
+import { beginSpan } from "./conversation-span.ts";
 import type { AgentEnding } from "./ending.ts";
 import { isSent, type KeptTurn, openConversation, resultsInOrder } from "./history.ts";
 import {
@@ -37,6 +39,8 @@ export interface LiveParts {
   readonly conversation: Conversation;
   /** Whether it goes on after an ending, when the user says more. */
   readonly rests: boolean;
+  /** The span of the first driving; later ones have spans of their own. */
+  readonly span?: ConversationSpan | undefined;
   /** Take its programs up although tools have changed. */
   readonly allowChangedTools?: boolean | undefined;
   /** Ask about calls of its programs that wait. */
@@ -79,6 +83,9 @@ export class LiveConversation {
   answer: unknown;
   /** Whether the journal says that it goes no further before the user says more. */
   isResting = false;
+  /** Spans that were before the one of the driving that comes next: of the first driver and of the last one. */
+  #before: readonly (string | undefined)[] = [];
+  #span: ConversationSpan | undefined;
   #model: Model;
   #conversation: Conversation | undefined;
   readonly #withEnding: JournalRecord[] = [];
@@ -97,11 +104,12 @@ export class LiveConversation {
     this.instructions = request.instructions;
     this.#model = request.model;
     this.#conversation = conversation;
+    this.#span = parts.span;
     if (past) this.#restore(past);
   }
 
   #restore(past: PastConversation): void {
-    const { header, turns, sent, said, open, use, usage, turnsBefore, rest } = past;
+    const { header, turns, sent, said, open, use, usage, turnsBefore, rest, trace } = past;
     const last = turns.at(-1);
     this.copied = header.continues?.turns ?? 0;
     // Results of the last turn are given to the model together, once all are there.
@@ -113,9 +121,19 @@ export class LiveConversation {
     this.leftOpen = open;
     this.use = use;
     this.usage = usage;
+    this.#before = [header.trace, trace];
     this.turnsBefore = turnsBefore;
     this.isResting = rest !== undefined;
     this.isTakenUp = true;
+  }
+
+  /** The span of the driving that begins; undefined where nothing records. */
+  takeSpan(): ConversationSpan | undefined {
+    const { execution, model } = this;
+    const span = this.#span ?? beginSpan(this.scope, { execution, model: model.name, before: this.#before });
+    this.#span = undefined;
+    this.#before = [this.#before[0] ?? span?.traceparent, span?.traceparent];
+    return span;
   }
 
   /** Takes over turns that were copied into its journal. */

@@ -51,6 +51,8 @@ export interface PastConversation {
   /** Tokens of its turns, and of agents that its calls have started. */
   readonly usage: ModelUsage;
   readonly outcome: OutcomeRecord | undefined;
+  /** Span of the latest driver that had one. */
+  readonly trace: string | undefined;
   /** Its journal does not hold what happened, because it was redacted. */
   readonly isRedacted: boolean;
   /** What its programs have kept, and results that were too large. */

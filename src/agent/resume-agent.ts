@@ -5,7 +5,7 @@ import { rememberedIn, stillMeant } from "../gate/remembered.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
-import type { JournalRecord } from "../journal/record.ts";
+import type { ClaimRecord, JournalRecord } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
 import { reportArtifacts } from "../output/artifacts.ts";
 import type { Said } from "../programs/decide.ts";
@@ -13,10 +13,12 @@ import { drivenHere } from "../programs/driven-here.ts";
 import { once } from "../programs/once.ts";
 import { applyToCall } from "../programs/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
+import { traceOf } from "../programs/program-span.ts";
 import { changedTools, refuseChangedTools } from "../programs/changed-tools.ts";
 import { shownWaiting } from "../programs/redact-execution.ts";
 import { refuseDriven, refuseOfAnother } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
+import { beginSpan } from "./conversation-span.ts";
 import { type AnswerSchema, checkAnswer, recordedSchema } from "./answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive-conversation.ts";
@@ -137,16 +139,18 @@ export async function takeUp(
 
   const records = recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);
-  const log = await claim(own, past, records);
+  const rests = work.rests ?? isHeld(header);
+  const before = [header.trace, past.trace];
+  const span = rests ? undefined : beginSpan(own, { execution, model: past.model, before });
+  const log = await claim(own, past, records, traceOf(span));
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };
   const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
   const rules = { fallbacks, stopWhen, compact, answer, wrapUp, contextTokens };
   const request = { model, programs, maxTurns, maxTokens, instructions, settings, ...rules };
-  const rests = work.rests ?? isHeld(header);
   return new LiveConversation(
-    { scope: own, log, request, opening, task, conversation, rests, allowChangedTools, asks },
+    { scope: own, log, request, opening, task, conversation, rests, allowChangedTools, asks, span },
     { ...past, use },
   );
 }
@@ -156,8 +160,9 @@ function claim(
   { journal, leaseMs }: AgentScope,
   { header, records: head }: PastConversation,
   records: readonly JournalRecord[],
+  trace: Pick<ClaimRecord, "trace"> = {},
 ): Promise<ExecutionLog> {
-  const driver = { driver: randomUUID(), leaseMs };
+  const driver = { driver: randomUUID(), leaseMs, ...trace };
   const first = { type: "claim", ...driver, at: Date.now() } as const;
   return ExecutionLog.claim(journal, header.execution, head, driver, [first, ...records]);
 }

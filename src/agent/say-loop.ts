@@ -8,6 +8,7 @@ import { shownWaiting } from "../programs/redact-execution.ts";
 import { executeOnce } from "../programs/execute-once.ts";
 import { keepLarge } from "../programs/keep-value.ts";
 import { waitingOf } from "../programs/waiting.ts";
+import type { ConversationSpan } from "../telemetry/telemetry.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { AgentReport } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -19,6 +20,7 @@ import { compacted, dropOldResults } from "./compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { AgentEvent } from "./event.ts";
 import { type LiveConversation, type OpenTurn, transcriptTurns } from "./live-conversation.ts";
+import { endOfTurn } from "./conversation-span.ts";
 import { toolOf } from "./give-up-calls.ts";
 import { isNearlyFull, mendable, noticeOf, repeated, stuckText, whyWrapUp } from "./loop-rules.ts";
 import { cancelPrograms, type OpenModelCall, waitingOfConversation } from "./past-conversation.ts";
@@ -44,16 +46,19 @@ export class SayLoop {
   readonly #scope: AgentScope;
   readonly #session: GateSession;
   readonly #answerer: CallAnswerer;
+  readonly #span: ConversationSpan | undefined;
   #isAsking = true;
+  #ending: AgentEnding | undefined;
 
   /** `scope` has the signal that ends this `say`. */
-  constructor(live: LiveConversation, scope: AgentScope) {
+  constructor(live: LiveConversation, scope: AgentScope, span?: ConversationSpan) {
     const { log, execution, request, opening, use } = live;
     const { programs, maxTokens } = request;
     const { deferred = [] } = opening;
     const { gate, language, limits, above, onEvent } = scope;
     this.#live = live;
     this.#scope = scope;
+    this.#span = span;
     this.#session = gate.open({
       execution,
       scope,
@@ -66,6 +71,7 @@ export class SayLoop {
       past: use,
       maxTokens,
       log,
+      spans: span,
       onEvent,
     });
     this.#session.budget.takeTokens(live.usage);
@@ -105,8 +111,19 @@ export class SayLoop {
     return this.#scope.above === undefined;
   }
 
+  /** What it has come to; undefined before that, and after one turn with calls. */
+  get ending(): AgentEnding | undefined {
+    return this.#ending;
+  }
+
   /** Asks for turns and answers their calls until there is an ending, or until only the outside brings it further. */
   async untilEnding(): Promise<AgentEnding> {
+    const ending = await this.#untilEnding();
+    this.#ending = ending;
+    return ending;
+  }
+
+  async #untilEnding(): Promise<AgentEnding> {
     for (;;) {
       const open = this.#live.open ?? (await this.#nextTurn());
       if (!("turn" in open)) return open;
@@ -155,7 +172,10 @@ export class SayLoop {
   /** Asks for one turn, and leaves its calls open for the host to answer. An ending means that it has none. */
   async oneTurn(): Promise<ModelTurn | AgentEnding> {
     const reply = await this.#asked();
-    if (reply.type !== "turn") return reply;
+    if (reply.type !== "turn") {
+      this.#ending = reply;
+      return reply;
+    }
     const open = await this.#live.takeTurn(reply, true);
     if (open.turn.calls.length === 0) await this.#live.closeTurn();
     return reply;
@@ -258,16 +278,18 @@ export class SayLoop {
     const { execution, turns, log } = this.#live;
     const conversation = await this.#live.conversation();
     const toolChoice = this.#toolChoice(isLast);
-    const reply = await conversation.turn({
-      signal,
-      maxTokens: budget.tokensLeft,
-      ...(toolChoice === undefined ? {} : { toolChoice }),
-      onText: (text) => this.#emit({ type: "text", execution, text }),
-      onReasoning: (text) => this.#emit({ type: "reasoning", execution, text }),
-      onArgument: (piece) => this.#emit({ type: "argument", execution, ...piece }),
-      onRetry: ({ attempt, reason, delayMs }) =>
-        log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
-    });
+    const turn = () =>
+      conversation.turn({
+        signal,
+        maxTokens: budget.tokensLeft,
+        ...(toolChoice === undefined ? {} : { toolChoice }),
+        onText: (text) => this.#emit({ type: "text", execution, text }),
+        onReasoning: (text) => this.#emit({ type: "reasoning", execution, text }),
+        onArgument: (piece) => this.#emit({ type: "argument", execution, ...piece }),
+        onRetry: ({ attempt, reason, delayMs }) =>
+          log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
+      });
+    const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
     if (reply.type === "aborted") return reply;
     const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
     budget.takeTokens(usage);
@@ -346,10 +368,12 @@ export class SayLoop {
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
     const scope = this.#scope.with({ above, artifacts: { space, prefix: `${call.id}/` } });
-    const ended = await executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools, asks });
+    const run = () => executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools, asks });
+    const ended = await (this.#span ? this.#span.run(run) : run());
     if (ended.ending.type === "waiting") return WAITS;
     const report = reportOf(ended, scope.limits, scope.gate.tools);
-    const { outcome, output } = report;
+    const { outcome, output, usage } = report;
+    scope.telemetry?.noteOutput(usage.bytesOut);
     this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
     return { report, approvedBy: ended.approvedBy };
   }

@@ -3,6 +3,7 @@ import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approval.ts";
 import type { CallLine } from "./call-line.ts";
 import type { CallIdentity, OpenCall, ParentCall, WorkScope } from "./open-call.ts";
+import type { CallSpans } from "../telemetry/telemetry.ts";
 import type { Caller } from "../tools/tool.ts";
 
 /** Stands for the name of a tool that there is not, where texts are redacted. */
@@ -48,6 +49,7 @@ export interface LedgerParts {
   readonly log: GateLog;
   readonly onEvent: (event: CallEvent) => void;
   readonly above?: ParentCall | undefined;
+  readonly spans?: CallSpans | undefined;
   /** Calls that earlier drivers of the execution have ended. */
   readonly past?: { readonly lines: readonly CallLine[] } | undefined;
 }
@@ -122,29 +124,46 @@ export class CallLedger {
     onEvent({ type: "call_started", execution, callId, tool, caller });
   }
 
-  succeeded(call: OpenCall, { bytes }: Value, shape: string): void {
+  /** The call begins to be answered. */
+  begun(call: OpenCall): void {
+    const { spans } = this.#parts;
+    if (spans) call.span = spans.begin({ ...call.identity, inputText: call.inputText });
+  }
+
+  /** The call is left to another driver. */
+  left({ span }: OpenCall): void {
+    span?.end({ outcome: "waiting", bytes: 0 });
+  }
+
+  succeeded(call: OpenCall, { bytes, text }: Value, shape: string): void {
     const { display } = call;
     const said = display === undefined ? {} : { display };
     const shown = display === undefined ? {} : { display: JSON.parse(display) as unknown };
     const line = { ...lineOf(call, { bytes, outcome: { type: "value", shape }, started: true }), ...shown };
     this.#answered(line, { ok: true, shape, ...said, ...(call.shown && { shown: call.shown }) });
+    call.span?.end({ outcome: "value", bytes, text });
     this.#list(line, call.noticed);
   }
 
   failed(call: OpenCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
     this.#answered(line, { ok: false, code });
+    call.span?.end({ outcome: "failed", code, bytes: 0 });
     this.#list(line, error ?? call.noticed);
   }
 
   refused(call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>, { code }: Refusal, error?: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false });
+    const end = { outcome: "refused", code, bytes: 0 };
+    if (call.span) call.span.end(end);
+    else this.#parts.spans?.refused({ ...call.identity, ...end });
     // The name of a tool that there is not may be any text.
     const isForeign = code === "tool_unknown" && this.#parts.scope?.redactor !== undefined;
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, error ?? call.noticed);
   }
 
   aborted(call: OpenCall): void {
+    call.span?.end({ outcome: "aborted", bytes: 0 });
     this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }), call.noticed);
   }
 

@@ -89,11 +89,12 @@ export class CallRunner {
     await ledger.allowed(call);
     if (calls.isGone(call)) return undefined;
     ledger.started(call.identity);
-    const handled = await inContext(() =>
+    const handle = () =>
       retry
         ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: (waiting) => this.#whenRate(waiting) })
-        : runHandler(call, input, contextOf(call)),
-    );
+        : runHandler(call, input, contextOf(call));
+    const { span } = call;
+    const handled = await inContext(span ? () => span.run(handle) : handle);
     return handled instanceof Returned ? handled : calls.finish(call, handled);
   }
 

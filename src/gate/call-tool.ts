@@ -47,7 +47,8 @@ export async function callTool(scope: CallScope, { tool, inputText, caller }: To
   const execution = randomUUID();
   const header = { ...headerBase(execution, scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
-  const session = gate.open({ execution, scope, callers: [caller], limits, log, onEvent });
+  const spans = scope.telemetry?.hostCalls();
+  const session = gate.open({ execution, scope, callers: [caller], limits, log, spans, onEvent });
   const onAbort = () => session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();

@@ -16,6 +16,7 @@ export function headerBase(
   { tenant, limits, above }: HeaderScope,
   tools: readonly Tool[],
   versions: Readonly<Record<string, string>> = {},
+  trace?: string,
 ): HeaderBase {
   return {
     type: "header",
@@ -27,5 +28,6 @@ export function headerBase(
     limits,
     versions: { node: process.versions.node, ...versions },
     ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
+    ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -5,6 +5,7 @@ import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tool
 import type { ContentPart } from "../tools/content.ts";
 import type { Approval, Approve } from "./approval.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import type { CallSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ResultLimits } from "../values/result-text.ts";
 import type { Budget } from "./budget.ts";
 import type { CallLine } from "./call-line.ts";
@@ -68,6 +69,8 @@ export class OpenCall {
   display: string | undefined;
   /** Images, files and links of its result. */
   parts: readonly ContentPart[] | undefined;
+  /** Where something records. */
+  span: CallSpan | undefined;
   /** Bytes held for its parsed input. */
   inputBytes = 0;
   #approvalClock: WaitClock | undefined;
@@ -200,6 +203,8 @@ export interface WorkScope {
   readonly approve?: Approve | undefined;
   /** Takes out of texts what must not leave; undefined where all may. */
   readonly redactor?: Redactor | undefined;
+  /** Undefined where nothing records spans or metrics. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Work that a call has started, with calls of its own. */

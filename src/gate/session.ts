@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ForeignRecord } from "../journal/execution-log.ts";
+import type { CallSpans } from "../telemetry/telemetry.ts";
 import type { ProgramLanguage } from "../tools/declarations.ts";
 import { searchTool } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
@@ -73,6 +74,8 @@ export interface SessionOptions {
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
   readonly log: GateLog;
+  /** Where something records: begins the spans of its calls. */
+  readonly spans?: CallSpans | undefined;
   readonly onEvent: (event: CallEvent) => void;
 }
 
@@ -236,6 +239,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   async #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     this.#calls.add(call);
+    this.#ledger.begun(call);
     try {
       const answer = await call.orOver(() => this.#steps.goOn(call, past));
       await call.dropped;
@@ -296,7 +300,10 @@ export class GateSession implements ParentSession, WorkBelow {
     if (this.#calls.isClosed) return;
     const open = this.#shut();
     this.budget.giveBackCalls(open.filter(({ isCounted }) => isCounted).length);
-    for (const call of open) call.end(reason);
+    for (const call of open) {
+      call.end(reason);
+      this.#ledger.left(call);
+    }
     if (!this.#options.share) this.share.end();
   }
 

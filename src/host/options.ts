@@ -18,6 +18,7 @@ import { REDACT } from "../redaction/redact.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
+import { TELEMETRY } from "../telemetry/options.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { PLACES_OPTION } from "./places.ts";
 
@@ -63,6 +64,11 @@ export const RUNTIME_RULES = {
    * as they are.
    */
   redact: REDACT,
+  /**
+   * Spans and metrics for OpenTelemetry, wherever an SDK is registered in the process: `{ capture: ["inputs", "results",
+   * "programs"] }` says which contents spans have, none by default; false records nothing.
+   */
+  telemetry: TELEMETRY,
   /** Tenant of executions without a tenant of their own; `"default"` by default. Programs of different tenants never share a process. */
   tenant: TENANT,
   /**

@@ -19,7 +19,7 @@ import type { ProgramHost } from "../loops/program-tool.ts";
 import { checkValue, optionsIn, readOptions, required, type Resolved, wholeNumber, words } from "../options/options.ts";
 import { CONSOLE_LOGGER } from "../output/console-logger.ts";
 import { type Report, reportOf } from "../output/report.ts";
-import { execute } from "../programs/execute.ts";
+import { execute, type Execution } from "../programs/execute.ts";
 import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions, TENANT } from "../programs/execute-options.ts";
 import { type Limits, resolveLimits } from "../programs/limits.ts";
 import type { Decision } from "../programs/decide.ts";
@@ -33,6 +33,9 @@ import type { Redact } from "../redaction/redact.ts";
 import { RedactingJournal, storeOf } from "../redaction/redacting-journal.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
+import type { TelemetrySwitch } from "../telemetry/load.ts";
+import { addLoad, type RuntimeLoad } from "../telemetry/loads.ts";
+import type { Capture } from "../telemetry/options.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations.ts";
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
@@ -55,6 +58,7 @@ import type { RuntimeOptions } from "./options.ts";
 import type { Places, QueueState } from "./places.ts";
 import { RedactedEvents } from "./redact-events.ts";
 import { redactorFor } from "./redactor-for.ts";
+import { telemetrySwitch } from "./telemetry-switch.ts";
 
 export interface RuntimeParts {
   readonly sandbox: Sandbox;
@@ -71,6 +75,8 @@ export interface RuntimeParts {
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
   readonly logger: Logger | undefined;
   readonly redact: Redact | undefined;
+  /** What spans have of contents; undefined where nothing is recorded. */
+  readonly captures: ReadonlySet<Capture> | undefined;
   /** Bounds what runs at once; undefined where nothing is bounded. */
   readonly places: Places | undefined;
   /** The runtime that this one is derived from. */
@@ -97,6 +103,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #parts: RuntimeParts;
   readonly #scope: AgentScope;
   readonly #redactor: Redactor | undefined;
+  readonly #telemetry: TelemetrySwitch | undefined;
+  readonly #removeLoad: (() => void) | undefined;
   readonly #close = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   /** Tools whose `enabled` has failed, and of which the operator knows. */
@@ -107,6 +115,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const redactor = parts.redact && redactorFor(parts.redact, parts.logger);
     const journal = redactor ? new RedactingJournal(storeOf(parts.journal), redactor) : parts.journal;
     this.#redactor = redactor;
+    this.#telemetry = parts.captures && telemetrySwitch(parts.captures, redactor, parts.logger);
+    // What a derived runtime runs counts in the one that it is derived from.
+    this.#removeLoad = parts.captures && !parent ? addLoad(() => this.#load) : undefined;
     this.limits = limits;
     this.sandbox = sandbox;
     this.journal = journal;
@@ -123,6 +134,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       approve,
       approvePrograms,
       redactor,
+      telemetry: undefined,
       language: EXECUTE_RULES.language.default,
       signal: this.closing,
       onEvent: () => {},
@@ -135,6 +147,19 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   /** How many executions, conversations and calls run, and how many wait for a place (`createRuntime({ executions })`). */
   get queue(): QueueState {
     return this.#parts.places?.state ?? { running: this.#running.size, waiting: 0 };
+  }
+
+  /** For the metrics. */
+  get #load(): RuntimeLoad {
+    const { sandbox } = this;
+    const load = sandbox.load;
+    return { ...this.queue, sandbox: load && { name: sandbox.name, ...load } };
+  }
+
+  #report<Value>({ limits, gate, telemetry }: AgentScope, execution: Execution): Report<Value> {
+    const report = reportOf<Value>(execution, limits, gate.tools);
+    telemetry?.noteOutput(report.usage.bytesOut);
+    return report;
   }
 
   get tools(): ToolSet {
@@ -164,10 +189,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return this.#run("execute", read, listener, async (scope) => {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
       const { execution: id } = read;
-      if (id === undefined)
-        return reportOf<Value>(await execute(scope, program, id, result), scope.limits, scope.gate.tools);
+      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, id, result));
       const { executeOnce } = await import("../programs/execute-once.ts");
-      return reportOf<Value>(await executeOnce(scope, program, id, { result }), scope.limits, scope.gate.tools);
+      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result }));
     });
   }
 
@@ -188,7 +212,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return this.#run("resume", read, listener, async (scope) => {
       const { resume } = await import("../programs/resume.ts");
       const resumed = await resume(scope, id, { ...read, result, asks: read.approve !== undefined });
-      return reportOf<Value>(resumed, scope.limits, scope.gate.tools);
+      return this.#report<Value>(scope, resumed);
     });
   }
 
@@ -305,7 +329,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = readOptions("converse", options, CONVERSE_RULES);
     const { onEvent, model, context, tenant = this.#scope.tenant } = read;
     const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
-    const { told, flush, end } = this.#listening(this.#scopeFor("converse", read), listener);
+    const telemetry = await this.#telemetry?.now;
+    const { told, flush, end } = this.#listening(this.#scopeFor("converse", read).with({ telemetry }), listener);
     return openTalk<Context, Answer>(
       told,
       { given: options, read },
@@ -435,6 +460,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#close.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
     await Promise.allSettled(this.#running);
+    this.#removeLoad?.();
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
 
@@ -445,7 +471,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     listener: ((event: AgentEvent) => void) | undefined,
     work: (scope: AgentScope) => Promise<Value>,
   ): Promise<Value> {
-    const { told, end } = this.#listening(this.#scopeFor(subject, options), listener);
+    // Without an SDK nothing is waited for.
+    const loading = this.#telemetry?.now;
+    const telemetry = loading && (await loading);
+    const scope = this.#scopeFor(subject, options);
+    const { told, end } = this.#listening(telemetry ? scope.with({ telemetry }) : scope, listener);
     try {
       return await this.#untilEnded(this.#inPlace(told, () => work(told), options));
     } finally {

@@ -10,6 +10,8 @@ export interface DriverOptions {
   readonly driver: string;
   /** How long another driver must wait before it may take the execution over, in milliseconds. */
   readonly leaseMs: number;
+  /** Span in which it drives, as `traceparent`. */
+  readonly trace?: string;
 }
 
 /**

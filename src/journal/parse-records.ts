@@ -13,6 +13,9 @@ const leaseMs = z.int().nonnegative().max(86_400_000);
 const tools = z.array(z.strictObject({ name: text, digest: text }));
 const shown = z.array(z.strictObject({ name: text, digest: text })).exactOptional();
 
+/** As long as a `traceparent` of any version that is read. */
+const trace = text.max(256).exactOptional();
+
 const redacted = z.int().positive().exactOptional();
 
 const headerBase = {
@@ -25,6 +28,7 @@ const headerBase = {
   limits: z.record(text, amount),
   versions: z.record(text, text),
   parent: z.strictObject({ execution: text, call: text }).exactOptional(),
+  trace,
   redacted,
 };
 
@@ -62,7 +66,7 @@ export const RECORD_SCHEMAS = {
     caller: text,
     input: text,
   }),
-  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, at }),
+  claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, trace, at }),
   hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
   alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
   turn: z.strictObject({ type: z.literal("turn"), redacted, event: text, commands: z.array(text) }),

@@ -27,6 +27,8 @@ export interface HeaderBase extends Redactable {
   readonly versions: Readonly<Record<string, string>>;
   /** The call that started this execution, if one did. */
   readonly parent?: ParentRef;
+  /** Span in which it began: a W3C `traceparent`, where telemetry records. */
+  readonly trace?: string;
 }
 
 /** A call of another execution. */
@@ -114,6 +116,8 @@ export interface ClaimRecord {
   readonly driver: string;
   /** How long the driver holds the execution before it renews its lease, in milliseconds. */
   readonly leaseMs: number;
+  /** Span in which the driver drives it, like that of the header. */
+  readonly trace?: string;
   readonly at: number;
 }
 

@@ -19,9 +19,11 @@ import { approverOfProgram, PROGRAM_CALL, RUN_PROGRAM, type Unreplayable } from 
 import type { Ending, Outcome } from "./outcome.ts";
 import type { Past } from "./past-execution.ts";
 import { positionalFields } from "../tools/positional-fields.ts";
+import type { WorkSpan } from "../telemetry/telemetry.ts";
 import type { Tool } from "../tools/tool.ts";
 import { CALLING_FUNCTIONS } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
+import { beginSpan, endSpan, inSpan } from "./program-span.ts";
 import type { ResultSchema } from "./result-schema.ts";
 import { redactShown, shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
@@ -97,6 +99,7 @@ export async function execute(
       `A tool is called "${RUN_PROGRAM}", a name that is reserved for the approval of programs: rename it, or leave out approvePrograms.`,
     );
 
+  const span = beginSpan(scope, { execution, source });
   const visible = gate.tools.visibleTo(["programmatic"]);
   const tools = visible.map(({ name }) => name);
   const prepared = await prepare(
@@ -107,14 +110,16 @@ export async function execute(
   );
   if (!prepared.ok) {
     const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault: prepared.fault };
-    return shownExecution({ execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN }, scope);
+    const refused = await shownExecution({ execution, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN }, scope);
+    await endSpan(span, refused);
+    return refused;
   }
   const { program, map } = prepared;
 
   const log = await TrackedLog.create(
     journal,
     {
-      ...headerBase(execution, scope, visible, programVersions()),
+      ...headerBase(execution, scope, visible, programVersions(), span?.traceparent),
       kind: "program",
       language,
       sandbox: sandbox.name,
@@ -127,7 +132,7 @@ export async function execute(
   );
 
   onEvent({ type: "execution_started", execution });
-  return driveExecution(scope, log, { map, result, start: (now) => startFrame(now, scope, program, visible) });
+  return driveExecution(scope, log, { map, result, span, start: (now) => startFrame(now, scope, program, visible) });
 }
 
 /** What drives an execution from where its log is. */
@@ -141,17 +146,23 @@ export interface Work {
   readonly past?: Past;
   /** Sentences for the reader of the report. */
   readonly notes?: readonly string[];
+  /** The span of this driver, which ends with its driving. */
+  readonly span?: WorkSpan | undefined;
 }
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
 export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
-  return whileDriven(scope.journal, log, untilEnded(scope, log, work));
+  return whileDriven(
+    scope.journal,
+    log,
+    inSpan(work.span, () => untilEnded(scope, log, work)),
+  );
 }
 
 async function untilEnded(
   scope: Scope,
   log: TrackedLog,
-  { map, result, start, past, notes = [] }: Work,
+  { map, result, start, past, span, notes = [] }: Work,
 ): Promise<Execution> {
   const { sandbox, gate, language, limits, tenant, signal, above, onEvent, redactor } = scope;
   const { execution } = log;
@@ -173,6 +184,7 @@ async function untilEnded(
     artifacts: place,
     past,
     log,
+    spans: span,
     onEvent,
   });
   log.onForeign = (records) => session.take(records);

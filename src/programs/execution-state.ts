@@ -108,6 +108,8 @@ export interface ExecutionState {
   readonly silent: Set<string>;
   /** The latest claim's driver. */
   driver: string | undefined;
+  /** Span of the latest driver that had one. */
+  trace: string | undefined;
   /** Whether the program was sent a `stop` event. */
   stopped: boolean;
   /** The program's `settled` frame. */
@@ -133,6 +135,7 @@ export function initialState(): ExecutionState {
     isHanded: false,
     silent: new Set(),
     driver: undefined,
+    trace: undefined,
     stopped: false,
     settled: undefined,
     outcome: undefined,
@@ -157,6 +160,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     }
     case "header":
       state.header = record;
+      state.trace = record.trace;
       if (record.kind === "program" && record.needsApproval) {
         const { source, language } = record;
         state.program = { tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
@@ -165,6 +169,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     case "claim":
       if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
       state.driver = record.driver;
+      state.trace = record.trace ?? state.trace;
       state.isTakenUp = true;
       state.isHanded = false;
       state.turnsSinceStart = 0;

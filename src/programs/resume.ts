@@ -12,6 +12,7 @@ import { driveExecution, type Execution, startFrame } from "./execute.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
 import { endPoisoned, isPoison } from "./poison.ts";
+import { beginSpan, inSpan, traceOf } from "./program-span.ts";
 import { refuseWrongResults } from "./refuse-results.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { refuseOtherResult, type ResultSchema } from "./result-schema.ts";
@@ -83,8 +84,10 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
           source: header.program,
           toSource: (position: { readonly line: number; readonly column: number }) => position,
         };
-  const log = await TrackedLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, records);
-  if (isPoison(past.state)) return endPoisoned(own, execution, past, log);
+  const span = beginSpan(own, { execution, source: header.source, before: [header.trace, past.state.trace] });
+  const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };
+  const log = await TrackedLog.claim(journal, past.state, driver, records);
+  if (isPoison(past.state)) return inSpan(span, () => endPoisoned(own, execution, past, log));
   const start = (now: number) => startFrame(now, own, header.program, known);
   const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
   const note = past.state.turns > 0 ? changedVersions(header) : undefined;
@@ -94,6 +97,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     map,
     result,
     start,
+    span,
     past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing.changed) }),
   });
 }

@@ -17,12 +17,24 @@ export interface Sandbox extends AsyncDisposable {
    * once the signal is aborted.
    */
   open(options: OpenOptions, signal: AbortSignal): Promise<Guest>;
+  /** What it has under way, for metrics; undefined before its first guest. Optional. */
+  readonly load?: SandboxLoad | undefined;
   /** Starts guests ahead of the first program. Optional, and may be called more than once. */
   warm?(): Promise<void>;
   /** Checks this machine for what the sandbox needs, for an operator. Never rejects. */
   diagnose?(): Promise<readonly Finding[]>;
   /** Removes what ended hosts left behind. Resolves with a summary, like `2 engines ended`. Never rejects. */
   clean?(): Promise<string>;
+}
+
+/** How many guests a sandbox has, and how many programs wait for one. */
+export interface SandboxLoad {
+  /** Sandboxes that share their guests have the same one. */
+  readonly pool: object;
+  /** Processes or containers, idle ones included. */
+  readonly guests: number;
+  readonly idle: number;
+  readonly waiting: number;
 }
 
 /** The state of one thing that a sandbox needs on a machine. */

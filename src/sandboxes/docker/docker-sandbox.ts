@@ -70,6 +70,10 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
     name: "docker",
     languages: LANGUAGES,
     pool,
+    get load() {
+      const { containers: guests, idle, waiting } = pool.counts;
+      return { pool, guests, idle, waiting };
+    },
     async warm() {
       await check();
       await pool.warm(planFor("javascript", USUAL_LIMITS)).catch((error: unknown) => {

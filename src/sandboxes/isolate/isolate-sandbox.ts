@@ -13,6 +13,7 @@ import {
   QueueFull,
   type ResourceUsage,
   type Sandbox,
+  type SandboxLoad,
 } from "../sandbox.ts";
 import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
@@ -80,6 +81,13 @@ class IsolateSandbox implements Sandbox {
   get pool(): EnginePool {
     this.#lease ??= new PoolLease(this.#options);
     return this.#lease.pool;
+  }
+
+  get load(): SandboxLoad | undefined {
+    const pool = this.#lease?.pool;
+    if (!pool) return undefined;
+    const { engines: guests, idle, waiting } = pool.counts;
+    return { pool, guests, idle, waiting };
   }
 
   async warm(): Promise<void> {

@@ -1,0 +1,130 @@
+import type { Attributes, Context } from "@opentelemetry/api";
+import type { Contents } from "./contents.ts";
+import type { Meters } from "./meters.ts";
+import { type Otel, safely } from "./otel.ts";
+import { SafeSpan } from "./span.ts";
+import type { CallEnd, CallSpan, CallSpans, CallWork } from "./telemetry.ts";
+import { word } from "./words.ts";
+
+export interface SpanParts {
+  readonly otel: Otel;
+  readonly meters: Meters;
+  readonly contents: Contents;
+}
+
+/** The calls of one execution, whose spans are below one context. */
+export class OtelCallSpans implements CallSpans {
+  readonly #parts: SpanParts;
+  readonly #parent: Context;
+  /** Spans that have ended and wait for a redaction. */
+  readonly #late = new Set<Promise<void>>();
+
+  constructor(parts: SpanParts, parent: Context) {
+    this.#parts = parts;
+    this.#parent = parent;
+  }
+
+  begin({ callId, tool, caller, inputText }: CallWork): CallSpan {
+    const { otel, contents } = this.#parts;
+    const attributes = { ...toolAttributes(tool, callId), "portcullis.caller": caller };
+    const span = new SafeSpan(otel, this.#parent, `execute_tool ${word(tool)}`, { attributes });
+    if (contents.has("inputs") && span.isRecorded)
+      span.setContent("gen_ai.tool.call.arguments", contents.json(inputText, { tool, callId }));
+    return new OtelCallSpan(this.#parts, span, { tool, callId }, (late) => this.#await(late));
+  }
+
+  /** Of a tool that there is not, the name is any text: it is no name of a span, and no attribute. */
+  refused({ tool, callId, ...end }: CallEnd & { readonly tool: string; readonly callId: string }): void {
+    const { otel } = this.#parts;
+    const isKnown = end.code !== "tool_unknown";
+    const attributes = toolAttributes(isKnown ? tool : undefined, callId);
+    const span = new SafeSpan(otel, this.#parent, isKnown ? `execute_tool ${word(tool)}` : "execute_tool", {
+      attributes,
+    });
+    span.set({ "portcullis.outcome": end.outcome });
+    void span.end(end.code);
+    countCall(this.#parts, isKnown ? tool : undefined, end);
+  }
+
+  /** Resolves once all spans that have ended so far are passed on. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#late);
+  }
+
+  #await(late: Promise<void>): void {
+    this.#late.add(late);
+    void late.finally(() => this.#late.delete(late));
+  }
+}
+
+interface CallName {
+  readonly tool: string;
+  readonly callId: string;
+}
+
+class OtelCallSpan implements CallSpan {
+  readonly #parts: SpanParts;
+  readonly #span: SafeSpan;
+  readonly #name: CallName;
+  readonly #onLate: (late: Promise<void>) => void;
+  /** When the handler was started. */
+  #started: number | undefined;
+
+  constructor(parts: SpanParts, span: SafeSpan, name: CallName, onLate: (late: Promise<void>) => void) {
+    this.#parts = parts;
+    this.#span = span;
+    this.#name = name;
+    this.#onLate = onLate;
+  }
+
+  run<Value>(handler: () => Value): Value {
+    this.#started = performance.now();
+    this.#span.set({ "portcullis.call.wait_ms": Math.round(this.#span.seconds * 1000) });
+    return this.#span.run(handler);
+  }
+
+  end(end: CallEnd): void {
+    const { meters, otel, contents } = this.#parts;
+    const { outcome, code, bytes, text } = end;
+    const { tool } = this.#name;
+    this.#span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
+    if (text !== undefined && contents.has("results") && this.#span.isRecorded)
+      this.#span.setContent("gen_ai.tool.call.result", contents.json(text, this.#name));
+    const late = this.#span.end(outcome === "aborted" ? "aborted" : code);
+    if (late) this.#onLate(late);
+    if (outcome === "waiting") return;
+    const seconds = this.#started === undefined ? undefined : (performance.now() - this.#started) / 1000;
+    const attributes = { ...meterAttributes(tool), ...(code === undefined ? {} : { "error.type": code }) };
+    if (seconds !== undefined) safely(otel, () => meters.now?.toolDuration.record(seconds, attributes), undefined);
+    countCall(this.#parts, tool, end);
+  }
+}
+
+function countCall({ otel, meters }: SpanParts, tool: string | undefined, { outcome, code, bytes }: CallEnd): void {
+  safely(
+    otel,
+    () => {
+      const { calls, refusals, bytesIn } = meters.now ?? {};
+      const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
+      const failure = code === undefined ? {} : { "error.type": code };
+      calls?.add(1, { ...about, ...failure, "portcullis.outcome": outcome });
+      if (outcome === "refused") refusals?.add(1, { ...about, ...failure });
+      if (bytes > 0) bytesIn?.add(bytes, about);
+    },
+    undefined,
+  );
+}
+
+function meterAttributes(tool: string): Attributes {
+  return { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": word(tool), "gen_ai.tool.type": "function" };
+}
+
+/** Without a name for a tool that there is not. */
+export function toolAttributes(tool: string | undefined, callId: string | undefined): Attributes {
+  return {
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.type": "function",
+    ...(tool === undefined ? {} : { "gen_ai.tool.name": word(tool) }),
+    ...(callId === undefined ? {} : { "gen_ai.tool.call.id": word(callId) }),
+  };
+}

@@ -1,0 +1,50 @@
+import type { About, Redactor } from "../redaction/redactor.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
+import type { Capture } from "./options.ts";
+
+/** Bytes of one content in a span. The journal has all of it. */
+const CONTENT_BYTES = 16 * 1024;
+
+/** Stands for an input that is not JSON, which a redaction cannot look into. */
+const NOT_JSON = "(left out: it is not JSON)";
+
+/** What spans have of inputs, results and programs: nothing, unless it is asked for. It is redacted before it is cut. */
+export class Contents {
+  readonly #captures: ReadonlySet<Capture>;
+  readonly #redactor: Redactor | undefined;
+
+  constructor(captures: ReadonlySet<Capture>, redactor: Redactor | undefined) {
+    this.#captures = captures;
+    this.#redactor = redactor;
+  }
+
+  has(kind: Capture): boolean {
+    return this.#captures.has(kind);
+  }
+
+  /** Whether spans have to wait for a redaction before they end. */
+  get isLate(): boolean {
+    return this.#redactor !== undefined && this.#captures.size > 0;
+  }
+
+  /** A promise only where something is redacted. Never rejects. */
+  json(text: string, about: Omit<About, "to">): string | Promise<string> {
+    const redactor = this.#redactor;
+    if (!redactor) return bounded(text);
+    return redactor.json(text, { to: "log", ...about }).then(
+      (redacted) => bounded(redacted.text),
+      () => NOT_JSON,
+    );
+  }
+
+  /** The same for a text that is not JSON. */
+  text(text: string, about: Omit<About, "to"> = {}): string | Promise<string> {
+    const redactor = this.#redactor;
+    if (!redactor) return bounded(text);
+    return redactor.text(text, { to: "log", ...about }).then((redacted) => bounded(redacted.text));
+  }
+}
+
+function bounded(text: string): string {
+  return cutMiddle(text, CONTENT_BYTES).toWellFormed();
+}

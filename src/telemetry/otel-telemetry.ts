@@ -1,0 +1,69 @@
+import type { Context } from "@opentelemetry/api";
+import { OtelCallSpans, type SpanParts, toolAttributes } from "./call-span.ts";
+import { safely } from "./otel.ts";
+import { SafeSpan } from "./span.ts";
+import type { CallSpans, ConversationSpan, ConversationWork, ProgramWork, Telemetry, WorkSpan } from "./telemetry.ts";
+import { OtelConversationSpan, OtelWorkSpan } from "./work-span.ts";
+import { modelAttributes, word } from "./words.ts";
+
+/** The tool that a program is a call of, whoever runs it. */
+const RUN_PROGRAM = "run_program";
+
+/** Tells OpenTelemetry, by its conventions for generative AI. */
+export class OtelTelemetry implements Telemetry {
+  readonly #parts: SpanParts;
+
+  constructor(parts: SpanParts) {
+    this.#parts = parts;
+  }
+
+  beginProgram({ execution, tenant, language, sandbox, source, callId, before }: ProgramWork): WorkSpan {
+    const { otel, contents } = this.#parts;
+    const attributes = {
+      ...toolAttributes(RUN_PROGRAM, callId),
+      ...ownAttributes(execution, tenant),
+      "portcullis.language": word(language),
+      "portcullis.sandbox": word(sandbox),
+    };
+    this.#parts.meters.follow();
+    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, ...given(before) });
+    if (contents.has("programs") && span.isRecorded)
+      span.setContent("portcullis.program", contents.text(source, { tool: RUN_PROGRAM }));
+    return new OtelWorkSpan(this.#parts, span, RUN_PROGRAM);
+  }
+
+  beginConversation({ execution, tenant, model, before }: ConversationWork): ConversationSpan {
+    const { otel } = this.#parts;
+    const attributes = {
+      "gen_ai.operation.name": "invoke_agent",
+      ...modelAttributes(model),
+      "gen_ai.conversation.id": word(execution),
+      ...ownAttributes(execution, tenant),
+    };
+    this.#parts.meters.follow();
+    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, ...given(before) });
+    return new OtelConversationSpan(this.#parts, span, "invoke_agent");
+  }
+
+  hostCalls(): CallSpans {
+    return new OtelCallSpans(this.#parts, this.#active);
+  }
+
+  noteOutput(bytes: number): void {
+    const { otel, meters } = this.#parts;
+    safely(otel, () => meters.now?.bytesOut.add(bytes), undefined);
+  }
+
+  get #active(): Context {
+    const { otel } = this.#parts;
+    return safely(otel, () => otel.context.active(), otel.ROOT_CONTEXT);
+  }
+}
+
+function ownAttributes(execution: string, tenant: string) {
+  return { "portcullis.execution.id": word(execution), "portcullis.tenant": word(tenant) };
+}
+
+function given(before: ProgramWork["before"]) {
+  return before ? { before } : {};
+}

@@ -1,0 +1,110 @@
+/**
+ * What the runtime tells of its work, for spans and metrics. A scope has one only while something records: without it,
+ * each place that would tell costs one comparison. No method throws, whatever the SDK does.
+ */
+export interface Telemetry {
+  /** Begins the span of a program's execution, below the span that is active. */
+  beginProgram(about: ProgramWork): WorkSpan;
+  /** Begins the span of a conversation that is driven, below the span that is active. */
+  beginConversation(about: ConversationWork): ConversationSpan;
+  /** For calls that a host makes itself: their spans are below the span that is active. */
+  hostCalls(): CallSpans;
+  /** Counts what a model is given of a program, in bytes. */
+  noteOutput(bytes: number): void;
+}
+
+interface Work {
+  readonly execution: string;
+  readonly tenant: string;
+  /** Spans of earlier drivers, as the journal has them: the first and the last one. The new span has links to them. */
+  readonly before?: readonly (string | undefined)[];
+}
+
+export interface ProgramWork extends Work {
+  readonly language: string;
+  readonly sandbox: string;
+  readonly source: string;
+  /** The call of a conversation that the program belongs to. */
+  readonly callId?: string | undefined;
+}
+
+export interface ConversationWork extends Work {
+  /** Provider and model, like `anthropic:claude-opus-4-5`. */
+  readonly model: string;
+}
+
+/** Begins the spans of calls. */
+export interface CallSpans {
+  begin(call: CallWork): CallSpan;
+  /** A call that was refused before it had a span. Its name may be any text. */
+  refused(end: CallEnd & { readonly tool: string; readonly callId: string }): void;
+}
+
+/** A call of a tool that there is. */
+export interface CallWork {
+  readonly callId: string;
+  readonly tool: string;
+  /** `direct` or `programmatic`. */
+  readonly caller: string;
+  /** JSON text. It is kept only where inputs are captured. */
+  readonly inputText: string;
+}
+
+export interface CallSpan {
+  /** Runs the handler, with the span as the active one. */
+  run<Value>(handler: () => Value): Value;
+  end(end: CallEnd): void;
+}
+
+export interface CallEnd {
+  /** `value`, `refused`, `failed`, `aborted`; `waiting` where it is left to another driver. */
+  readonly outcome: string;
+  /** Code of a refusal or a failure. */
+  readonly code?: string | undefined;
+  /** UTF-8 bytes of the result. */
+  readonly bytes: number;
+  /** The result as JSON text. It is kept only where results are captured. */
+  readonly text?: string | undefined;
+}
+
+/** The span of an execution or a conversation, for as long as one driver drives it. */
+export interface WorkSpan extends CallSpans {
+  /** Where the span is, as W3C `traceparent`, for the journal; undefined where there is none to lead back to. */
+  readonly traceparent: string | undefined;
+  /** Runs work with the span as the active one. */
+  run<Value>(work: () => Value): Value;
+  /** Resolves once what was captured is redacted and the span has ended. */
+  end(end: WorkEnd): Promise<void>;
+}
+
+export interface WorkEnd {
+  /** One word, like `completed`. */
+  readonly outcome: string;
+  /** What went wrong, as a word that does not come from a program; undefined where nothing did. */
+  readonly code?: string | undefined;
+  /** What the work has used: of each a count, in bytes, milliseconds or by itself. */
+  readonly usage?: Readonly<Record<string, number>>;
+  /** The value as JSON text. It is kept only where results are captured. */
+  readonly value?: string | undefined;
+  /** The message of a fault. The same. */
+  readonly fault?: string | undefined;
+}
+
+export interface ConversationSpan extends WorkSpan {
+  /** Asks a model for a turn, within a span of its own. `endOf` says how it ended. */
+  chat<Reply>(model: string, ask: () => Promise<Reply>, endOf: (reply: Reply) => ChatEnd): Promise<Reply>;
+}
+
+export interface ChatEnd {
+  /** Why the model stopped, as GenAI conventions name it: `stop`, `tool_calls`, `length`, `content_filter`. */
+  readonly finish?: string | undefined;
+  /** Code of the provider's failure. */
+  readonly code?: string | undefined;
+  readonly usage?: ChatUsage | undefined;
+}
+
+export interface ChatUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+}

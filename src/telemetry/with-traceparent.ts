@@ -1,0 +1,29 @@
+import { hasSdk, loadOtel } from "./load.ts";
+import { inContext, safely } from "./otel.ts";
+import { parseTraceParent } from "./trace-parent.ts";
+
+/**
+ * Runs the work of a request within the span of the one who sent it, as its header `traceparent` says: what the work begins
+ * is below that span. A server that is instrumented already has a span of its own for the request, which is kept. Without
+ * an SDK, or with a header that is none, the work runs as it is.
+ */
+export async function withTraceparent<Value>(
+  headers: Pick<Headers, "get">,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  const place = hasSdk() ? parseTraceParent(headers.get("traceparent") ?? "") : undefined;
+  const otel = place && (await loadOtel().catch(() => undefined));
+  if (!place || !otel) return work();
+  const outer = safely(
+    otel,
+    () => {
+      const active = otel.context.active();
+      if (otel.trace.getSpan(active)) return undefined;
+      const tracestate = headers.get("tracestate");
+      const state = tracestate === null ? {} : { traceState: otel.createTraceState(tracestate) };
+      return otel.trace.setSpanContext(active, { ...place, ...state, isRemote: true });
+    },
+    undefined,
+  );
+  return outer ? inContext(otel, outer, work) : work();
+}

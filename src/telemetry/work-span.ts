@@ -1,0 +1,137 @@
+import type { Attributes } from "@opentelemetry/api";
+import { OtelCallSpans, type SpanParts } from "./call-span.ts";
+import { safely } from "./otel.ts";
+import { SafeSpan } from "./span.ts";
+import type {
+  CallEnd,
+  CallSpan,
+  CallWork,
+  ChatEnd,
+  ChatUsage,
+  ConversationSpan,
+  WorkEnd,
+  WorkSpan,
+} from "./telemetry.ts";
+import { modelAttributes } from "./words.ts";
+
+/** The span of an execution or a conversation, and of what is below it. */
+export class OtelWorkSpan implements WorkSpan {
+  readonly traceparent: string | undefined;
+  protected readonly parts: SpanParts;
+  protected readonly span: SafeSpan;
+  readonly #calls: OtelCallSpans;
+  /** What it is, for the metrics: `run_program` or `invoke_agent`. */
+  readonly #kind: string;
+
+  constructor(parts: SpanParts, span: SafeSpan, kind: string) {
+    this.parts = parts;
+    this.span = span;
+    this.#kind = kind;
+    this.#calls = new OtelCallSpans(parts, span.context);
+    this.traceparent = span.traceparent;
+  }
+
+  run<Value>(work: () => Value): Value {
+    return this.span.run(work);
+  }
+
+  begin(call: CallWork): CallSpan {
+    return this.#calls.begin(call);
+  }
+
+  refused(end: CallEnd & { readonly tool: string; readonly callId: string }): void {
+    this.#calls.refused(end);
+  }
+
+  async end({ outcome, code, usage = {}, value, fault }: WorkEnd): Promise<void> {
+    const { contents } = this.parts;
+    const used = Object.entries(usage).map(([name, amount]) => [`portcullis.${name}`, amount] as const);
+    this.span.set({ "portcullis.outcome": outcome, ...Object.fromEntries(used) });
+    if (contents.has("results") && this.span.isRecorded) {
+      if (value !== undefined) this.span.setContent("gen_ai.tool.call.result", contents.json(value, {}));
+      if (fault !== undefined) this.span.setContent("portcullis.fault", contents.text(fault));
+    }
+    const { seconds } = this.span;
+    await this.#calls.settled();
+    await this.span.end(code);
+    this.#count(seconds, { "portcullis.kind": this.#kind, "portcullis.outcome": outcome, ...codeOf(code) });
+  }
+
+  #count(seconds: number, attributes: Attributes): void {
+    const { otel, meters } = this.parts;
+    safely(
+      otel,
+      () => {
+        meters.now?.executions.add(1, attributes);
+        meters.now?.executionDuration.record(seconds, attributes);
+      },
+      undefined,
+    );
+  }
+}
+
+export class OtelConversationSpan extends OtelWorkSpan implements ConversationSpan {
+  #used: ChatUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+  override end(end: WorkEnd): Promise<void> {
+    this.span.set(tokenAttributes(this.#used));
+    return super.end(end);
+  }
+
+  async chat<Reply>(model: string, ask: () => Promise<Reply>, endOf: (reply: Reply) => ChatEnd): Promise<Reply> {
+    const { otel } = this.parts;
+    const named = modelAttributes(model);
+    const attributes = { "gen_ai.operation.name": "chat", ...named };
+    const kind = safely(otel, () => otel.SpanKind.CLIENT, undefined);
+    const span = new SafeSpan(otel, this.span.context, `chat ${named["gen_ai.request.model"]}`, {
+      attributes,
+      ...(kind === undefined ? {} : { kind }),
+    });
+    try {
+      const reply = await span.run(ask);
+      this.#endChat(span, attributes, endOf(reply));
+      return reply;
+    } catch (error) {
+      this.#endChat(span, attributes, { code: "request_refused" });
+      throw error;
+    }
+  }
+
+  #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage }: ChatEnd): void {
+    const { otel, meters } = this.parts;
+    if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
+    if (usage) {
+      span.set(tokenAttributes(usage));
+      this.#used = {
+        inputTokens: this.#used.inputTokens + usage.inputTokens,
+        outputTokens: this.#used.outputTokens + usage.outputTokens,
+        cachedInputTokens: this.#used.cachedInputTokens + usage.cachedInputTokens,
+      };
+    }
+    const { seconds } = span;
+    void span.end(code);
+    safely(
+      otel,
+      () => {
+        meters.now?.operationDuration.record(seconds, { ...attributes, ...codeOf(code) });
+        if (!usage) return;
+        const { inputTokens, outputTokens } = usage;
+        meters.now?.tokenUsage.record(inputTokens, { ...attributes, "gen_ai.token.type": "input" });
+        meters.now?.tokenUsage.record(outputTokens, { ...attributes, "gen_ai.token.type": "output" });
+      },
+      undefined,
+    );
+  }
+}
+
+function codeOf(code: string | undefined): Attributes {
+  return code === undefined ? {} : { "error.type": code };
+}
+
+function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: ChatUsage): Attributes {
+  return {
+    "gen_ai.usage.input_tokens": inputTokens,
+    "gen_ai.usage.output_tokens": outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": cachedInputTokens,
+  };
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
+import { record, type Recording } from "./recording.ts";
+
+const sandbox = createMemorySandbox();
+let recording: Recording;
+beforeEach(() => {
+  recording = record();
+});
+afterEach(() => recording.stop());
+
+const echo = defineTool({
+  name: "echo",
+  description: "d",
+  input: z.object({ text: z.string() }),
+  allowedCallers: ["programmatic", "direct"],
+  effect: "read",
+  handler: ({ text }) => text,
+});
+
+const totals = async (name: string) =>
+  (await recording.points(name)).map(({ attributes, value }) => ({ ...attributes, value }));
+const counts = async (name: string) =>
+  (await recording.points(name)).map(({ attributes, value }) => ({
+    ...attributes,
+    count: (value as { readonly count: number }).count,
+  }));
+
+test("calls, refusals by code and bytes are counted by tool, and handlers are timed", async () => {
+  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  const report = await runtime.execute(
+    'await tools.echo({ text: "four" }); await tools.echo({ text: "" }); await tools.echo({}).catch(() => {}); return "out";',
+  );
+  const tool = { "gen_ai.tool.name": "echo" };
+  expect(await totals("portcullis.calls")).toEqual([
+    { ...tool, "portcullis.outcome": "value", value: 2 },
+    { ...tool, "portcullis.outcome": "refused", "error.type": "input_invalid", value: 1 },
+  ]);
+  expect(await totals("portcullis.refusals")).toEqual([{ ...tool, "error.type": "input_invalid", value: 1 }]);
+  expect(await totals("portcullis.bytes.in")).toEqual([{ ...tool, value: report.usage.bytesIn }]);
+  expect(await totals("portcullis.bytes.out")).toEqual([{ value: report.usage.bytesOut }]);
+  expect(await counts("gen_ai.execute_tool.duration")).toContainEqual({
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.type": "function",
+    ...tool,
+    count: 2,
+  });
+  const ended = { "portcullis.kind": "run_program", "portcullis.outcome": "completed" };
+  expect(await totals("portcullis.executions")).toEqual([{ ...ended, value: 1 }]);
+  expect(await counts("portcullis.execution.duration")).toEqual([{ ...ended, count: 1 }]);
+});
+
+test("names that are no tool are no attribute, however many a model writes", async () => {
+  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  const calls = Array.from({ length: 50 }, (_, index) => ({ tool: `made.up${index}`, input: {} }));
+  await runtime.agent({ model: scriptedModel([{ calls }, { text: "done" }]), task: "t" });
+  expect(await totals("portcullis.refusals")).toEqual([{ "error.type": "tool_unknown", value: 50 }]);
+});
+
+test("turns of models are timed, and their tokens counted", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox });
+  const model = scriptedModel([{ text: "done", usage: { inputTokens: 40, outputTokens: 2 } }], { name: "gemini:g-3" });
+  await runtime.agent({ model, task: "t" });
+  const about = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "gcp.gemini",
+    "gen_ai.request.model": "g-3",
+  };
+  expect(await counts("gen_ai.client.operation.duration")).toEqual([{ ...about, count: 1 }]);
+  const tokens = (await recording.points("gen_ai.client.token.usage")).map(({ attributes, value }) => ({
+    ...attributes,
+    sum: (value as { readonly sum: number }).sum,
+  }));
+  expect(tokens).toEqual([
+    { ...about, "gen_ai.token.type": "input", sum: 40 },
+    { ...about, "gen_ai.token.type": "output", sum: 2 },
+  ]);
+});
+
+test("what runs, what waits and the engines are observed, of all runtimes and each engine once", async () => {
+  const engines = createIsolateSandbox({ engines: 1, warm: 0 });
+  const begun = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const hold = defineTool({
+    ...{ name: "hold", description: "d", input: z.object({}), allowedCallers: ["programmatic"], effect: "read" },
+    handler: async () => {
+      begun.resolve();
+      await release.promise;
+      return 1;
+    },
+  });
+  const options = { tools: [hold], sandbox: engines, executions: { atOnce: 1 } } as const;
+  {
+    await using one = await createRuntime(options);
+    await using two = await createRuntime({ ...options, executions: { atOnce: 5 } });
+    const running = one.execute("return await tools.hold({});");
+    await begun.promise;
+    const queued = one.execute("return 2");
+    expect(await totals("portcullis.running")).toEqual([{ value: 1 }]);
+    expect(await totals("portcullis.waiting")).toEqual([{ value: 1 }]);
+    expect(await totals("portcullis.engines")).toEqual([
+      { "portcullis.sandbox": "isolate", "portcullis.engine.state": "busy", value: 1 },
+      { "portcullis.sandbox": "isolate", "portcullis.engine.state": "idle", value: 0 },
+    ]);
+    release.resolve();
+    await Promise.all([running, queued]);
+    expect(two.queue.running).toBe(0);
+  }
+  await engines[Symbol.asyncDispose]();
+  expect(await totals("portcullis.running")).toEqual([{ value: 0 }]);
+});
