@@ -39,7 +39,6 @@ export { anthropic, gemini, openai, openaiChat } from "./models/providers.ts";
 export { content } from "./tools/content.ts";
 export type { Content, PartHandle, PartInput } from "./tools/content.ts";
 export { redactSecrets } from "./redaction/redact-secrets.ts";
-export type { TelemetryOptions } from "./telemetry/options.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { jsonSchema } from "./tools/schema.ts";
 export type { DeclarationOptions } from "./tools/declarations.ts";

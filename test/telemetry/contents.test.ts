@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, redactSecrets, type TelemetryOptions } from "../../src/index.ts";
-import { capturesOf } from "../../src/telemetry/options.ts";
+import { createRuntime, defineTool, redactSecrets } from "../../src/index.ts";
+import { capturesOf, type TelemetryOptions } from "../../src/telemetry/options.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { record, type Recording } from "./recording.ts";
 
