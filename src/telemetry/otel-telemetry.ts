@@ -6,7 +6,7 @@ import type { CallSpans, ConversationSpan, ConversationWork, ProgramWork, Teleme
 import { OtelConversationSpan, OtelWorkSpan } from "./work-span.ts";
 import { modelAttributes, word } from "./words.ts";
 
-/** The tool that a program is a call of, whoever runs it. */
+/** The tool that a program is a call of, wherever it runs. */
 const RUN_PROGRAM = "run_program";
 
 /** Tells OpenTelemetry, by its conventions for generative AI. */
