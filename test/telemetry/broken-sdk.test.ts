@@ -31,9 +31,7 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
       new TracerProvider({ spanProcessors: [{ onStart: fail, onEnd: fail, shutdown: fail, forceFlush: fail }] }),
     ),
   "an exporter that throws": () =>
-    trace.setGlobalTracerProvider(
-      new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: exporter as never })] }),
-    ),
+    trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })),
   "a meter that throws": () => metrics.setGlobalMeterProvider({ getMeter: () => broken() }),
   "instruments that throw": () => {
     const make = () => broken();

@@ -85,7 +85,11 @@ test("what runs, what waits and the engines are observed, of all runtimes and ea
   const begun = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const hold = defineTool({
-    ...{ name: "hold", description: "d", input: z.object({}), allowedCallers: ["programmatic"], effect: "read" },
+    name: "hold",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
     handler: async () => {
       begun.resolve();
       await release.promise;

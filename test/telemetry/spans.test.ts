@@ -251,7 +251,7 @@ describe("an execution that waits", () => {
     const host = join(import.meta.dirname, "fixtures", "traced-host.ts");
     const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", host, path]);
     const first = JSON.parse(stdout) as { readonly traceId: string; readonly spanId: string };
-    await using journal = createSqliteJournal({ path });
+    using journal = createSqliteJournal({ path });
     await using runtime = await createRuntime({ tools: [pay], sandbox, journal });
     const report = await runtime.resume("order", { decisions: { 1: { allow: true } } });
     expect(report.outcome).toEqual({ type: "completed", value: "paid" });
