@@ -25,6 +25,8 @@ export const ERROR_CODES = {
     "A program of another package's loop could not be run, for a reason of the host's. `cause` has the reason, and the model is not told it.",
   model_unavailable: "A model cannot be called: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
+  runtime_suspended:
+    "The runtime was suspended: the execution stays open in the journal, and goes on where it is taken up (`recover`, `resume`).",
   execution_unknown: "The journal holds no execution with this id.",
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
@@ -32,6 +34,7 @@ export const ERROR_CODES = {
   journal_locked: "Another process has kept the journal locked for too long. Nothing was written.",
   journal_full: "The journal's disk is full. Nothing was written.",
   journal_corrupt: "The journal's file is damaged. The message says what is wrong.",
+  journal_gone: "The journal's file was deleted or replaced while it was open. Nothing was written.",
   journal_read_only: "The journal's file cannot be written. The message says why.",
   execution_driven: "Another process drives this execution. The message says until when its lease lasts.",
   call_unknown: "The execution has no such open call, or the call does not wait for what was given.",

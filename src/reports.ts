@@ -14,6 +14,8 @@ export type { ConnectionTotals } from "./programs/execution-state.ts";
 export type { Logs } from "./programs/log-collector.ts";
 export type { CrashCode, Fault, StoppedBy } from "./programs/outcome.ts";
 export type { Divergence, Replayed } from "./programs/replay-turns.ts";
+export type { ExecutionStatus } from "./host/runtime.ts";
+export type { ConversationStatus } from "./executions/status.ts";
 export type { ListedExecution } from "./executions/list-executions.ts";
 export type { Waiting, WaitingApproval, WaitingCall } from "./programs/waiting.ts";
 export type { ReportArtifact } from "./output/artifacts.ts";

@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       replayTranscript`,
     types: `
-      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument CrashCode Divergence FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
+      AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument ConversationStatus CrashCode Divergence ExecutionStatus FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
       Output
       ProgramsOption RefusalCode Replayed ReplayedTranscript ReportArtifact SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
       TranscriptViewer Usage Waiting WaitingApproval WaitingCall`,
@@ -48,6 +48,12 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     types: `
       Connection DockerSandbox DockerSandboxOptions EgressOptions Exit Guest IsolateSandboxOptions KillReason
       OpenOptions ResourceUsage Sandbox SandboxLimits`,
+  },
+  "portcullis/serve": {
+    values: `
+      createServer`,
+    types: `
+      CloseOptions ListenOptions Listening PortcullisServer ServerOptions`,
   },
   "portcullis/testing": {
     values: `

@@ -24,6 +24,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^([1-9]\d{0,9}):(\d+)$/`,
     String.raw`/^\d+:([^:]*):(.*)$/`,
     String.raw`/^\d+\n$/`,
+    String.raw`/^\P{C}*$/u`,
+    String.raw`/^\d{4}-\d\d-\d\dT[\d:.]{5,12}(?:Z|[+-]\d\d:\d\d)$/`,
     String.raw`/^(tools\.[\w.]+\(\.\.\.\))\.(\w+) is not a function$/`,
     String.raw`/^Cannot read properties of undefined \(reading '(\w+)'\)$/`,
     String.raw`/^No module named '([\w.]+)'$/`,

@@ -1,4 +1,4 @@
-import { isHeadMoved } from "../journal/execution-log.ts";
+import { leavesOpen } from "../journal/execution-log.ts";
 import { whileDriven } from "../programs/driven-here.ts";
 import type { AgentReport } from "./agent-report.ts";
 import { endOfConversation } from "./conversation-span.ts";
@@ -96,7 +96,7 @@ async function end(live: LiveConversation, loop: SayLoop, ending: AgentEnding, k
  * developer holds.
  */
 async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, keeps: boolean): Promise<void> {
-  if (isHeadMoved(error) || live.isTakenUp || keeps) {
+  if (leavesOpen(error) || live.isTakenUp || keeps) {
     loop.suspend(error instanceof Error ? error : undefined);
     await live.log.end(false);
   } else await live.breakOff(error);

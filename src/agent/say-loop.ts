@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { GateSession } from "../gate/session.ts";
-import { isHeadMoved } from "../journal/execution-log.ts";
+import { leavesOpen } from "../journal/execution-log.ts";
 import type { CallResult, ModelTurn, ProgramCall, ToolChoice, TurnReply } from "../models/model.ts";
 import { cleanText } from "../output/clean-text.ts";
 import { reportOf } from "../output/report.ts";
@@ -337,7 +337,7 @@ export class SayLoop {
 
   #checkOwned(): void {
     const { reason } = this.#scope.signal;
-    if (isHeadMoved(reason)) throw reason;
+    if (leavesOpen(reason)) throw reason;
   }
 
   /** The effective allowance is also capped by the caller's remaining budget. */
@@ -390,7 +390,7 @@ export class SayLoop {
   /** Ends the calls. Those of a conversation that another driver has taken over stay open. */
   stop(): void {
     const { reason } = this.#scope.signal;
-    if (isHeadMoved(reason)) this.#session.suspend(reason);
+    if (leavesOpen(reason)) this.#session.suspend(reason);
     else this.#session.close();
   }
 

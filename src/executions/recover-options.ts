@@ -1,3 +1,4 @@
+import type { AgentEvent } from "../agent/event.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model } from "../models/model.ts";
 import type { Schema } from "../tools/schema.ts";
@@ -26,6 +27,10 @@ export const RECOVER_RULES = {
    * that new programs find some after a crash.
    */
   concurrency: wholeNumber({ min: 1, max: 10_000, default: 8 }),
+  /** Gives a signal that cancels one execution. */
+  signal: callback<(recovered: RecoveredExecution) => AbortSignal | undefined>(),
+  /** Called with each event of what is taken up, besides the runtime's `onEvent`. What it throws is ignored. */
+  onEvent: callback<(event: AgentEvent) => void>(),
   /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
   context: callback<(recovered: RecoveredExecution) => unknown>(),
 };

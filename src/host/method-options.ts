@@ -1,5 +1,5 @@
 import { abortSignal, oneOf, option, type OptionsOf, required, withDefault, words } from "../options/options.ts";
-import type { Decision } from "../programs/decide.ts";
+import type { ClientResult, Decision } from "../programs/decide.ts";
 import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
@@ -39,6 +39,11 @@ export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULE
 
 export const DECISIONS = option<Readonly<Record<string, Decision>>>(
   'decisions by call id, like { "1": { allow: true } }',
+  (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
+);
+
+export const RESULTS = option<Readonly<Record<string, ClientResult>>>(
+  'results by call id, like { "1": { value: 4 } }',
   (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
 );
 

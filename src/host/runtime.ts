@@ -22,8 +22,9 @@ import { type Report, reportOf } from "../output/report.ts";
 import { execute, type Execution } from "../programs/execute.ts";
 import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions, TENANT } from "../programs/execute-options.ts";
 import { type Limits, resolveLimits } from "../programs/limits.ts";
-import type { Decision } from "../programs/decide.ts";
+import type { ClientResult, Decision } from "../programs/decide.ts";
 import type { ListedExecution } from "../executions/list-executions.ts";
+import type { ExecutionFacts } from "../executions/status.ts";
 import type { Unrecovered } from "../executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
 import { resultSchemaOf } from "../programs/result-schema.ts";
@@ -51,6 +52,7 @@ import {
   DECISIONS,
   DERIVE_RULES,
   type DeriveOptions,
+  RESULTS,
   SEARCH_TOOLS_RULES,
   type SearchToolsOptions,
 } from "./method-options.ts";
@@ -98,7 +100,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly limits: Limits;
   readonly sandbox: Sandbox;
   readonly journal: Journal;
-  /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed`. */
+  /** Aborted when the runtime closes; the reason is a `PortcullisError` with the code `runtime_closed` or `runtime_suspended`. */
   readonly closing: AbortSignal;
   readonly #parts: RuntimeParts;
   readonly #scope: AgentScope;
@@ -254,6 +256,34 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   }
 
   /**
+   * Notes results of calls that a client answers (`handler: "client"`), by call id. It drives nothing. Rejects as `resume`
+   * does.
+   */
+  async answer(
+    id: ExecutionId,
+    results: Readonly<Record<string, ClientResult>>,
+    options: { readonly tenant?: string } = {},
+  ): Promise<void> {
+    const { tenant } = readOptions("answer", options, { tenant: TENANT });
+    checkValue("answer(id, results)", results, RESULTS);
+    const { answer } = await import("../executions/answer.ts");
+    const own = tenant ?? this.#scope.tenant;
+    await answer({ journal: this.journal, tenant: own, tools: this.#gateFor({ tenant: own }).tools }, id, results);
+  }
+
+  /**
+   * What the journal tells of an execution or a conversation: its state, and the report of a program that has ended or
+   * waits. It drives nothing. Rejects with `execution_unknown`, also for another tenant's, and as the journal does.
+   */
+  async status(id: ExecutionId, options: { readonly tenant?: string } = {}): Promise<ExecutionStatus> {
+    const { tenant } = readOptions("status", options, { tenant: TENANT });
+    const { factsOf } = await import("../executions/status.ts");
+    const scope = this.#scope.with({ tenant: tenant ?? this.#scope.tenant });
+    const { ended, ...facts } = await factsOf(scope, id);
+    return { ...facts, ...(ended && { report: reportOf(ended, scope.limits, scope.gate.tools) }) };
+  }
+
+  /**
    * Takes up every program's execution that no driver holds and that does not only wait, several at once; with `model`,
    * which gives the model of a conversation, also conversations. Yields a report when one has ended or waits, and
    * `{ execution, tenant, error }` for one that could not be taken up; the others go on. Rejects only if an option is
@@ -270,7 +300,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ...given: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {
     const [options = {}] = given;
-    const { concurrency, context, model, result } = readOptions("recover", options, RECOVER_RULES);
+    const { concurrency, context, model, result, signal, onEvent } = readOptions("recover", options, RECOVER_RULES);
+    const listener = onEvent && ((event: AgentEvent) => emit(onEvent, event));
     const { limits, gate } = this.#scopeFor("recover", {});
     const { recover } = await import("../executions/recover.ts");
     const recovering = recover({
@@ -279,10 +310,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       concurrency,
       model: (conversation) => model?.(conversation),
       result: (one) => resultSchemaOf(result?.(one), "recover({ result })"),
-      run: ({ model: own, ...one }, work) =>
-        this.#run("recover", { tenant: one.tenant, context: context?.(one), model: own }, undefined, (scope) =>
-          work(scope),
-        ),
+      run: ({ model: own, ...one }, work) => {
+        const cancel = signal?.(one);
+        const of = { tenant: one.tenant, context: context?.(one), model: own, ...(cancel && { signal: cancel }) };
+        return this.#run("recover", of, listener, (scope) => work(scope));
+      },
     });
     for await (const one of recovering)
       yield "error" in one || "transcript" in one ? one : reportOf(one, limits, gate.tools);
@@ -464,6 +496,33 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
 
+  /**
+   * Closes the runtime and leaves its executions and conversations open in the journal, where `recover` of another runtime
+   * takes them up; their methods reject with `runtime_suspended`. Single calls are cancelled. Waits `afterMs` first for what
+   * runs to end by itself. Resolves with the number of executions that were left open, once nothing runs any more. A runtime
+   * that owns its sandbox is disposed of after that, as always.
+   */
+  async suspend(afterMs = 0): Promise<number> {
+    await this.#untilIdle(afterMs);
+    const running = [...this.#running];
+    this.#close.abort(
+      new PortcullisError(
+        "runtime_suspended",
+        "The runtime was suspended. What it ran stays open in the journal: `recover` or `resume` of another runtime goes on with it.",
+      ),
+    );
+    const ended = await Promise.allSettled(running);
+    return ended.filter((one) => one.status === "rejected" && isSuspended(one.reason)).length;
+  }
+
+  async #untilIdle(ms: number): Promise<void> {
+    const deadline = Promise.withResolvers<"late">();
+    const timer = setTimeout(() => deadline.resolve("late"), ms);
+    while (this.#running.size > 0)
+      if ((await Promise.race([Promise.allSettled(this.#running), deadline.promise])) === "late") break;
+    clearTimeout(timer);
+  }
+
   /** Runs the work of one method in the runtime's scope, changed by the method's options. `subject` is the method, for errors. */
   async #run<Value>(
     subject: string,
@@ -586,6 +645,12 @@ type ScopeOptions = Partial<
   >
 > & { readonly model?: Pick<Model, "name"> | undefined; readonly execution?: ExecutionId | undefined };
 
+/** What the journal tells of an execution or a conversation (`runtime.status`). */
+export interface ExecutionStatus extends Omit<ExecutionFacts, "ended"> {
+  /** Of a program that has ended or waits. */
+  readonly report?: Report;
+}
+
 /**
  * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does
  * not hold the id.
@@ -600,6 +665,10 @@ export interface ExecutionHandle {
    * records that cannot be read, and with `runtime_closed`.
    */
   readonly replay: () => Promise<Replayed>;
+}
+
+function isSuspended(error: unknown): boolean {
+  return PortcullisError.is(error) && error.code === "runtime_suspended";
 }
 
 /** Calls a listener. Its errors and rejections are ignored, so that it cannot end a program. */

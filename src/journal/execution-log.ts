@@ -202,6 +202,11 @@ function isForeign(record: JournalRecord): record is ForeignRecord {
   return record.type === "decision" || record.type === "result" || record.type === "alive";
 }
 
+/** Whether a driver stops and leaves its execution open: another driver has it, or will take it up. */
+export function leavesOpen(error: unknown): error is PortcullisError {
+  return isHeadMoved(error) || (PortcullisError.is(error) && error.code === "runtime_suspended");
+}
+
 /** Whether another driver has taken the execution over. */
 export function isHeadMoved(error: unknown): error is PortcullisError {
   return PortcullisError.is(error) && error.code === "head_moved";

@@ -1,5 +1,5 @@
 import type { GateSession } from "../gate/session.ts";
-import { isHeadMoved } from "../journal/execution-log.ts";
+import { leavesOpen } from "../journal/execution-log.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { jsonSchema } from "../tools/schema.ts";
 import { PROGRAM_CALL, RUN_PROGRAM } from "./execution-state.ts";
@@ -37,7 +37,7 @@ export async function approveProgram(
   if (!program || state.turns > 0) return undefined;
   const ended = Promise.withResolvers<Ending>();
   const onAbort = () =>
-    isHeadMoved(signal.reason) ? ended.reject(signal.reason) : ended.resolve({ type: "cancelled" });
+    leavesOpen(signal.reason) ? ended.reject(signal.reason) : ended.resolve({ type: "cancelled" });
   session.onWaiting = () => {
     const waiting = waitingOf(state);
     if (waiting) ended.resolve(waiting);

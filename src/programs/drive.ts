@@ -3,7 +3,7 @@ import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { Answer } from "../gate/answer.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { GateSession } from "../gate/session.ts";
-import { isHeadMoved } from "../journal/execution-log.ts";
+import { leavesOpen } from "../journal/execution-log.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -166,8 +166,7 @@ class Driver {
 
   async run(): Promise<Driven> {
     const { signal } = this.#options;
-    const onAbort = () =>
-      isHeadMoved(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" });
+    const onAbort = () => (leavesOpen(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" }));
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const driving = this.#driveGuests();
@@ -419,7 +418,7 @@ class Driver {
     this.#endWith({ type: "crashed", code: "bridge_broken", detail });
   }
 
-  /** Another driver has taken over the execution, or the conversation it belongs to. */
+  /** Another driver has taken over the execution, or the conversation it belongs to, or will take it up. */
   #giveUp(error: unknown): void {
     this.#ended.reject(error);
     // Its open calls are the other driver's. So is the conversation of an agent that works on one.

@@ -7,7 +7,7 @@ import type { ArtifactPlace } from "../gate/session-artifacts.ts";
 import { UnreadAnswers } from "../gate/unread-answers.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { isHeadMoved } from "../journal/execution-log.ts";
+import { leavesOpen } from "../journal/execution-log.ts";
 import type { OutcomeRecord } from "../journal/record.ts";
 import { PortcullisError } from "../errors.ts";
 import { approveProgram } from "./approve-program.ts";
@@ -216,9 +216,9 @@ async function untilEnded(
       value = await keepLarge(place, text, VALUE_CALL, limits, { lane: share.lane, redactor });
     shown = redactor ? await redactShown(driven, redactor, limits.outputBytes, share.lane) : driven;
   } catch (error) {
-    // Its new driver, or that of the conversation it belongs to, goes on with it.
-    if (isHeadMoved(error)) {
-      await log.end(false);
+    // Its next driver, or that of the conversation it belongs to, goes on with it.
+    if (leavesOpen(error)) {
+      await log.leave(error);
       throw error;
     }
     await session.ended.catch(() => {});

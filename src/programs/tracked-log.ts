@@ -1,3 +1,4 @@
+import type { PortcullisError } from "../errors.ts";
 import type { GuestTurn } from "../../bridge/turn-reader.ts";
 import type { GateLog } from "../gate/call-ledger.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
@@ -165,6 +166,16 @@ export class TrackedLog implements GateLog {
   async end(hasOutcome: boolean): Promise<void> {
     await this.#noted;
     await this.#log.end(hasOutcome);
+  }
+
+  /** Ends the driving of an execution that goes on elsewhere. One that is left on purpose is not what its driver died of. */
+  async leave(error: PortcullisError): Promise<void> {
+    try {
+      if (!isHeadMoved(error)) await this.hand("host");
+    } catch {
+      // The store fails. Its lease ends by itself.
+    }
+    await this.end(false);
   }
 
   /** Says that this driver, which lost the execution while the program had the turn, did not die of it. Never rejects. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import { isBusy, storeError } from "./store-error.ts";
@@ -12,6 +13,8 @@ export class Transactions {
   readonly #path: string;
   readonly #isRelaxed: boolean;
   readonly #lockTimeoutMs: number;
+  /** Which file was opened; undefined for a database without one. */
+  readonly #opened: string | undefined;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
@@ -21,6 +24,7 @@ export class Transactions {
     this.#path = path;
     this.#isRelaxed = isRelaxed;
     this.#lockTimeoutMs = lockTimeoutMs;
+    this.#opened = database.location() === null ? undefined : fileAt(path);
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#rollback = database.prepare("ROLLBACK");
@@ -49,12 +53,22 @@ export class Transactions {
       try {
         if (!this.#database.isOpen)
           throw new PortcullisError("runtime_closed", `The journal ${this.#path} was closed.`);
+        this.#refuseGone();
         return run();
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw storeError(error, this.#path);
       }
       await delay(waitMs * (0.5 + Math.random()));
     }
+  }
+
+  /** SQLite writes on into a file that was deleted, and all of it is lost with the process. */
+  #refuseGone(): void {
+    if (this.#opened === undefined || fileAt(this.#path) === this.#opened) return;
+    throw new PortcullisError(
+      "journal_gone",
+      `The journal ${this.#path} was deleted, moved or replaced while it was open. Nothing was written. Put it back, or open the journal again.`,
+    );
   }
 
   #transaction<Value>(run: () => Value): Value {
@@ -68,4 +82,10 @@ export class Transactions {
       throw error;
     }
   }
+}
+
+/** Tells one file from another; undefined where there is none. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
 }

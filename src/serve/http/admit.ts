@@ -1,13 +1,7 @@
-import type { Key, Keys } from "./keys.ts";
 import { hostNameOf, originHostOf } from "./allowed-hosts.ts";
+import type { Key, Keys } from "./keys.ts";
+import type { Problem } from "./problems.ts";
 import type { Rates } from "./rates.ts";
-
-/** Why a request is refused, before anything of it is read but its headers. */
-export interface Refused {
-  readonly status: 401 | 403 | 421 | 429;
-  readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 export interface AdmitParts {
   readonly hosts: ReadonlySet<string>;
@@ -15,30 +9,44 @@ export interface AdmitParts {
   readonly rates: Rates;
 }
 
-/** Whether a request may come in, and with which key: its `Host`, its `Origin`, its key, its rate. */
-export function admit({ hosts, keys, rates }: AdmitParts, headers: Headers): Key | Refused {
-  const host = hostNameOf(headers.get("host"));
-  if (host === undefined || !hosts.has(host))
+/** Whether a request may come in, and with which key: its `Host`, its `Origin`, its key, its rate. Nothing but its headers is read. */
+export function admit(parts: AdmitParts, headers: Headers, host = headers.get("host")): Key | Problem {
+  return refuseForeign(parts, headers, host) ?? admitKey(parts, headers);
+}
+
+/** Refuses requests under the name of another host, and those of pages of another origin. */
+export function refuseForeign(
+  { hosts }: Pick<AdmitParts, "hosts">,
+  headers: Headers,
+  host = headers.get("host"),
+): Problem | undefined {
+  const name = hostNameOf(host);
+  if (name === undefined || !hosts.has(name))
     return {
-      status: 421,
+      code: "host_unknown",
       message: "This door is not at the host that the request names. The operator allows a name by --host-name.",
     };
   const origin = headers.get("origin");
   if (origin !== null && !hosts.has(originHostOf(origin) ?? ""))
-    return { status: 403, message: "Pages of another origin have no access." };
+    return { code: "origin_refused", message: "Pages of another origin have no access." };
+  return undefined;
+}
+
+function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | Problem {
   const key = keys.find(headers.get("authorization"));
-  if (!key)
-    return {
-      status: 401,
-      message: "A key is needed: send it as Authorization: Bearer KEY.",
-      headers: { "www-authenticate": "Bearer" },
-    };
+  if (!key) return unauthorized("key_unknown", "A key is needed: send it as Authorization: Bearer KEY.");
+  if (key.expires !== undefined && Date.parse(key.expires) <= Date.now())
+    return unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
   const waitSeconds = key.rate && rates.take(key.id, key.rate);
   return waitSeconds === undefined
     ? key
     : {
-        status: 429,
+        code: "rate_exceeded",
         message: `This key makes too many requests: try again in ${waitSeconds} s.`,
         headers: { "retry-after": String(waitSeconds) },
       };
+}
+
+function unauthorized(code: "key_unknown" | "key_expired", message: string): Problem {
+  return { code, message, headers: { "www-authenticate": "Bearer" } };
 }

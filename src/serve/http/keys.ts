@@ -33,6 +33,14 @@ const RATE_RULES = {
 
 export type Rate = OptionsOf<typeof RATE_RULES>;
 
+/**
+ * What a key may do: `run` programs, `decide` calls that wait and answer those of clients, `read` executions, and as
+ * `admin` read what is the server's own (`/metrics`).
+ */
+export const SCOPES = ["run", "decide", "read", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+const DEFAULT_SCOPES: readonly Scope[] = ["run", "decide", "read"];
+
 const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
   id: required(text({ maxLength: 256, expected: "a name of 1 to 256 characters" })),
@@ -50,12 +58,22 @@ const KEY_RULES = {
   limits: object<Partial<Limits>>(),
   /** Requests that it may make. */
   rate: object<Rate>(),
+  /** Executions that it may run at once; as many as the server by default. */
+  atOnce: wholeNumber({ min: 1 }),
+  /** What it may do: any of `run`, `decide`, `read` and `admin`; all but `admin` by default. */
+  scopes: option<readonly Scope[]>('a list of "run", "decide", "read" and "admin"', isListOfScopes),
+  /** When it ends, as an ISO time like `2027-01-31T00:00:00Z`; never by default. */
+  expires: option<string>("an ISO time, like 2027-01-31T00:00:00Z", isTime),
 };
 
 export interface Key extends Principal {
   /** SHA-256 of the key. */
   readonly digest: Buffer;
   readonly rate?: Rate;
+  readonly atOnce?: number;
+  readonly scopes: readonly Scope[];
+  /** ISO time. */
+  readonly expires?: string;
   /** Whether the key itself was written down, and not only its SHA-256. */
   readonly isPlain?: boolean;
 }
@@ -84,7 +102,7 @@ export class Keys {
 
 /** The only key of a door that was opened without keys. */
 export function tokenKeys(token: string, tenant: string): Keys {
-  return new Keys([{ id: TOKEN_ID, tenant, digest: digestOf(token) }]);
+  return new Keys([{ id: TOKEN_ID, tenant, digest: digestOf(token), scopes: SCOPES }]);
 }
 
 /** Reads `{ "keys": [{ "id", "key" | "hash", "tenant", … }] }`. Throws `option_invalid` with the place of what is wrong. */
@@ -110,7 +128,14 @@ export function parseKeys(place: string, written: string): Keys {
 
 function readKey(place: string, written: unknown): Key {
   if (!isFields(written)) throw invalid(place, "expected an object");
-  const { key, hash: hashed, limits, rate, ...principal } = checkOptions(fieldsOf(place), written, KEY_RULES);
+  const {
+    key,
+    hash: hashed,
+    limits,
+    rate,
+    scopes = DEFAULT_SCOPES,
+    ...principal
+  } = checkOptions(fieldsOf(place), written, KEY_RULES);
   if (OWN_IDS.has(principal.id)) throw invalid(place, `the id ${principal.id} is the door's own: give another`);
   if ((key === undefined) === (hashed === undefined)) throw invalid(place, "expected either key or hash");
   if (key !== undefined && !isKey(key))
@@ -118,6 +143,7 @@ function readKey(place: string, written: unknown): Key {
   if (hashed !== undefined && !isDigest(hashed)) throw invalid(`${place}.hash`, "expected a SHA-256 in hex");
   return {
     ...principal,
+    scopes,
     ...(limits === undefined ? {} : { limits: checkOptions(fieldsOf(`${place}.limits`), limits, LIMIT_RULES) }),
     ...(rate === undefined ? {} : { rate: checkOptions(fieldsOf(`${place}.rate`), rate, RATE_RULES) }),
     digest: hashed === undefined ? digestOf(key ?? "") : Buffer.from(hashed, "hex"),
@@ -139,6 +165,19 @@ function digestOf(key: string): Buffer {
 
 function isListOfCallers(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((one) => CALLERS.includes(one as Caller));
+}
+
+function isListOfScopes(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => SCOPES.includes(one as Scope));
+}
+
+/** With its zone: a time without one would be another at each server. */
+function isTime(value: unknown): boolean {
+  return (
+    typeof value === "string" &&
+    /^\d{4}-\d\d-\d\dT[\d:.]{5,12}(?:Z|[+-]\d\d:\d\d)$/.test(value) &&
+    !Number.isNaN(Date.parse(value))
+  );
 }
 
 function invalid(place: string, what: string): PortcullisError {

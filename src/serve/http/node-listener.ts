@@ -8,17 +8,23 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 
 export type Fetch = (request: Request) => Promise<Response>;
 
+export interface ListenerOptions {
+  /** How long a client may leave an answer unread, in milliseconds. After that its connection is ended. */
+  readonly idleMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
 /** Serves node's requests by a function of the web's. A client that leaves aborts the request's signal. */
-export function nodeListener(fetch: Fetch, onError: (error: unknown) => void): RequestListener {
+export function nodeListener(fetch: Fetch, { idleMs, onError }: ListenerOptions): RequestListener {
   return (incoming, outgoing) => {
-    serve(fetch, incoming, outgoing).catch((error: unknown) => {
+    serve(fetch, incoming, outgoing, idleMs).catch((error: unknown) => {
       onError(error);
       outgoing.destroy();
     });
   };
 }
 
-async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse, idleMs: number): Promise<void> {
   const left = new AbortController();
   outgoing.on("error", () => {});
   outgoing.once("close", () => {
@@ -29,7 +35,7 @@ async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerRe
     : new Response(null, { status: 405 });
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   outgoing.writeHead(response.status, [...response.headers].flat());
-  if (response.body) await pass(response.body, outgoing, left.signal);
+  if (response.body) await pass(response.body, outgoing, { left: left.signal, idleMs });
   outgoing.end();
   if (!incoming.complete) discard(incoming);
 }
@@ -48,7 +54,9 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const hasBody = method !== "GET" && method !== "HEAD";
   // What the client calls this host stands in the headers, and is checked there.
   const address = new URL("http://localhost");
-  [address.pathname] = url.split("?", 1) as [string];
+  const query = url.indexOf("?");
+  address.pathname = query < 0 ? url : url.slice(0, query);
+  address.search = query < 0 ? "" : url.slice(query);
   return new Request(address, {
     method,
     headers,
@@ -77,7 +85,11 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
 }
 
 /** A reader that is slow holds the body up. */
-async function pass(body: ReadableStream<Uint8Array>, outgoing: ServerResponse, left: AbortSignal): Promise<void> {
+async function pass(
+  body: ReadableStream<Uint8Array>,
+  outgoing: ServerResponse,
+  { left, idleMs }: { readonly left: AbortSignal; readonly idleMs: number },
+): Promise<void> {
   const reader = body.getReader();
   const cancel = () => void reader.cancel(left.reason).catch(() => {});
   left.addEventListener("abort", cancel, { once: true });
@@ -85,17 +97,19 @@ async function pass(body: ReadableStream<Uint8Array>, outgoing: ServerResponse, 
   for (;;) {
     const { done, value } = await reader.read();
     if (done || left.aborted) return;
-    if (!outgoing.write(value)) await drained(outgoing);
+    if (!outgoing.write(value)) await drained(outgoing, idleMs);
   }
 }
 
-/** Resolves when more can be written, or nothing can any more. It leaves no listener behind. */
-async function drained(outgoing: ServerResponse): Promise<void> {
+/** Resolves when more can be written, or nothing can any more. It leaves no listener behind. A client that reads nothing is left. */
+async function drained(outgoing: ServerResponse, idleMs: number): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
+  const timer = setTimeout(() => outgoing.destroy(), idleMs);
   try {
     await Promise.race([once(outgoing, "drain", { signal }), once(outgoing, "close", { signal })]);
   } finally {
+    clearTimeout(timer);
     over.abort();
   }
 }

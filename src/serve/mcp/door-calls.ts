@@ -42,7 +42,13 @@ export interface DoorCallsParts {
 const NOT_RUN = "This could not be run. The cause is an error of the host, and the caller is not to blame.";
 
 /** Codes of errors whose message is for the caller. */
-const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", "option_invalid"]);
+const TOLD: ReadonlySet<string> = new Set([
+  "execution_driven",
+  "tools_changed",
+  "option_invalid",
+  "busy",
+  "runtime_suspended",
+]);
 
 /** What one principal may do through the door: run programs, search, collect results, call tools. */
 export class DoorCalls {

@@ -37,7 +37,7 @@ export class HttpDoor implements AsyncDisposable {
         if (!principal) throw new Error("The request has no principal.");
         return door.serverFor(principal);
       },
-      { maxRequestBodySize: MESSAGE_BYTES, onerror: () => {} },
+      { maxRequestBodySize: MESSAGE_BYTES, onerror: (error) => door.onError(error) },
     );
   }
 

@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { PortcullisError } from "../../errors.ts";
 import { admit } from "../http/admit.ts";
 import { allowedHosts } from "../http/allowed-hosts.ts";
 import type { Keys } from "../http/keys.ts";
-import { nodeListener } from "../http/node-listener.ts";
+import { STATUS_OF } from "../http/problems.ts";
+import { BOUNDS } from "../http/bounds.ts";
+import { listenHttp } from "../http/listen-http.ts";
 import { Rates } from "../http/rates.ts";
 import { HttpDoor } from "./http-door.ts";
 import type { McpDoor } from "./mcp-door.ts";
@@ -13,12 +11,6 @@ import { refusal } from "./refusal.ts";
 
 /** Where clients find the door. */
 const MCP_PATH = "/mcp";
-
-/** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
-const MOST_CONNECTIONS = 4096;
-/** Times that a client has for its headers, and for a whole request, in milliseconds. */
-const HEADERS_MS = 15_000;
-const REQUEST_MS = 60_000;
 
 export interface ListenOptions {
   /** 0 for any that is free. */
@@ -40,32 +32,24 @@ export async function listen(door: McpDoor, { port, host, keys, hostNames }: Lis
   const parts = { hosts: allowedHosts(host, hostNames), keys, rates: new Rates() };
   const fetch = async (request: Request): Promise<Response> => {
     const key = admit(parts, request.headers);
-    if ("status" in key) return refusal(key.status, key.message, -32000, key.headers);
+    if ("code" in key) return refusal(STATUS_OF[key.code], key.message, -32000, key.headers);
     if (new URL(request.url).pathname !== MCP_PATH) return refusal(404, `The door is at ${MCP_PATH}.`);
     return http.fetch(request, key);
   };
-  const server = createServer(
-    { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS },
-    nodeListener(fetch, (error) => door.onError(error)),
-  );
-  server.maxConnections = MOST_CONNECTIONS;
-  server.listen(port, host);
-  try {
-    await once(server, "listening");
-  } catch (cause) {
-    throw new PortcullisError(
-      "door_unavailable",
-      `The door cannot listen on ${host}, port ${port}: ${(cause as Error).message}. Give another port with --http.`,
-      { cause },
-    );
-  }
-  const { port: given } = server.address() as AddressInfo;
+  const listener = await listenHttp({
+    fetch,
+    port,
+    host,
+    ...BOUNDS,
+    portOption: "--http",
+    onError: (error) => door.onError(error),
+  });
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${given}${MCP_PATH}`,
+    url: `${listener.url}${MCP_PATH}`,
     [Symbol.asyncDispose]: async () => {
-      server.close();
+      listener.stop();
       await http[Symbol.asyncDispose]();
-      server.closeAllConnections();
+      await listener.close();
     },
   };
 }

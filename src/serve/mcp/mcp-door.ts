@@ -10,7 +10,7 @@ import { DoorCalls } from "./door-calls.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { stillRuns } from "./program-results.ts";
 import { loadServer, type ServerPackage } from "./load-server.ts";
-import { runtimeFor } from "./runtime-for.ts";
+import { runtimeFor } from "../runtime-for.ts";
 
 /** How long a request waits for its program by default. Clients wait for a minute, if nothing else is said. */
 const PATIENCE_MS = 50_000;

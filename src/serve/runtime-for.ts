@@ -1,14 +1,29 @@
-import type { Runtime } from "../../runtime.ts";
-import { CALLERS, type Tool } from "../../tools/tool.ts";
-import { isMeantBy } from "../../tools/tool-name.ts";
-import type { ToolSet } from "../../tools/tool-set.ts";
-import type { Principal } from "../principal.ts";
+import { PortcullisError } from "../errors.ts";
+import type { LimitChanges } from "../programs/limits.ts";
+import type { Runtime } from "../runtime.ts";
+import { CALLERS, type Tool } from "../tools/tool.ts";
+import { isMeantBy } from "../tools/tool-name.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import type { Principal } from "./principal.ts";
 
 /** The runtime as a principal has it: for its tenant and with its limits, and with the tools that it may use, as the callers that it may be. */
 export function runtimeFor(runtime: Runtime, principal: Principal): Runtime {
-  const { tenant, limits } = principal;
+  const { id, tenant, limits } = principal;
+  refuseWider(`limits of the key ${id}`, limits, runtime.limits);
   const tools = toolsOf(runtime, principal);
   return runtime.derive({ tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) });
+}
+
+/** Limits only narrow. Throws `option_invalid` for one that is above what is allowed. */
+export function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitChanges): void {
+  for (const [name, value = 0] of Object.entries(limits)) {
+    const most = allowed[name as keyof LimitChanges];
+    if (most !== undefined && value > most)
+      throw new PortcullisError(
+        "option_invalid",
+        `${place}: ${name} may be at most ${most} here, and ${value} was given.`,
+      );
+  }
 }
 
 /** The tools of the principal, of those that there are now; undefined for all. */

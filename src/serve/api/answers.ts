@@ -1,0 +1,90 @@
+import { z } from "zod";
+
+/** What is answered, for the OpenAPI document. A test holds real answers to it. */
+
+const count = z.number().min(0);
+const kind = z.enum(["program", "conversation", "call"]);
+const state = z.enum(["running", "waiting", "ended", "unreadable"]);
+const execution = z.string().meta({ description: "id of the execution" });
+const startedAt = z.number().meta({ description: "milliseconds since 1970" });
+
+export const PROBLEM = z.strictObject({
+  error: z.strictObject({
+    code: z.string().meta({ description: "stable, for code to act on" }),
+    message: z.string().meta({ description: "a sentence for people" }),
+  }),
+});
+
+const approval = z.strictObject({
+  callId: z.string(),
+  tool: z.string(),
+  input: z.json(),
+  inputDigest: z.string(),
+  since: count,
+  why: z.enum(["approval", "outcome_unknown"]),
+});
+
+const waiting = z.strictObject({
+  type: z.literal("waiting"),
+  approvals: z.array(approval),
+  calls: z.array(z.strictObject({ callId: z.string(), tool: z.string(), input: z.json(), since: count })),
+});
+
+const outcome = z
+  .union([waiting, z.looseObject({ type: z.enum(["completed", "failed", "stopped", "crashed", "cancelled"]) })])
+  .meta({ description: "as `report.outcome` of the library" });
+
+const callLine = z
+  .looseObject({
+    callId: z.string(),
+    tool: z.string(),
+    caller: z.enum(["direct", "programmatic"]),
+    ms: count,
+    bytes: count,
+    outcome: z.looseObject({ type: z.enum(["value", "refused", "failed", "aborted"]) }),
+    started: z.boolean(),
+  })
+  .meta({ description: "one call, as in `report.calls` of the library" });
+
+const report = {
+  outcome,
+  output: z.looseObject({ text: z.string(), isError: z.boolean() }),
+  usage: z.looseObject({ calls: count, bytesIn: count, bytesOut: count }),
+  calls: z.array(callLine),
+  logs: z.looseObject({ text: z.string(), lines: count, bytes: count, dropped: count }),
+  artifacts: z.array(z.strictObject({ name: z.string(), bytes: count, shape: z.string() })),
+  notes: z.array(z.string()),
+  remarks: z.array(z.string()),
+};
+
+/** The report of a program that has ended or waits. */
+export const REPORT = z.strictObject({ execution, kind: z.literal("program"), state, ...report });
+
+const about = { execution, kind, state, startedAt, records: count, waitsFor: z.array(z.string()) };
+
+export const STATUS = z
+  .union([
+    z.strictObject({ ...about, ...report }),
+    z.strictObject({
+      ...about,
+      conversation: z.looseObject({ model: z.string(), task: z.string(), turns: count }),
+    }),
+    z.strictObject(about),
+  ])
+  .meta({ description: "what the journal tells: with the report of a program that has ended or waits" });
+
+export const ACCEPTED = z.strictObject({ execution, state });
+
+const listed = z.strictObject({
+  ...about,
+  title: z.string().meta({ description: "the beginning of the program or the task" }),
+  parent: z.string().optional().meta({ description: "the execution whose call has started it" }),
+});
+
+export const LIST = z.strictObject({
+  executions: z.array(listed),
+  cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
+});
+
+export const HEALTH = z.strictObject({ status: z.literal("ok") });
+export const READY = z.strictObject({ status: z.literal("ready") });

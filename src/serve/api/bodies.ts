@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { RequestProblem } from "../http/problems.ts";
+import { LIMIT_RULES } from "../../programs/limits.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { cutMiddle } from "../../values/cut-middle.ts";
+
+/** Characters of an id that a client chooses, of a name, and of a text to search for. */
+const ID_LENGTH = 256;
+const NAME_LENGTH = 256;
+const TEXT_LENGTH = 200;
+/** Calls that one request decides or answers. */
+const MOST_CALLS = 1000;
+/** Bytes of the sentence about a body that is refused. */
+const FAULT_BYTES = 1024;
+/** Executions on one page of the list. */
+const PAGE = 50;
+const MOST_OF_PAGE = 200;
+
+const execution = z
+  .string()
+  .min(1)
+  .max(ID_LENGTH)
+  .regex(/^\P{C}*$/u, "no control characters")
+  .meta({ description: "id of the execution" });
+
+const limits = z
+  .strictObject(
+    Object.fromEntries(
+      Object.entries(LIMIT_RULES).map(([name, { min, max }]) => [name, z.int().min(min).max(max).optional()]),
+    ),
+  )
+  .meta({ description: "changes to the limits, which may only narrow" });
+
+export const EXECUTE_BODY = z.strictObject({
+  program: z.string().min(1).meta({ description: "source of the program" }),
+  language: z.enum(["javascript", "python"]).optional(),
+  limits: limits.optional(),
+  execution: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
+  wait: z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has the execution" }),
+});
+
+const decision = z.strictObject({
+  allow: z.boolean().optional(),
+  done: z.strictObject({ value: z.json() }).optional(),
+  by: z.string().max(NAME_LENGTH).optional(),
+  note: z.string().optional(),
+  remember: z.literal("execution").optional(),
+});
+
+export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });
+
+const result = z.union([z.strictObject({ value: z.json() }), z.strictObject({ error: z.string().min(1) })]);
+
+export const RESULTS_BODY = z.strictObject({ results: byCall(result) });
+
+export const NO_BODY = z.strictObject({});
+
+export const LIST_QUERY = z.strictObject({
+  state: z.enum(["running", "waiting", "ended", "unreadable"]).optional(),
+  tool: z
+    .string()
+    .min(1)
+    .max(NAME_LENGTH)
+    .optional()
+    .meta({ description: "a tool that was called, or all below: crm.*" }),
+  text: z.string().min(1).max(TEXT_LENGTH).optional().meta({ description: "text of the id, the program or the task" }),
+  cursor: z.string().min(1).max(ID_LENGTH).optional().meta({ description: "that of the page before" }),
+  limit: z.coerce.number().int().min(1).max(MOST_OF_PAGE).default(PAGE),
+});
+
+export const NO_QUERY = z.strictObject({});
+
+/** A record by call id. `__proto__` would vanish on the way. */
+function byCall<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .record(z.string().min(1).max(NAME_LENGTH), schema)
+    .refine((calls) => Object.keys(calls).length > 0, "at least one call")
+    .refine((calls) => Object.keys(calls).length <= MOST_CALLS, `at most ${MOST_CALLS} calls`);
+}
+
+/** Checks what a client has sent. Throws a `RequestProblem` that says what is wrong and where. */
+export function check<Schema extends z.ZodType>(schema: Schema, what: string, value: unknown): z.output<Schema> {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const place = [what, ...(issue?.path ?? []).map(String)].join(".");
+  throw new RequestProblem(
+    "request_invalid",
+    cleanText(cutMiddle(`${place}: ${issue?.message ?? "invalid"}.`, FAULT_BYTES)),
+  );
+}

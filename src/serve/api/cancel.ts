@@ -1,0 +1,36 @@
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { drivenHere } from "../../programs/driven-here.ts";
+import type { Key } from "../http/keys.ts";
+import { RequestProblem } from "../http/problems.ts";
+import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
+import { statusAnswer } from "./show.ts";
+
+/** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. One that has ended stays as it is. */
+export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  if (parts.runs.has(own)) await parts.runs.cancel(own);
+  else await cancelLeft(parts, key, own);
+  return Response.json(await statusAnswer(parts, key, own));
+}
+
+/** Ends an execution that is open and that no one drives here: it is taken up only to be ended. */
+async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key, id: ExecutionId): Promise<void> {
+  const { tenant } = key;
+  const { listed, conversation } = await runtime.status(id, { tenant });
+  if (listed.state === "ended") return;
+  if (listed.kind === "call" || drivenHere(runtime.journal, id))
+    throw new RequestProblem(
+      "execution_driven",
+      "The server's own code runs this execution, and it alone can cancel it.",
+    );
+  const signal = AbortSignal.abort(new Error("A client has cancelled it."));
+  const options = { tenant, signal, onEvent, approve: () => "later" as const };
+  if (!conversation) return void (await runs.run(id, { key: "", work: () => runtime.resume(id, options) }));
+  const model = models({ execution: id, tenant, ...conversation });
+  if (!model)
+    throw new RequestProblem(
+      "model_unavailable",
+      `The server has no model ${conversation.model} to take the conversation up with.`,
+    );
+  await runs.run(id, { key: "", work: () => runtime.resumeAgent(id, { ...options, model }) });
+}

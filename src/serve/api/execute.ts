@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import type { z } from "zod";
+import type { AgentEvent } from "../../agent/event.ts";
+import { PortcullisError } from "../../errors.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { Report } from "../../output/report.ts";
+import type { Limits } from "../../programs/limits.ts";
+import { headerOf } from "../../programs/once.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
+import type { Runtime } from "../../runtime.ts";
+import type { Key } from "../http/keys.ts";
+import { RequestProblem } from "../http/problems.ts";
+import type { EXECUTE_BODY } from "./bodies.ts";
+import type { ApiParts, ApiRequest } from "./parts.ts";
+import { reportAnswer } from "./show.ts";
+
+type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
+
+/** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
+export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
+  const { key, body } = request;
+  const { wait, execution = randomUUID() } = body;
+  const runtime = parts.runtimeOf(key);
+  refuseAboveLimits(body.limits, runtime);
+  refuseTooMany(parts, key);
+  const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  const begun = Promise.withResolvers<void>();
+  const onEvent = (event: AgentEvent) => {
+    parts.onEvent(event);
+    if (event.type === "execution_started" && event.execution === id) begun.resolve();
+  };
+  const running = parts.runs.run(id, {
+    key: key.id,
+    work: (signal) => run(parts, runtime, request, { id, signal, onEvent }),
+  });
+  if (wait) return Response.json(reportAnswer(parts, key, await running));
+  return inJournal(parts, request, id, { begun: begun.promise, running });
+}
+
+interface RunOptions {
+  readonly id: ExecutionId;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: AgentEvent) => void;
+}
+
+function run(
+  { ids }: ApiParts,
+  runtime: Runtime,
+  { key, body }: ExecuteRequest,
+  { id, ...options }: RunOptions,
+): Promise<Report> {
+  const { program, language, limits } = body;
+  const given = {
+    ...options,
+    ...(language ? { language } : {}),
+    ...(limits ? { limits: limits as Partial<Limits> } : {}),
+  };
+  return runtime.execute(program, { ...given, execution: id }).catch(async (error: unknown) => {
+    // Another tenant has begun one under this id in the meantime.
+    const own = isTaken(error) ? await ids.stored(key.tenant, ids.shown(key.tenant, id)) : id;
+    if (own === id) throw error;
+    return runtime.execute(program, { ...given, execution: own });
+  });
+}
+
+interface Beginning {
+  /** Resolves when the journal has the execution. */
+  readonly begun: Promise<void>;
+  readonly running: Promise<Report>;
+}
+
+/** Answers as soon as the execution cannot be lost any more: before that the client would rely on what is only in memory. */
+async function inJournal(
+  parts: ApiParts,
+  request: ExecuteRequest,
+  id: ExecutionId,
+  { begun, running }: Beginning,
+): Promise<Response> {
+  running.catch((error: unknown) => {
+    if (!isTold(error)) parts.onError(error);
+  });
+  const accepted = () =>
+    Response.json({ execution: parts.ids.shown(request.key.tenant, id), state: "running" }, { status: 202 });
+  if (await isTheSame(parts, request, id)) return accepted();
+  const report = await Promise.race([begun, running]);
+  return report ? Response.json(reportAnswer(parts, request.key, report)) : accepted();
+}
+
+/** Whether the journal has this program under the id already. One whose text was redacted is compared by the runtime, which takes as long as it runs. */
+async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, id: ExecutionId): Promise<boolean> {
+  if (body.execution === undefined || !(await findIfKnown(runtime.journal, id))) return false;
+  const header = await headerOf(runtime.journal, id);
+  return (
+    header?.kind === "program" &&
+    header.tenant === key.tenant &&
+    header.source === body.program &&
+    header.language === (body.language ?? "javascript")
+  );
+}
+
+function refuseTooMany({ runs }: ApiParts, { id, atOnce = Number.POSITIVE_INFINITY }: Key): void {
+  if (runs.countOf(id) < atOnce) return;
+  throw new RequestProblem(
+    "too_many_at_once",
+    `This key runs ${atOnce} executions at once already, as many as it may.`,
+  );
+}
+
+function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: allowed }: Runtime): void {
+  for (const [name, value] of Object.entries(limits ?? {})) {
+    const most = allowed[name as keyof Limits];
+    if (most !== undefined && value !== undefined && value > most)
+      throw new RequestProblem("request_invalid", `body.limits.${name}: at most ${most} for this key.`);
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return PortcullisError.is(error) && error.code === "execution_exists";
+}
+
+/** Whether the journal tells, or the server's own closing, what became of it. */
+function isTold(error: unknown): boolean {
+  return PortcullisError.is(error) && ["runtime_suspended", "execution_exists", "busy"].includes(error.code);
+}

@@ -1,0 +1,51 @@
+import type { RecoveredConversation } from "../../executions/recover-options.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { Model } from "../../models/model.ts";
+import { findOwn } from "../../programs/past-execution.ts";
+import type { Runtime } from "../../runtime.ts";
+import type { Key } from "../http/keys.ts";
+import type { OpenRequests } from "../http/open-requests.ts";
+import type { JournalWatch } from "../live/journal-watch.ts";
+import type { Metrics } from "../metrics.ts";
+import type { ServerRuns } from "../server-runs.ts";
+import type { TenantIds } from "../tenant-ids.ts";
+
+/** What the routes work with. */
+export interface ApiParts {
+  /** The server's own: all tools, for any tenant. */
+  readonly runtime: Runtime;
+  /** With the tools and the limits of a key. */
+  readonly runtimeOf: (key: Key) => Runtime;
+  readonly models: (conversation: RecoveredConversation) => Model | undefined;
+  readonly ids: TenantIds;
+  readonly runs: ServerRuns;
+  readonly watch: JournalWatch;
+  readonly open: OpenRequests;
+  readonly metrics: Metrics;
+  /** Counts the open streams of events. */
+  readonly streams: { readonly add: (by: number) => void };
+  /** Whether the server takes requests that begin something. */
+  readonly isReady: () => boolean;
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+  readonly onEvent: (event: AgentEvent) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A request that was let in, with what it says. */
+export interface ApiRequest<Body, Query> {
+  readonly key: Key;
+  /** The id in the path, as the client wrote it. */
+  readonly id: string;
+  readonly body: Body;
+  readonly query: Query;
+  readonly headers: Headers;
+}
+
+/** The id in the journal of an execution that the key's tenant may see. Rejects with `execution_unknown`. */
+export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, id: string): Promise<ExecutionId> {
+  const stored = await ids.stored(tenant, id);
+  await findOwn({ journal: runtime.journal, tenant }, stored);
+  return stored;
+}

@@ -1,0 +1,200 @@
+import type { z } from "zod";
+import type { Scope } from "../http/keys.ts";
+import type { ProblemCode } from "../http/problems.ts";
+import { ACCEPTED, HEALTH, LIST, READY, REPORT, STATUS } from "./answers.ts";
+import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, NO_QUERY, RESULTS_BODY } from "./bodies.ts";
+import { cancel } from "./cancel.ts";
+import { events } from "./events.ts";
+import { execute } from "./execute.ts";
+import { list } from "./list.ts";
+import { answer, decide } from "./outside.ts";
+import type { ApiParts, ApiRequest } from "./parts.ts";
+import { health, metrics, ready } from "./server-routes.ts";
+import { show } from "./show.ts";
+
+/** An answer that is no JSON, by its media type. */
+type Answer = z.ZodType | { readonly type: string } | undefined;
+
+/** One line of the door's table: what may be asked, by whom, and what is answered. Requests are checked by it, and the OpenAPI document is made of it. */
+export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
+  readonly method: "GET" | "POST";
+  /** `:id` is the id of an execution. */
+  readonly path: string;
+  readonly summary: string;
+  /** What a key needs; `none` for a route that needs no key, `any` for one that any key may ask. */
+  readonly scope: Scope | "none" | "any";
+  /** Of a POST. */
+  readonly body?: Body;
+  readonly query: Query;
+  /** By status; undefined for an empty body. */
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** Refusals beside those of every route. */
+  readonly problems: readonly ProblemCode[];
+  /** Begins or changes something, so it is refused while the server closes. */
+  readonly changes?: boolean;
+  readonly handle: (
+    parts: ApiParts,
+    request: ApiRequest<z.output<Body>, z.output<Query>>,
+  ) => Response | Promise<Response>;
+}
+
+/** Keeps the types of one route together. */
+function route<Body extends z.ZodType, Query extends z.ZodType>(line: Route<Body, Query>): Route {
+  return line;
+}
+
+const JOURNAL: readonly ProblemCode[] = [
+  "journal_gone",
+  "journal_locked",
+  "journal_full",
+  "journal_corrupt",
+  "journal_read_only",
+  "journal_version",
+  "journal_invalid",
+  "runtime_closed",
+];
+const RUNNING: readonly ProblemCode[] = [
+  ...JOURNAL,
+  "busy",
+  "queue_full",
+  "sandbox_unavailable",
+  "server_closing",
+  "runtime_suspended",
+];
+const SAYING: readonly ProblemCode[] = [
+  ...JOURNAL,
+  "server_closing",
+  "option_invalid",
+  "execution_unknown",
+  "call_unknown",
+  "decision_exists",
+  "approval_expired",
+];
+
+export const ROUTES: readonly Route[] = [
+  route({
+    method: "POST",
+    path: "/v1/executions",
+    summary: "Run a program",
+    scope: "run",
+    changes: true,
+    body: EXECUTE_BODY,
+    query: NO_QUERY,
+    answers: { 200: REPORT, 202: ACCEPTED },
+    problems: [
+      ...RUNNING,
+      "option_invalid",
+      "execution_exists",
+      "execution_driven",
+      "head_moved",
+      "tools_changed",
+      "too_many_at_once",
+    ],
+    handle: execute,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions",
+    summary: "List executions and conversations, the latest first",
+    scope: "read",
+    query: LIST_QUERY,
+    answers: { 200: LIST },
+    problems: JOURNAL,
+    handle: list,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions/:id",
+    summary: "State and report of an execution",
+    scope: "read",
+    query: NO_QUERY,
+    answers: { 200: STATUS },
+    problems: [...JOURNAL, "execution_unknown"],
+    handle: show,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions/:id/events",
+    summary: "Events of an execution as they happen, from the one after Last-Event-ID on",
+    scope: "read",
+    query: NO_QUERY,
+    answers: { 200: { type: "text/event-stream" }, 204: undefined },
+    problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
+    handle: events,
+  }),
+  route({
+    method: "POST",
+    path: "/v1/executions/:id/decisions",
+    summary: "Decide calls that wait for a decision",
+    scope: "decide",
+    changes: true,
+    body: DECISIONS_BODY,
+    query: NO_QUERY,
+    answers: { 200: ACCEPTED },
+    problems: SAYING,
+    handle: decide,
+  }),
+  route({
+    method: "POST",
+    path: "/v1/executions/:id/results",
+    summary: "Answer calls that wait for a client's result",
+    scope: "decide",
+    changes: true,
+    body: RESULTS_BODY,
+    query: NO_QUERY,
+    answers: { 200: ACCEPTED },
+    problems: SAYING,
+    handle: answer,
+  }),
+  route({
+    method: "POST",
+    path: "/v1/executions/:id/cancel",
+    summary: "Cancel an execution",
+    scope: "run",
+    changes: true,
+    body: NO_BODY,
+    query: NO_QUERY,
+    answers: { 200: STATUS },
+    problems: [
+      ...RUNNING,
+      "option_invalid",
+      "execution_unknown",
+      "execution_driven",
+      "head_moved",
+      "model_unavailable",
+      "tools_changed",
+      "journal_redacted",
+    ],
+    handle: cancel,
+  }),
+  route({
+    method: "GET",
+    path: "/healthz",
+    summary: "Whether the process answers",
+    scope: "none",
+    query: NO_QUERY,
+    answers: { 200: HEALTH },
+    problems: [],
+    handle: health,
+  }),
+  route({
+    method: "GET",
+    path: "/readyz",
+    summary: "Whether the server takes programs and its journal answers",
+    scope: "any",
+    query: NO_QUERY,
+    answers: { 200: READY },
+    problems: [...JOURNAL, "server_closing"],
+    handle: ready,
+  }),
+  route({
+    method: "GET",
+    path: "/metrics",
+    summary: "What the server counts, as Prometheus reads it",
+    scope: "admin",
+    query: NO_QUERY,
+    answers: { 200: { type: "text/plain" } },
+    problems: [],
+    handle: metrics,
+  }),
+];

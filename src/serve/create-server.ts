@@ -1,0 +1,249 @@
+import { randomBytes } from "node:crypto";
+import { PortcullisError } from "../errors.ts";
+import type { AgentEvent } from "../agent/event.ts";
+import packageJson from "portcullis/package.json" with { type: "json" };
+import { readOptions, type Resolved } from "../options/options.ts";
+import type { Runtime } from "../runtime.ts";
+import type { OtherRoute } from "./api/app.ts";
+import type { ApiParts } from "./api/parts.ts";
+import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
+import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
+import { type HttpListener, listenHttp } from "./http/listen-http.ts";
+import { OpenRequests } from "./http/open-requests.ts";
+import { Rates } from "./http/rates.ts";
+import { JournalWatch } from "./live/journal-watch.ts";
+import { MountedMcp } from "./mcp/mounted-mcp.ts";
+import { Metrics } from "./metrics.ts";
+import { runtimeFor } from "./runtime-for.ts";
+import {
+  CLOSE_RULES,
+  type CloseOptions,
+  LISTEN_RULES,
+  type ListenOptions,
+  SERVER_RULES,
+  type ServerOptions,
+} from "./server-options.ts";
+import { ServerRuns } from "./server-runs.ts";
+import { TenantIds } from "./tenant-ids.ts";
+
+const LOOPBACK = "127.0.0.1";
+/** How often executions are looked for that others have left or decided, in milliseconds. */
+const SWEEP_MS = 10_000;
+
+/** A server that listens. */
+export interface Listening {
+  /** Its address, without a slash at its end. */
+  readonly url: string;
+}
+
+/** The doors of a runtime over HTTP. */
+export interface PortcullisServer {
+  /** Answers one request; for a server of your own (docs/http.md). Never rejects. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The token that clients send where there are no keys; undefined with keys. */
+  readonly token: string | undefined;
+  /**
+   * Listens at an address, and takes up what was left open in the journal. Rejects with `option_invalid` for an address that
+   * others can reach where there are no keys, and with `door_unavailable` if it cannot be listened on.
+   */
+  readonly listen: (options?: ListenOptions) => Promise<Listening>;
+  /**
+   * Takes up executions that drivers have left, and those that were decided since; `listen` does so at once and again and
+   * again. Resolves with their number when they have ended or wait.
+   */
+  readonly recover: () => Promise<number>;
+  /**
+   * Takes no further requests, waits for what runs, and leaves the rest open in the journal, where the next start takes it
+   * up; with a journal in memory it is cancelled. Resolves with the number of executions that were left open. The runtime
+   * stays open.
+   */
+  readonly close: (options?: CloseOptions) => Promise<{ readonly leftOpen: number }>;
+}
+
+/**
+ * Creates a server for a runtime: programs, decisions and events over HTTP, MCP at `/mcp`, and the page. Rejects with
+ * `option_invalid` for an invalid option or key, and with `door_unavailable` if the package hono is missing.
+ */
+export async function createServer(runtime: Runtime, options: ServerOptions = {}): Promise<PortcullisServer> {
+  const read = readOptions("createServer", options, SERVER_RULES);
+  return new Server(runtime, read, await loadApp()).public;
+}
+
+type LoadedApp = typeof import("./api/app.ts") & typeof import("./api/openapi.ts");
+
+async function loadApp(): Promise<LoadedApp> {
+  try {
+    const [app, openapi] = await Promise.all([import("./api/app.ts"), import("./api/openapi.ts")]);
+    return { ...app, ...openapi };
+  } catch (cause) {
+    throw new PortcullisError("door_unavailable", "The server needs the package hono: npm install hono.", { cause });
+  }
+}
+
+class Server {
+  readonly #options: Resolved<typeof SERVER_RULES>;
+  /** What the server runs ends with the server, and nothing else of the runtime does. */
+  readonly #runtime: Runtime;
+  readonly #keys: Keys;
+  readonly #token: string | undefined;
+  readonly #hosts: Set<string>;
+  readonly #runs: ServerRuns;
+  readonly #watch: JournalWatch;
+  readonly #mcp: MountedMcp;
+  readonly #closing = new AbortController();
+  readonly #fetch: (request: Request) => Promise<Response>;
+  #listener: HttpListener | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #closed: Promise<{ readonly leftOpen: number }> | undefined;
+  #recovering: Promise<number> | undefined;
+
+  constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp, openApiDocument }: LoadedApp) {
+    this.#options = options;
+    this.#runtime = runtime.derive({});
+    const { journal } = runtime;
+    const { keys, models = () => undefined, decideCommand, maxBodyBytes, hostNames = [] } = options;
+    this.#token = keys === undefined ? (options.token ?? randomBytes(24).toString("base64url")) : undefined;
+    this.#keys =
+      this.#token === undefined
+        ? parseKeys("createServer({ keys })", typeof keys === "string" ? keys : JSON.stringify(keys))
+        : tokenKeys(this.#token, "default");
+    const onError = (error: unknown) => this.#tell(error);
+    const onEvent = (event: AgentEvent) => {
+      metrics.take(event);
+      this.#watch.wake("execution" in event ? event.execution : "");
+    };
+    const runtimes = new Map(this.#keys.all.map((key) => [key.id, runtimeFor(this.#runtime, key)]));
+    this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
+    this.#watch = new JournalWatch(journal);
+    const streams = new OpenStreams();
+    const metrics = new Metrics([
+      { name: "portcullis_executions_running", help: "Executions that run.", read: () => runtime.queue.running },
+      {
+        name: "portcullis_executions_queued",
+        help: "Executions that wait for a place.",
+        read: () => runtime.queue.waiting,
+      },
+      { name: "portcullis_event_streams", help: "Open streams of events.", read: () => streams.open },
+      {
+        name: "portcullis_resident_memory_bytes",
+        help: "Memory of the process.",
+        read: () => process.memoryUsage.rss(),
+      },
+      { name: "portcullis_uptime_seconds", help: "Time since the process started.", read: () => process.uptime() },
+    ]);
+    this.#mcp = new MountedMcp({
+      runtime: this.#runtime,
+      version: packageJson.version,
+      decideCommand: decideCommand ?? decidePath,
+      onError,
+    });
+    this.#hosts = new Set(allowedHosts("localhost", hostNames));
+    const parts: ApiParts = {
+      runtime: this.#runtime,
+      runtimeOf: (key: Key) => runtimes.get(key.id) ?? this.#runtime,
+      models,
+      ids: new TenantIds(journal),
+      runs: this.#runs,
+      watch: this.#watch,
+      open: new OpenRequests(),
+      metrics,
+      streams,
+      closing: this.#closing.signal,
+      isReady: () => this.#closed === undefined,
+      onEvent,
+      onError,
+    };
+    const document = JSON.stringify(openApiDocument(packageJson.version));
+    const others: readonly OtherRoute[] = [
+      {
+        path: "/openapi.json",
+        methods: ["GET"],
+        isOpen: false,
+        handle: () => new Response(document, { headers: { "content-type": "application/json" } }),
+      },
+      {
+        path: "/mcp",
+        methods: ["GET", "POST", "DELETE"],
+        isOpen: false,
+        handle: (request, key) => this.#mcp.fetch(request, key),
+      },
+    ];
+    const admitted = { hosts: this.#hosts, keys: this.#keys, rates: new Rates() };
+    this.#fetch = createApp({ ...parts, admitted, maxBodyBytes, others });
+  }
+
+  get public(): PortcullisServer {
+    return {
+      fetch: this.#fetch,
+      token: this.#token,
+      listen: (options) => this.#listen(options),
+      recover: () => this.#recover(),
+      close: (options) => this.#close(options),
+    };
+  }
+
+  async #listen(options: ListenOptions = {}): Promise<Listening> {
+    const { port, host = LOOPBACK } = readOptions("listen", options, LISTEN_RULES);
+    if (this.#token !== undefined && !isLoopback(host))
+      throw new PortcullisError(
+        "option_invalid",
+        `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
+      );
+    if (this.#listener)
+      throw new PortcullisError("option_invalid", "listen: this server listens already: create another one.");
+    for (const name of allowedHosts(host, [])) this.#hosts.add(name);
+    const { connections, headersMs, requestMs, idleMs } = this.#options;
+    const onError = (error: unknown) => this.#tell(error);
+    const bounds = { connections, headersMs, requestMs, idleMs };
+    this.#listener = await listenHttp({ fetch: this.#fetch, port, host, ...bounds, portOption: "--port", onError });
+    const sweep = () => void this.#recover().catch(onError);
+    sweep();
+    this.#sweeping = setInterval(sweep, SWEEP_MS).unref();
+    return { url: this.#listener.url };
+  }
+
+  /** One recovery at a time: a second one would find what the first has not come to yet. */
+  #recover(): Promise<number> {
+    this.#recovering ??= this.#runs.recover().finally(() => {
+      this.#recovering = undefined;
+    });
+    return this.#recovering;
+  }
+
+  #close(options: CloseOptions = {}): Promise<{ readonly leftOpen: number }> {
+    const { drainMs } = readOptions("close", options, CLOSE_RULES);
+    this.#closed ??= this.#drain(drainMs);
+    return this.#closed;
+  }
+
+  async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
+    clearInterval(this.#sweeping);
+    this.#listener?.stop();
+    const leftOpen = await this.#runtime.suspend(drainMs);
+    this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
+    this.#watch[Symbol.dispose]();
+    await this.#mcp[Symbol.asyncDispose]();
+    await this.#listener?.close();
+    return { leftOpen };
+  }
+
+  #tell(error: unknown): void {
+    try {
+      this.#options.onError?.(error);
+    } catch {
+      // Whoever is told of errors must not make new ones.
+    }
+  }
+}
+
+class OpenStreams {
+  open = 0;
+
+  add(by: number): void {
+    this.open += by;
+  }
+}
+
+function decidePath(execution: string): string {
+  return `POST /v1/executions/${encodeURIComponent(execution)}/decisions`;
+}

@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { PortcullisError } from "../../errors.ts";
+import { type Fetch, nodeListener } from "./node-listener.ts";
+import { type ProblemCode, STATUS_OF } from "./problems.ts";
+
+/** Bytes of all headers of a request. */
+const HEADER_BYTES = 16 * 1024;
+/** How long answers that are not taken yet may take after the last request, when the door closes, in milliseconds. */
+const FLUSH_MS = 1000;
+
+export interface HttpOptions {
+  readonly fetch: Fetch;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly host: string;
+  /** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
+  readonly connections: number;
+  /** Times that a client has for its headers, and for a whole request, in milliseconds. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
+  readonly idleMs: number;
+  /** How the error names the option with the port. */
+  readonly portOption: string;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface HttpListener {
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** Takes no further connections. Those that are open go on. */
+  readonly stop: () => void;
+  /** Ends all connections, those with answers under way after a second at most. */
+  readonly close: () => Promise<void>;
+}
+
+/** Serves a function of the web at an address. Rejects with `door_unavailable` if it cannot be listened on. */
+export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
+  const { fetch, port, host, connections, headersMs, requestMs, idleMs, portOption, onError } = options;
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      maxHeaderSize: HEADER_BYTES,
+      connectionsCheckingInterval: Math.min(headersMs, 5000),
+    },
+    nodeListener(fetch, { idleMs, onError }),
+  );
+  server.maxConnections = connections;
+  server.on("clientError", refuseMalformed);
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    throw new PortcullisError(
+      "door_unavailable",
+      `The door cannot listen on ${host}, port ${port}: ${(cause as Error).message}. Give another port with ${portOption}.`,
+      { cause },
+    );
+  }
+  const { port: given } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${given}`,
+    stop: () => void server.close(),
+    close: () => close(server),
+  };
+}
+
+async function close(server: Server): Promise<void> {
+  if (server.listening) server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
+  while ((await openConnections(server)) > 0) {
+    server.closeIdleConnections();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  clearTimeout(timer);
+}
+
+function openConnections(server: Server): Promise<number> {
+  return new Promise((resolve) => void server.getConnections((error, count) => resolve(error ? 0 : count)));
+}
+
+/** What is no request at all is answered in the same form as what is refused. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+  const [status, reason, code, message] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? [431, "Request Header Fields Too Large", "request_invalid", `The headers have more than ${HEADER_BYTES} bytes.`]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? [408, "Request Timeout", "request_invalid", "The request took too long to arrive: send it again."]
+        : [STATUS_OF.request_invalid, "Bad Request", "request_invalid", "This is no HTTP request."];
+  const body = JSON.stringify({ error: { code: code satisfies string as ProblemCode, message } });
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,124 @@
+import { type ErrorCode, PortcullisError } from "../../errors.ts";
+
+/** Codes of refusals by the door itself, with their status. Other codes are those of `PortcullisError`. */
+const DOOR_STATUS = {
+  request_invalid: 400,
+  key_unknown: 401,
+  key_expired: 401,
+  origin_refused: 403,
+  scope_missing: 403,
+  path_unknown: 404,
+  method_unknown: 405,
+  body_too_large: 413,
+  body_not_json: 415,
+  host_unknown: 421,
+  rate_exceeded: 429,
+  too_many_at_once: 429,
+  server_failed: 500,
+  server_closing: 503,
+} as const;
+
+/** Codes of errors of the runtime that a client is told, with their status. */
+const RUNTIME_STATUS = {
+  option_invalid: 400,
+  execution_unknown: 404,
+  call_unknown: 404,
+  execution_exists: 409,
+  decision_exists: 409,
+  approval_expired: 409,
+  execution_driven: 409,
+  tools_changed: 409,
+  journal_redacted: 409,
+  model_unavailable: 409,
+  head_moved: 409,
+  busy: 503,
+  queue_full: 503,
+  sandbox_unavailable: 503,
+  runtime_closed: 503,
+  runtime_suspended: 503,
+  journal_gone: 503,
+  journal_locked: 503,
+  journal_full: 503,
+  journal_corrupt: 503,
+  journal_read_only: 503,
+  journal_version: 503,
+  journal_invalid: 503,
+} as const satisfies Partial<Record<ErrorCode, number>>;
+
+export const STATUS_OF = { ...RUNTIME_STATUS, ...DOOR_STATUS } as const;
+
+export type ProblemCode = keyof typeof STATUS_OF;
+
+/** Sentences in place of those of errors that name files or options of the host. */
+const SENTENCES: Partial<Record<ProblemCode, string>> = {
+  execution_unknown: "There is no such execution. GET /v1/executions lists those that there are.",
+  busy: "The server runs as many executions as it may, and as many wait. Nothing was started. Try again later.",
+  queue_full: "Too many programs wait for an engine. Nothing was started. Try again later.",
+  sandbox_unavailable: "The server cannot run this: its sandbox does not run the language, or is missing.",
+  runtime_closed: "The server is closing. Nothing was started. Try again later.",
+  runtime_suspended:
+    "The server is closing. What ran stays open in its journal, and goes on at its next start: ask for the execution then.",
+  journal_gone: "The server's journal is gone. Nothing was written. Its operator has to restore it.",
+  journal_locked: "The server's journal is locked by another process. Nothing was written. Try again.",
+  journal_full: "The server's journal has no more space. Nothing was written. Its operator has to free some.",
+  journal_corrupt: "The server's journal is damaged. Its operator has to restore it.",
+  journal_read_only: "The server's journal cannot be written. Its operator has to mend it.",
+  journal_version: "The server's journal was written in another format. Its operator has to see to it.",
+  journal_invalid: "The journal of this execution cannot be read. The server's operator has to see to it.",
+  server_failed: "The server has failed at this, and its operator was told why. Nothing is known to be lost.",
+};
+
+/** Seconds after which it is worth to try again. */
+const RETRY_AFTER: Partial<Record<ProblemCode, number>> = {
+  busy: 2,
+  queue_full: 2,
+  journal_locked: 2,
+  runtime_closed: 5,
+  runtime_suspended: 5,
+  server_closing: 5,
+  too_many_at_once: 1,
+};
+
+/** Why a request is refused. */
+export interface Problem {
+  readonly code: ProblemCode;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal that is thrown by what reads a request. */
+export class RequestProblem extends Error {
+  readonly problem: Problem;
+
+  constructor(code: ProblemCode, message: string) {
+    super(message);
+    this.problem = { code, message };
+  }
+}
+
+/** The body of every refusal: `{ "error": { "code", "message" } }`. */
+export function problemResponse({ code, message, headers }: Problem): Response {
+  const retryAfter = RETRY_AFTER[code];
+  return Response.json(
+    { error: { code, message } },
+    {
+      status: STATUS_OF[code],
+      headers: { ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }), ...headers },
+    },
+  );
+}
+
+/** What a client is told of an error; `server_failed` for one that says nothing that is meant for it. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof RequestProblem) return error.problem;
+  const known = PortcullisError.is(error) && Object.hasOwn(RUNTIME_STATUS, error.code);
+  const code: ProblemCode = known ? (error.code as keyof typeof RUNTIME_STATUS) : "server_failed";
+  return { code, message: SENTENCES[code] ?? (error as Error).message };
+}
+
+/** Whether the operator has to know of it. */
+export function isOperators({ code }: Problem): boolean {
+  return STATUS_OF[code] >= 500 && code !== "busy" && code !== "queue_full" && !CLOSING.has(code);
+}
+
+const CLOSING: ReadonlySet<string> = new Set<ProblemCode>(["server_closing", "runtime_closed", "runtime_suspended"]);

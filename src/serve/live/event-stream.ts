@@ -1,0 +1,137 @@
+import { setImmediate } from "node:timers/promises";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { problemOf } from "../http/problems.ts";
+import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
+import type { JournalWatch } from "./journal-watch.ts";
+
+/** How often a line is sent where nothing happens, in milliseconds: a connection that is gone is noticed by it. */
+const HEARTBEAT_MS = 15_000;
+/** Characters of events that are made at a time. No more are read from the journal before the client has taken them. */
+const CHUNK_LENGTH = 64 * 1024;
+/** Records that are read at a time. */
+const RECORDS_AT_ONCE = 256;
+
+export interface EventStreamParts {
+  readonly journal: Journal;
+  readonly watch: JournalWatch;
+  /** Id in the journal. */
+  readonly execution: ExecutionId;
+  /** As its tenant writes it. */
+  readonly shown: string;
+  /** The last event that the client has; undefined for all from the first on. */
+  readonly after: EventPlace | undefined;
+  /** Ends the stream: the server closes. */
+  readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Place of an event: that of its record, and its place among the events of the record. */
+export interface EventPlace {
+  readonly record: number;
+  readonly place: number;
+}
+
+/** Reads an id of an event; undefined for what is none. */
+export function parseEventId(id: string): EventPlace | undefined {
+  const found = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(id);
+  return found ? { record: Number(found[1]), place: Number(found[2] ?? 0) } : undefined;
+}
+
+/**
+ * The events of an execution as a stream of server-sent events: those of its records, then each that is appended, to its
+ * end. It reads from the journal what the client takes, and holds no more than one chunk.
+ */
+export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
+  const left = new AbortController();
+  const signal = AbortSignal.any([left.signal, parts.signal]);
+  const chunks = chunksOf(parts, signal);
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+      cancel() {
+        left.abort();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Never rejects: a failure of the journal is the last event. */
+async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGenerator<string> {
+  const { watch, execution, onError } = parts;
+  using watching = watch.watch(execution);
+  const wake = () => watch.wake(execution);
+  signal.addEventListener("abort", wake, { once: true });
+  const reader = new EventChunks(parts);
+  try {
+    yield ": portcullis\n\n";
+    while (!signal.aborted && !reader.isOver) {
+      const chunk = await reader.next();
+      if (chunk !== "") yield chunk;
+      if (!reader.isAtEnd || reader.isOver) continue;
+      const before = performance.now();
+      await watching.wait(reader.position, HEARTBEAT_MS);
+      if (performance.now() - before >= HEARTBEAT_MS) yield ": still here\n\n";
+    }
+  } catch (error) {
+    onError(error);
+    const { code, message } = problemOf(error);
+    yield `event: error\ndata: ${JSON.stringify({ error: { code, message } })}\n\n`;
+  } finally {
+    signal.removeEventListener("abort", wake);
+  }
+}
+
+/** Reads the journal in steps, each of which is over before the next begins: a client that is slow keeps nothing open. */
+class EventChunks {
+  readonly #parts: EventStreamParts;
+  readonly #events = new JournalEvents();
+  /** All records that there were have been read. */
+  isAtEnd = false;
+  /** The last event was given. */
+  isOver = false;
+
+  constructor(parts: EventStreamParts) {
+    this.#parts = parts;
+  }
+
+  get position(): number {
+    return this.#events.position;
+  }
+
+  async next(): Promise<string> {
+    const { journal, execution } = this.#parts;
+    let chunk = "";
+    let records = 0;
+    this.isAtEnd = true;
+    for await (const record of journal.read(execution, { from: this.position })) {
+      for (const event of this.#events.take(record)) {
+        if (this.#isNew(event)) chunk += this.#textOf(event);
+        if (LAST_EVENTS.has(event.type)) this.isOver = true;
+      }
+      records += 1;
+      if (chunk.length < CHUNK_LENGTH && records < RECORDS_AT_ONCE) continue;
+      this.isAtEnd = false;
+      break;
+    }
+    if (!this.isAtEnd) await setImmediate();
+    return chunk;
+  }
+
+  #isNew({ id }: JournalEvent): boolean {
+    const { after } = this.#parts;
+    const { record, place } = parseEventId(id) ?? { record: 0, place: 0 };
+    return after === undefined || record > after.record || (record === after.record && place > after.place);
+  }
+
+  #textOf({ id, type, data }: JournalEvent): string {
+    const { shown: execution } = this.#parts;
+    return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ ...data, execution })}\n\n`;
+  }
+}

@@ -1,0 +1,103 @@
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
+import type { Journal } from "../../journal/journal.ts";
+
+/** How often executions are looked at that other processes may append to, in milliseconds. */
+const POLL_MS = 500;
+
+/** Waits for records of one execution. */
+export interface Watching extends Disposable {
+  /**
+   * Resolves when there may be records from `position` on, or after `ms`. News that came since the last wait count: none is
+   * missed between reading the journal and waiting.
+   */
+  readonly wait: (position: number, ms: number) => Promise<void>;
+}
+
+interface Watcher {
+  isWoken: boolean;
+  position: number;
+  resolve: (() => void) | undefined;
+}
+
+/**
+ * Knows when executions have new records. What happens in this process is told by `wake`; the journal is asked about
+ * what others append.
+ */
+export class JournalWatch implements Disposable {
+  readonly #journal: Journal;
+  readonly #watchers = new Map<ExecutionId, Set<Watcher>>();
+  #polling: NodeJS.Timeout | undefined;
+  #isPolling = false;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  watch(id: ExecutionId): Watching {
+    const watcher: Watcher = { isWoken: false, position: 0, resolve: undefined };
+    const watchers = this.#watchers.get(id) ?? new Set();
+    this.#watchers.set(id, watchers.add(watcher));
+    this.#polling ??= setInterval(() => void this.#poll(), POLL_MS).unref();
+    return {
+      wait: (position, ms) => wait(watcher, position, ms),
+      [Symbol.dispose]: () => {
+        wake(watcher);
+        watchers.delete(watcher);
+        if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id);
+        if (this.#watchers.size === 0) this.#rest();
+      },
+    };
+  }
+
+  /** Tells those who watch an execution that it may have new records. */
+  wake(id: ExecutionId): void {
+    for (const watcher of this.#watchers.get(id) ?? []) wake(watcher);
+  }
+
+  [Symbol.dispose](): void {
+    this.#rest();
+    for (const id of this.#watchers.keys()) this.wake(id);
+  }
+
+  #rest(): void {
+    clearInterval(this.#polling);
+    this.#polling = undefined;
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    try {
+      for (const [id, watchers] of this.#watchers) {
+        const resting = [...watchers].filter(({ resolve }) => resolve);
+        if (resting.length === 0) continue;
+        const records = (await findIfKnown(this.#journal, id))?.records ?? Number.POSITIVE_INFINITY;
+        for (const watcher of resting) if (records > watcher.position) wake(watcher);
+      }
+    } catch {
+      // The journal fails. Those who watch read it, and tell their clients.
+      for (const id of this.#watchers.keys()) this.wake(id);
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+}
+
+function wake(watcher: Watcher): void {
+  watcher.isWoken = true;
+  watcher.resolve?.();
+}
+
+async function wait(watcher: Watcher, position: number, ms: number): Promise<void> {
+  watcher.position = position;
+  if (!watcher.isWoken) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    watcher.resolve = resolve;
+    const timer = setTimeout(resolve, ms);
+    await promise;
+    clearTimeout(timer);
+    watcher.resolve = undefined;
+  }
+  watcher.isWoken = false;
+}

@@ -1,0 +1,55 @@
+import type { RecoveredConversation } from "../executions/recover-options.ts";
+import type { Model } from "../models/model.ts";
+import { array, callback, option, type OptionsOf, text, wholeNumber } from "../options/options.ts";
+import { BOUNDS } from "./http/bounds.ts";
+
+const MIB = 1024 * 1024;
+
+export const SERVER_RULES = {
+  /**
+   * Who may come in: the content of a key file, `{ "keys": [ … ] }`, as text or parsed (docs/http.md). Without keys there is
+   * one token, for this machine only.
+   */
+  keys: option<string | object>(
+    '{ "keys": [ … ] }, as text or parsed',
+    (given) => typeof given === "string" || (typeof given === "object" && given !== null),
+  ),
+  /** The token where there are no keys, of at least 16 characters; a new one by default. */
+  token: text({ minLength: 16, maxLength: 1024, expected: "at least 16 characters" }),
+  /** Gives the model of a conversation that is driven on. Without it, conversations stay where they are. */
+  models: callback<(conversation: RecoveredConversation) => Model | undefined>(),
+  /** Names, beside its own, under which clients may address the server, like that of a proxy. */
+  hostNames: array<string>("a list of names of hosts"),
+  /** Bytes of the body of a request; 4 MiB by default. */
+  maxBodyBytes: wholeNumber({ min: 1024, max: 64 * MIB, default: 4 * MIB }),
+  /** Connections at once. Each takes one of the files that the process may have open. */
+  connections: wholeNumber({ min: 1, max: 65_536, default: BOUNDS.connections }),
+  /** Time that a client has for the headers of a request, in milliseconds. */
+  headersMs: wholeNumber({ min: 10, max: 600_000, default: BOUNDS.headersMs }),
+  /** Time that a client has for a whole request, in milliseconds. How long the answer takes does not count. */
+  requestMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.requestMs }),
+  /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
+  idleMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.idleMs }),
+  /** The command that decides a call, for what MCP clients are told; without it they are told the path. */
+  decideCommand: callback<(execution: string, callId: string, tenant: string) => string>(),
+  /** Told of what failed on the host's side, and of what could not be taken up. */
+  onError: callback<(error: unknown) => void>(),
+};
+
+export type ServerOptions = OptionsOf<typeof SERVER_RULES>;
+
+export const LISTEN_RULES = {
+  /** 0 for any that is free; 7332 by default. */
+  port: wholeNumber({ min: 0, max: 65_535, default: 7332 }),
+  /** The address to listen on; this machine's own, 127.0.0.1, by default. Another one needs keys. */
+  host: text(),
+};
+
+export type ListenOptions = OptionsOf<typeof LISTEN_RULES>;
+
+export const CLOSE_RULES = {
+  /** How long what runs may take to end by itself, in milliseconds; 30 seconds by default. */
+  drainMs: wholeNumber({ min: 0, max: 3_600_000, default: 30_000 }),
+};
+
+export type CloseOptions = OptionsOf<typeof CLOSE_RULES>;

@@ -1,0 +1,162 @@
+import type { Model } from "../models/model.ts";
+import { PortcullisError } from "../errors.ts";
+import type { AgentEvent } from "../agent/event.ts";
+import type { RecoveredConversation } from "../executions/recover-options.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Runtime } from "../runtime.ts";
+
+interface Run {
+  readonly key: string;
+  readonly cancel: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
+export interface ServerRunsParts {
+  /** The server's own: all tools, for any tenant. */
+  readonly runtime: Runtime;
+  readonly models: (conversation: RecoveredConversation) => Model | undefined;
+  readonly onEvent: (event: AgentEvent) => void;
+  /** Told of what failed on the host's side. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What is run and with which signal it is cancelled. */
+export interface RunWork<Value> {
+  /** Id of the key that has asked for it; empty for what the server drives on by itself. */
+  readonly key: string;
+  readonly work: (signal: AbortSignal) => Promise<Value>;
+}
+
+/** The executions that the server drives: begun by clients, driven on after decisions, and taken up at its start. */
+export class ServerRuns {
+  readonly #parts: ServerRunsParts;
+  readonly #runs = new Map<ExecutionId, Set<Run>>();
+  #leftOpen = 0;
+
+  constructor(parts: ServerRunsParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const runs of this.#runs.values()) size += runs.size;
+    return size;
+  }
+
+  /** How many executions were left open in the journal, because the server closed. */
+  get leftOpen(): number {
+    return this.#leftOpen;
+  }
+
+  /** How many executions of a key run. */
+  countOf(key: string): number {
+    let count = 0;
+    for (const runs of this.#runs.values()) for (const run of runs) if (run.key === key) count += 1;
+    return count;
+  }
+
+  has(id: ExecutionId): boolean {
+    return this.#runs.has(id);
+  }
+
+  /** Runs an execution until it ends or waits. */
+  async run<Value>(id: ExecutionId, { key, work }: RunWork<Value>): Promise<Value> {
+    const cancel = new AbortController();
+    const ended = work(cancel.signal);
+    const run: Run = { key, cancel, ended };
+    const runs = this.#runs.get(id) ?? new Set();
+    this.#runs.set(id, runs.add(run));
+    try {
+      return await ended;
+    } catch (error) {
+      if (PortcullisError.is(error) && error.code === "runtime_suspended") this.#leftOpen += 1;
+      throw error;
+    } finally {
+      runs.delete(run);
+      if (runs.size === 0) this.#runs.delete(id);
+    }
+  }
+
+  /** Cancels an execution that runs here, and resolves when it has ended. */
+  async cancel(id: ExecutionId): Promise<void> {
+    const runs = [...(this.#runs.get(id) ?? [])];
+    for (const { cancel } of runs) cancel.abort(new Error("A client has cancelled it."));
+    await Promise.allSettled(runs.map(({ ended }) => ended));
+  }
+
+  /** Resolves when nothing runs any more. */
+  async untilIdle(): Promise<void> {
+    while (this.#runs.size > 0)
+      await Promise.allSettled([...this.#runs.values()].flatMap((runs) => [...runs].map(({ ended }) => ended)));
+  }
+
+  /** Drives an execution on, after something was noted about it. It answers nothing: the journal tells what becomes of it. */
+  driveOn(id: ExecutionId, tenant: string): void {
+    this.run(id, { key: "", work: (signal) => this.#driveOn(id, tenant, signal) }).catch((error: unknown) => {
+      if (!isOthers(error)) this.#parts.onError(error);
+    });
+  }
+
+  async #driveOn(id: ExecutionId, tenant: string, signal: AbortSignal): Promise<void> {
+    const resume = await this.#resumption(id, tenant);
+    if (!resume) return;
+    // The first may join a driver that came to its end before it read what was noted.
+    if (await resume(signal)) await resume(signal);
+  }
+
+  /** What drives it on, and resolves with whether it waits; undefined for a conversation without a model here. */
+  async #resumption(id: ExecutionId, tenant: string): Promise<((signal: AbortSignal) => Promise<boolean>) | undefined> {
+    const { runtime, models, onEvent } = this.#parts;
+    const { listed, conversation } = await runtime.status(id, { tenant });
+    if (listed.kind === "program")
+      return async (signal) => (await runtime.resume(id, { tenant, signal, onEvent })).outcome.type === "waiting";
+    const model = conversation && models({ execution: id, tenant, ...conversation });
+    if (!model) return undefined;
+    return async (signal) =>
+      (await runtime.resumeAgent(id, { model, tenant, signal, onEvent })).ending.type === "waiting";
+  }
+
+  /** Takes up what was left open by drivers that are gone. Resolves with the number of executions that were taken up. */
+  async recover(): Promise<number> {
+    const { runtime, models, onEvent, onError } = this.#parts;
+    const under = new Map<ExecutionId, () => void>();
+    let taken = 0;
+    const signal = ({ execution }: { readonly execution: ExecutionId }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      under.set(execution, resolve);
+      let cancelling: AbortSignal | undefined;
+      const work = (own: AbortSignal) => {
+        cancelling = own;
+        return promise;
+      };
+      void this.run(execution, { key: "", work });
+      return cancelling;
+    };
+    try {
+      for await (const one of runtime.recover({ model: models, onEvent, signal })) {
+        under.get(one.execution)?.();
+        under.delete(one.execution);
+        taken += 1;
+        if (!("error" in one)) continue;
+        if (PortcullisError.is(one.error) && one.error.code === "runtime_suspended") this.#leftOpen += 1;
+        else onError(one.error);
+      }
+    } finally {
+      for (const end of under.values()) end();
+    }
+    return taken;
+  }
+}
+
+/** Codes of errors that mean that something else goes on with it. */
+const OTHERS: ReadonlySet<string> = new Set([
+  "execution_driven",
+  "head_moved",
+  "execution_unknown",
+  "runtime_suspended",
+  "runtime_closed",
+]);
+
+function isOthers(error: unknown): boolean {
+  return PortcullisError.is(error) && OTHERS.has(error.code);
+}

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { keyOf, openServer } from "../servers.ts";
+
+const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
+
+test("a program runs, and its report has what the library's has", async () => {
+  await using door = await openServer();
+  const { status, json } = await door.ask("POST", "/v1/executions", {
+    body: { program: "console.log('hello'); return await tools.crm.find({})" },
+  });
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    kind: "program",
+    state: "ended",
+    outcome: { type: "completed", value: [{ id: 1 }] },
+    calls: [{ tool: "crm.find", outcome: { type: "value" } }],
+    logs: { text: "hello\n" },
+  });
+  const later = await door.ask("GET", `/v1/executions/${json.execution}`);
+  expect(later.json).toMatchObject({ execution: json.execution, state: "ended", outcome: json.outcome });
+});
+
+test("a program that fails is a report, not an error", async () => {
+  await using door = await openServer();
+  const failed = await door.ask("POST", "/v1/executions", { body: { program: "throw new Error('no')" } });
+  expect([failed.status, failed.json.outcome.type]).toEqual([200, "failed"]);
+  const unread = await door.ask("POST", "/v1/executions", { body: { program: "return (" } });
+  expect([unread.status, unread.json.outcome.fault.code]).toEqual([200, "syntax"]);
+});
+
+test("a program that waits is decided over HTTP, signed with the key, and goes on by itself", async () => {
+  await using door = await openServer();
+  const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "order-1" } });
+  expect(waiting.json).toMatchObject({ execution: "order-1", state: "waiting" });
+  const { callId } = waiting.json.outcome.approvals[0];
+  const decided = await door.ask("POST", "/v1/executions/order-1/decisions", {
+    body: { decisions: { [callId]: { allow: true, by: "Ann" } } },
+  });
+  expect([decided.status, decided.json]).toEqual([200, { execution: "order-1", state: "running" }]);
+  const events = await door.ask("GET", "/v1/executions/order-1/events");
+  expect(events.text).toContain('"by":"Ann (ann)"');
+  const ended = await door.ask("GET", "/v1/executions/order-1");
+  expect(ended.json).toMatchObject({ state: "ended", outcome: { type: "completed", value: { paid: 3 } } });
+  const again = await door.ask("POST", "/v1/executions/order-1/decisions", {
+    body: { decisions: { [callId]: { allow: false } } },
+  });
+  expect([again.status, again.json.error.code]).toEqual([409, "decision_exists"]);
+});
+
+test("a client answers its calls, and a wrong result is refused while the call waits on", async () => {
+  await using door = await openServer();
+  const program = "return (await tools.desk.ask({})).said";
+  const waiting = await door.ask("POST", "/v1/executions", { body: { program, execution: "q" } });
+  const { callId } = waiting.json.outcome.calls[0];
+  const wrong = await door.ask("POST", "/v1/executions/q/results", { body: { results: { [callId]: { value: 4 } } } });
+  expect([wrong.status, wrong.json.error.code]).toEqual([400, "option_invalid"]);
+  const none = await door.ask("POST", "/v1/executions/q/results", { body: { results: { 99: { value: 4 } } } });
+  expect([none.status, none.json.error.code]).toEqual([404, "call_unknown"]);
+  const right = await door.ask("POST", "/v1/executions/q/results", {
+    body: { results: { [callId]: { value: { said: "yes" } } } },
+  });
+  expect(right.status).toBe(200);
+  await door.ask("GET", "/v1/executions/q/events");
+  expect((await door.ask("GET", "/v1/executions/q")).json.outcome).toEqual({ type: "completed", value: "yes" });
+});
+
+test("without waiting, the answer is the id of an execution that the journal has", async () => {
+  await using door = await openServer();
+  const body = { program: "return await tools.crm.slow({})", wait: false };
+  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  expect([status, json.state]).toEqual([202, "running"]);
+  expect((await door.runtime.journal.find(json.execution)).ended).toBe(false);
+  expect((await door.ask("GET", `/v1/executions/${json.execution}`)).json.state).toBe("running");
+  door.slow.release();
+  await door.ask("GET", `/v1/executions/${json.execution}/events`);
+  expect((await door.ask("GET", `/v1/executions/${json.execution}`)).json.outcome.value).toBe(1);
+});
+
+test("the same id joins the same program, and is refused for another one", async () => {
+  await using door = await openServer();
+  const body = { program: "return await tools.crm.slow({})", execution: "same", wait: false };
+  expect((await door.ask("POST", "/v1/executions", { body })).status).toBe(202);
+  expect((await door.ask("POST", "/v1/executions", { body })).status).toBe(202);
+  const other = { ...body, program: "return 2" };
+  const refused = await door.ask("POST", "/v1/executions", { body: other });
+  expect([refused.status, refused.json.error.code]).toEqual([409, "execution_exists"]);
+  const joined = door.ask("POST", "/v1/executions", { body: { ...body, wait: true } });
+  door.slow.release();
+  expect((await joined).json.outcome).toEqual({ type: "completed", value: 1 });
+  expect((await door.ask("POST", "/v1/executions", { body: { ...body, wait: true } })).json.outcome.value).toBe(1);
+});
+
+test("an execution is cancelled, whether it runs, waits or has ended", async () => {
+  await using door = await openServer();
+  const running = { program: "return await tools.crm.slow({})", execution: "r", wait: false };
+  await door.ask("POST", "/v1/executions", { body: running });
+  const cancelled = await door.ask("POST", "/v1/executions/r/cancel", { body: {} });
+  expect(cancelled.json).toMatchObject({ state: "ended", outcome: { type: "cancelled" } });
+  await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "w" } });
+  const left = await door.ask("POST", "/v1/executions/w/cancel", { body: {} });
+  expect(left.json).toMatchObject({ state: "ended", outcome: { type: "cancelled" } });
+  const again = await door.ask("POST", "/v1/executions/w/cancel", { body: {} });
+  expect([again.status, again.json.outcome.type]).toEqual([200, "cancelled"]);
+});
+
+test("the list has pages, and filters by state, tool and text", async () => {
+  await using door = await openServer();
+  const run = (program: string, execution: string) =>
+    door.ask("POST", "/v1/executions", { body: { program, execution } });
+  await run("return 'first'", "a");
+  await run("return await tools.crm.find({})", "b");
+  await run(PAY, "c");
+  const idsOf = async (query: string) =>
+    (await door.ask("GET", `/v1/executions${query}`)).json.executions.map(
+      ({ execution }: { execution: string }) => execution,
+    );
+  expect(await idsOf("")).toEqual(["c", "b", "a"]);
+  expect(await idsOf("?state=waiting")).toEqual(["c"]);
+  expect(await idsOf("?state=ended")).toEqual(["b", "a"]);
+  expect(await idsOf("?tool=crm.*")).toEqual(["b"]);
+  expect(await idsOf("?text=FIRST")).toEqual(["a"]);
+  const page = await door.ask("GET", "/v1/executions?limit=2");
+  expect(page.json.cursor).toBe("b");
+  expect(await idsOf(`?limit=2&cursor=${page.json.cursor}`)).toEqual(["a"]);
+  expect((await door.ask("GET", "/v1/executions?cursor=gone")).status).toBe(400);
+  expect((await door.ask("GET", "/v1/executions?sate=ended")).json.error.message).toContain("sate");
+});
+
+test("limits only narrow, and a key's tools are the only ones", async () => {
+  await using door = await openServer();
+  const program = "let n = 0; for (;;) { await tools.crm.find({}); n += 1; }";
+  const asked = { key: keyOf("low"), body: { program, limits: { calls: 3 } } };
+  const wide = await door.ask("POST", "/v1/executions", asked);
+  expect([wide.status, wide.json.error.message]).toEqual([400, "body.limits.calls: at most 2 for this key."]);
+  const narrow = await door.ask("POST", "/v1/executions", {
+    key: keyOf("low"),
+    body: { program, limits: { calls: 1 } },
+  });
+  expect(narrow.json.usage.calls).toBe(2);
+  const forbidden = { key: keyOf("low"), body: { program: "return await tools.bank.pay({ amount: 1 })" } };
+  expect((await door.ask("POST", "/v1/executions", forbidden)).json.outcome.type).toBe("failed");
+  const wideKey = { keys: [{ id: "x", key: keyOf("x"), tenant: "t", limits: { calls: 1_000_000 } }] };
+  await expect(openServer({ keys: wideKey })).rejects.toMatchObject({ code: "option_invalid" });
+});

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { keyOf, openServer } from "../servers.ts";
+
+const RUN = { program: "return 1" };
+
+test.each([
+  ["no key", { key: "" }, 401, "key_unknown"],
+  ["an unknown key", { key: "zzz-0123456789abcdef" }, 401, "key_unknown"],
+  ["an expired key", { key: keyOf("old") }, 401, "key_expired"],
+  ["a key without the scope", { key: keyOf("ada") }, 403, "scope_missing"],
+  ["another host", { headers: { host: "evil.example" } }, 421, "host_unknown"],
+  ["a page of another origin", { headers: { origin: "https://evil.example" } }, 403, "origin_refused"],
+  ["a page of no origin", { headers: { origin: "null" } }, 403, "origin_refused"],
+])("%s is refused with its status, its code and a sentence", async (_, options, status, code) => {
+  await using door = await openServer();
+  const answer = await door.ask("POST", "/v1/executions", { body: RUN, ...options });
+  expect([answer.status, answer.json.error.code]).toEqual([status, code]);
+  expect(answer.json.error.message).toMatch(/^[A-Z].*\.$/);
+  expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+  expect(await Array.fromAsync(door.runtime.executions())).toEqual([]);
+});
+
+test("what is open needs no key, everything else does, also what there is not", async () => {
+  await using door = await openServer();
+  expect((await door.ask("GET", "/healthz", { key: "" })).json).toEqual({ status: "ok" });
+  for (const path of ["/readyz", "/metrics", "/openapi.json", "/v1/executions", "/mcp", "/nothing"])
+    expect((await door.ask("GET", path, { key: "" })).status, path).toBe(401);
+  expect((await door.ask("GET", "/healthz", { key: "", headers: { host: "evil.example" } })).status).toBe(421);
+  expect((await door.ask("GET", "/metrics")).json.error.code).toBe("scope_missing");
+  const metrics = await door.ask("GET", "/metrics", { key: keyOf("ops") });
+  expect(metrics.text).toContain('portcullis_http_requests_total{route="/readyz",method="GET",status="401"} 1');
+});
+
+test("a key's rate is a 429 that says when to come again", async () => {
+  await using door = await openServer();
+  const asked = { key: keyOf("few"), body: RUN };
+  for (const status of [200, 200, 429]) expect((await door.ask("POST", "/v1/executions", asked)).status).toBe(status);
+  const refused = await door.ask("GET", "/v1/executions", { key: keyOf("few") });
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(refused.json.error.code).toBe("rate_exceeded");
+});
+
+test("a key runs no more at once than it may, and others go on", async () => {
+  await using door = await openServer();
+  const slow = { program: "return await tools.crm.slow({})", wait: false };
+  expect((await door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow })).status).toBe(202);
+  const refused = await door.ask("POST", "/v1/executions", { key: keyOf("one"), body: RUN });
+  expect([refused.status, refused.json.error.code]).toEqual([429, "too_many_at_once"]);
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect((await door.ask("POST", "/v1/executions", { body: RUN })).status).toBe(200);
+});
+
+test("above the runtime's bound an honest 503 says that nothing was started", async () => {
+  await using door = await openServer(undefined, { executions: { atOnce: 1, queued: 0 } });
+  const slow = { program: "return await tools.crm.slow({})", wait: false };
+  expect((await door.ask("POST", "/v1/executions", { body: slow })).status).toBe(202);
+  const busy = await door.ask("POST", "/v1/executions", { body: RUN });
+  expect([busy.status, busy.json.error.code, busy.headers.get("retry-after")]).toEqual([503, "busy", "2"]);
+  expect(door.errors).toEqual([]);
+});
+
+test("without keys there is one token, and no listening where others can reach it", async () => {
+  await using door = await openServer({});
+  const { token } = door.server;
+  expect(token).toMatch(/^[\w-]{32}$/);
+  expect((await door.ask("POST", "/v1/executions", { key: token, body: RUN })).status).toBe(200);
+  expect((await door.ask("GET", "/metrics", { key: token })).status).toBe(200);
+  await expect(door.server.listen({ port: 0, host: "0.0.0.0" })).rejects.toMatchObject({ code: "option_invalid" });
+});

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { ROUTES } from "../../../src/serve/api/routes.ts";
+import { keyOf, openServer } from "../servers.ts";
+
+/** Bodies that each route with an id would accept. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  "/v1/executions/:id/decisions": { decisions: { 1: { allow: true } } },
+  "/v1/executions/:id/results": { results: { 1: { value: 1 } } },
+  "/v1/executions/:id/cancel": {},
+};
+
+const OF_AN_EXECUTION = ROUTES.filter(({ path }) => path.includes(":id"));
+
+test("the table has the routes of executions", () => {
+  expect(OF_AN_EXECUTION.length).toBeGreaterThanOrEqual(5);
+});
+
+test.each(OF_AN_EXECUTION)("$method $path answers another tenant's execution like one that never was", async (line) => {
+  await using door = await openServer();
+  const program = "return await tools.bank.pay({ amount: 3 })";
+  for (const execution of ["theirs", "ends"])
+    await door.ask("POST", "/v1/executions", {
+      body: { program: execution === "ends" ? "return 1" : program, execution },
+    });
+  const body = BODIES[line.path];
+  const asked = (id: string) =>
+    door.ask(line.method, line.path.replace(":id", id), { key: keyOf("bob"), ...(body ? { body } : {}) });
+  const [unknown, waits, ended] = [await asked("never"), await asked("theirs"), await asked("ends")];
+  expect(unknown.status).toBe(404);
+  for (const one of [waits, ended]) {
+    expect([one.status, one.text]).toEqual([unknown.status, unknown.text]);
+    expect([...one.headers]).toEqual([...unknown.headers]);
+  }
+  expect((await door.ask("GET", "/v1/executions/theirs")).json.state).toBe("waiting");
+});
+
+test("a list has the tenant's own executions alone", async () => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "theirs" } });
+  await door.ask("POST", "/v1/executions", { key: keyOf("bob"), body: { program: "return 2", execution: "own" } });
+  const { json } = await door.ask("GET", "/v1/executions", { key: keyOf("bob") });
+  expect(json.executions.map(({ execution }: { execution: string }) => execution)).toEqual(["own"]);
+  expect((await door.ask("GET", "/v1/executions?cursor=theirs", { key: keyOf("bob") })).text).toBe(
+    (await door.ask("GET", "/v1/executions?cursor=never", { key: keyOf("bob") })).text,
+  );
+});
+
+test("two tenants may choose the same id, and neither learns of the other", async () => {
+  await using door = await openServer();
+  const run = (key: string, program: string) =>
+    door.ask("POST", "/v1/executions", { key: keyOf(key), body: { program, execution: "order-1" } });
+  const [ann, bob] = [await run("ann", "return 'ann'"), await run("bob", "return 'bob'")];
+  expect([bob.status, bob.json.execution, bob.json.outcome.value]).toEqual([200, "order-1", "bob"]);
+  expect((await run("bob", "return 'bob'")).json.outcome).toEqual(bob.json.outcome);
+  expect((await run("bob", "return 'other'")).status).toBe(409);
+  for (const [key, value] of [
+    ["ann", ann.json.outcome],
+    ["bob", bob.json.outcome],
+  ] as const) {
+    const shown = await door.ask("GET", "/v1/executions/order-1", { key: keyOf(key) });
+    expect([shown.json.execution, shown.json.outcome]).toEqual(["order-1", value]);
+    const { json } = await door.ask("GET", "/v1/executions", { key: keyOf(key) });
+    expect(json.executions).toHaveLength(1);
+    expect(json.executions[0].execution).toBe("order-1");
+    const events = await door.ask("GET", "/v1/executions/order-1/events", { key: keyOf(key) });
+    expect(events.text).not.toContain("bolt:");
+  }
+});
+
+test("two tenants that choose the same id at once both get an execution of their own", async () => {
+  await using door = await openServer();
+  const run = (key: string) =>
+    door.ask("POST", "/v1/executions", { key: keyOf(key), body: { program: `return '${key}'`, execution: "x" } });
+  const answers = await Promise.all([run("ann"), run("bob")]);
+  expect(answers.map(({ json }) => json.outcome.value)).toEqual(["ann", "bob"]);
+});

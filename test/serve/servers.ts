@@ -1,0 +1,136 @@
+import { createRuntime, defineTool, type RuntimeOptions } from "portcullis";
+import type { ServerOptions, PortcullisServer } from "portcullis/serve";
+import { createServer } from "portcullis/serve";
+import { createMemorySandbox } from "portcullis/testing";
+import type { Runtime } from "portcullis";
+import { z } from "zod";
+
+/** Keys of two tenants. */
+export const KEYS = {
+  keys: [
+    { id: "ann", key: "ann-0123456789abcdef", tenant: "acme" },
+    { id: "ada", key: "ada-0123456789abcdef", tenant: "acme", scopes: ["read"] },
+    { id: "bob", key: "bob-0123456789abcdef", tenant: "bolt" },
+    { id: "ops", key: "ops-0123456789abcdef", tenant: "ops", scopes: ["admin"] },
+    { id: "old", key: "old-0123456789abcdef", tenant: "acme", expires: "2020-01-01T00:00:00Z" },
+    { id: "few", key: "few-0123456789abcdef", tenant: "acme", rate: { calls: 2, perMs: 60_000 } },
+    { id: "one", key: "one-0123456789abcdef", tenant: "acme", atOnce: 1 },
+    { id: "low", key: "low-0123456789abcdef", tenant: "acme", limits: { calls: 2 }, tools: ["crm.find"] },
+  ],
+};
+
+export type KeyId = "ann" | "ada" | "bob" | "ops" | "old" | "few" | "one" | "low";
+export const keyOf = (id: string): string => `${id}-0123456789abcdef`;
+
+/** A gate that a test opens. */
+export interface Held {
+  readonly release: () => void;
+  readonly begun: Promise<void>;
+}
+
+export interface OpenServer extends AsyncDisposable {
+  readonly server: PortcullisServer;
+  readonly runtime: Runtime;
+  readonly errors: unknown[];
+  /** Calls of `crm.slow` wait for this. */
+  readonly slow: { readonly release: () => void; readonly begun: () => Promise<void> };
+  readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
+}
+
+export interface AskOptions {
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any;
+}
+
+/** A server on a sandbox of this process, asked without a network. */
+export async function openServer(
+  options: ServerOptions = { keys: KEYS },
+  of: Partial<RuntimeOptions> = {},
+): Promise<OpenServer> {
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
+  const tools = [
+    defineTool({ name: "crm.find", description: "finds", input: z.object({}), ...read, handler: () => [{ id: 1 }] }),
+    defineTool({
+      name: "crm.slow",
+      description: "waits",
+      input: z.object({}),
+      ...read,
+      handler: async () => {
+        begun.resolve();
+        await released.promise;
+        return 1;
+      },
+    }),
+    defineTool({
+      name: "bank.pay",
+      description: "pays",
+      input: z.object({ amount: z.number() }),
+      ...read,
+      effect: "write",
+      approval: "always",
+      handler: ({ amount }) => ({ paid: amount }),
+    }),
+    defineTool({
+      name: "desk.ask",
+      description: "asks a person",
+      input: z.object({}),
+      output: z.object({ said: z.string() }),
+      ...read,
+      handler: "client",
+    }),
+  ];
+  const runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve: () => "later", ...of });
+  const errors: unknown[] = [];
+  const server = await createServer(runtime, { ...options, onError: (error) => errors.push(error) });
+  return {
+    server,
+    runtime,
+    errors,
+    slow: { release: () => released.resolve(), begun: () => begun.promise },
+    ask: (method, path, asked) => ask(server, method, path, asked),
+    async [Symbol.asyncDispose]() {
+      released.resolve();
+      await server.close({ drainMs: 0 });
+      await runtime[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function ask(
+  { fetch }: Pick<PortcullisServer, "fetch">,
+  method: string,
+  path: string,
+  { key = keyOf("ann"), body, headers = {} }: AskOptions = {},
+): Promise<Answer> {
+  const request = new Request(`http://localhost${path}`, {
+    method,
+    headers: {
+      ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const response = await fetch(request);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
