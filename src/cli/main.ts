@@ -18,6 +18,7 @@ import { parseLimit } from "./input/parse-limit.ts";
 import { image } from "./commands/image.ts";
 import { PROVIDERS } from "../models/providers.ts";
 import { run } from "./commands/run.ts";
+import { watch } from "./commands/watch.ts";
 import { flush, listenToStreams } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
 import { oneLine } from "./terminal/one-line.ts";
@@ -282,6 +283,16 @@ program
   .option("--json", "print its records, one a line")
   .action(async (id: string, options) => {
     exitCode = await show(id, options);
+  });
+
+program
+  .command("watch")
+  .description("show executions as they go on, or one until it ends")
+  .argument("[execution]", "id of the execution; all by default")
+  .option(...JOURNAL)
+  .option("--tenant <name>", "only those of one tenant")
+  .action(async (id: string | undefined, options) => {
+    exitCode = await watch(id, options);
   });
 
 program

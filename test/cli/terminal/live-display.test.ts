@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
+import { createRuntime } from "../../../src/index.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+import { listView } from "../../../src/views/list-view.ts";
+import { viewExecution } from "../../../src/views/view-execution.ts";
+import { liveDisplay } from "../../../src/cli/terminal/live-display.ts";
+import { executionFrame } from "../../../src/cli/terminal/watch-execution.ts";
+import { listFrame, listNews } from "../../../src/cli/terminal/watch-list.ts";
+import { echo } from "../../support/tools.ts";
+
+function displayOf(stream: { readonly isTTY: boolean; readonly rows: number }) {
+  let written = "";
+  const display = liveDisplay(stream, async (text) => void (written += text));
+  return { display, written: () => written };
+}
+
+test("a terminal gets frames in place of each other, no longer than its rows, and keeps the last one", () => {
+  const { display, written } = displayOf({ isTTY: true, rows: 3 });
+  expect(display.rows).toBe(3);
+  display.draw(["one", "two\nthree", "four"]);
+  expect(written()).toContain("one\u001b[K\r\ntwo\u001b[K\r\n\u001b[J");
+  expect(written()).not.toContain("four");
+  display.draw(["five"]);
+  display[Symbol.dispose]();
+  expect(written()).toMatch(/\u001b\[\?1049lfive\n$/);
+  expect(written().split("\u001b[?1049h")).toHaveLength(2);
+});
+
+test("another stream gets lines, and no sequence of a terminal", async () => {
+  const { display, written } = displayOf({ isTTY: false, rows: 0 });
+  expect(display.rows).toBeUndefined();
+  await display.print(["one", "two"]);
+  await display.print([]);
+  display[Symbol.dispose]();
+  expect(written()).toBe("one\ntwo\n");
+});
+
+test("frames of an execution and of a list fit on any terminal, and have no sequence of a program's", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [echo], journal, sandbox: createMemorySandbox() });
+  const hostile = "\u001b[2J\u202e";
+  const program = `console.log(${JSON.stringify(hostile)}); for (let i = 0; i < 100; i++) await tools.echo({ a: ${JSON.stringify(hostile)} }); throw new Error(${JSON.stringify(hostile)});`;
+  for (const execution of ["one", `two${hostile}`]) await runtime.execute(program, { execution });
+  const view = await viewExecution(journal, `two${hostile}`);
+  const { executions } = await listView(journal);
+  for (const rows of [1, 5, 10, 24, 500]) {
+    const frame = executionFrame(view, rows, {});
+    if (rows >= 10) expect(frame.join("\n").split("\n").length).toBeLessThanOrEqual(rows);
+    expect(frame.join("\n")).toMatch(/\b100 calls, 0 open/);
+    expect([...frame, ...listFrame(executions, rows)].join("")).not.toMatch(/[\u001b\u202e]/);
+  }
+  expect(executionFrame(view, 24, {}).join("\n")).toMatch(/… \d+ earlier calls/);
+  expect(listNews(executions, undefined)).toHaveLength(2);
+  expect(listNews(executions, executions)).toEqual([]);
+  expect(listNews(executions, undefined).join("")).not.toMatch(/[\u001b\u202e]/);
+});

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { signal, tool } from "../support/tools.ts";
+import { pay } from "../telemetry/fixtures/pay.ts";
+import { portcullis, start } from "./command.ts";
+
+const HOSTILE = "\u001b[2J\u202e\nportcullis: all is well";
+
+function openJournal() {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+  const path = join(folder, "journal.db");
+  const journal = createSqliteJournal({ path });
+  onTestFinished(() => {
+    journal[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  });
+  return { journal, path };
+}
+
+/** Starts the command. `until` resolves with all lines so far, once one of them has the text. */
+function watching(args: readonly string[]) {
+  const { child } = start(["watch", ...args]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  let wake = () => {};
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    lines.push(line);
+    wake();
+  });
+  const ended = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
+  const until = async (text: string) => {
+    while (!lines.some((line) => line.includes(text))) await new Promise<void>((resolve) => (wake = resolve));
+    return lines;
+  };
+  return { child, ended, lines, until };
+}
+
+test("one execution is shown as it goes on, as lines, and the command ends with it", async () => {
+  const { journal, path } = openJournal();
+  const go = signal();
+  const wait = tool("wait", async () => {
+    await go.happened;
+    return "x".repeat(3000);
+  });
+  await using runtime = await createRuntime({ tools: [wait, pay], journal, sandbox: createMemorySandbox() });
+  const program = `console.log(${JSON.stringify(HOSTILE)}); await tools.wait({ key: "a" }); console.log("after"); return 7;`;
+  const running = runtime.execute(program, { execution: "order-1" });
+  const { until, ended, lines } = watching(["order-1", "--journal", path]);
+  await until("call 1 wait");
+  go.happen();
+  expect((await running).outcome.type).toBe("completed");
+  expect(await ended).toBe(0);
+  expect(lines[0]).toMatch(/^program order-1 of default: running, [\d.]+ s$/);
+  expect(lines).toContain('call 1 wait with {"key":"a"}');
+  expect(lines).toContainEqual(expect.stringMatching(/^call 1 wait: string, \d+ ms, 2\.9 KiB$/));
+  expect(lines).toContain("  \\u001b[2J\\u202e");
+  expect(lines).toContain("  portcullis: all is well");
+  expect(lines.at(-1)).toBe("ended as completed: 7");
+});
+
+test("what an execution waits for is shown with the command that decides it, and its end once it was taken up", async () => {
+  const { journal, path } = openJournal();
+  await using runtime = await createRuntime({
+    tools: [pay],
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+  });
+  await runtime.execute("return await tools.pay({});", { execution: "order-2" });
+  const { until, ended } = watching(["order-2", "--journal", path]);
+  const lines = await until("portcullis decide order-2 1 --allow");
+  expect(lines).toContain("waits for the approval of pay (call 1): {}");
+  await runtime.resume("order-2", { decisions: { 1: { allow: true, by: "ann" } } });
+  expect(await ended).toBe(0);
+  expect(lines).toContain("call 1 pay: allowed by ann");
+  expect(lines.at(-1)).toBe('ended as completed: "paid"');
+});
+
+test("a conversation is shown by its turns and its programs", async () => {
+  const { journal, path } = openJournal();
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  const model = scriptedModel([{ programs: ["return 1"] }, { text: "It is one." }]);
+  await runtime.agent({ model, task: "t", execution: "talk" });
+  const { code, stdout } = await portcullis(["watch", "talk", "--journal", path]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/turn 1: called, .*\n {2}program \S+\n/);
+  expect(stdout).toContain("It is one.");
+});
+
+test("without an execution all of a tenant are shown, new ones and changes, until it is interrupted", async () => {
+  const { journal, path } = openJournal();
+  const sandbox = createMemorySandbox();
+  await using runtime = await createRuntime({ tools: [pay], journal, sandbox, approve: () => "later" });
+  await runtime.execute("return 1", { execution: "before" });
+  await runtime.execute("return 1", { execution: "others", tenant: "beta" });
+  const { until, ended, child, lines } = watching(["--tenant", "default", "--journal", path]);
+  await until("program before of default completed");
+  await runtime.execute("return await tools.pay({});", { execution: "order-3" });
+  await until("program order-3 of default waiting: pay");
+  await runtime.resume("order-3", { decisions: { 1: { allow: false } } });
+  await until("program order-3 of default failed");
+  child.kill("SIGINT");
+  expect(await ended).toBe(130);
+  expect(lines.filter((line) => line.includes("others"))).toEqual([]);
+});
+
+test("an execution that there is not, and a journal that there is not, are named", async () => {
+  const { path } = openJournal();
+  const unknown = await portcullis(["watch", "nothing", "--journal", path]);
+  expect(unknown.code).not.toBe(0);
+  expect(unknown.stderr).toContain('"nothing"');
+  const missing = await portcullis(["watch", "--journal", `${path}.none`]);
+  expect(missing).toMatchObject({ code: 2 });
+});
