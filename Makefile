@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals encodings test test-all kill-test live check format lint types bench bench-durable bench-growth bench-density bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals page encodings test test-all kill-test live check format lint types bench bench-durable bench-growth bench-density bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -30,6 +30,10 @@ image: $(PACKAGES)
 # Bundles bridge/globals and its packages into bridge/guest/globals.js, which is committed.
 globals: $(PACKAGES)
 	@node bridge/globals/bundle.js
+
+# Bundles page/ and its package into page/built, which is committed.
+page: $(PACKAGES)
+	@node page/build.js
 
 # Takes a few minutes. Tests with containers run where a Docker daemon answers that has the image. Of the hostile programs,
 # one of each class is run.
@@ -62,6 +66,7 @@ lint: $(PACKAGES)
 
 types: $(PACKAGES)
 	@tsc
+	@tsc -p page
 
 # Both benchmarks measure the built package, not the source.
 bench: export PORTCULLIS_TESTS := all

@@ -87,12 +87,13 @@ function importsOf(file: string): Import[] {
 
 const listFiles = (folder: string) =>
   readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.[jt]s$/.test(path))
+    .filter((path) => /\.[jt]sx?$/.test(path))
     .map((path) => posix.join(folder, path));
 
-const files = [...listFiles("src"), ...listFiles("bridge")];
+const page = listFiles("page").filter((path) => !path.startsWith("page/built/"));
+const files = [...listFiles("src"), ...listFiles("bridge"), ...page];
 const imports = files.flatMap(importsOf);
-const isOwn = ({ target }: Pick<Import, "target">) => /^(?:src|bridge)\//.test(target);
+const isOwn = ({ target }: Pick<Import, "target">) => /^(?:src|bridge|page)\//.test(target);
 const packageOf = (target: string) => target.split("/", target.startsWith("@") ? 2 : 1).join("/");
 const found = ({ file, target }: Import) => `${file} imports ${target}`;
 
@@ -105,7 +106,9 @@ test("every room in the file system stands in the table, and every room of the t
   // A folder of a room that has a row of its own.
   const inner = ["src/tools/search/"];
   const bridgeFolders = listFiles("bridge").map((file) => `${posix.dirname(file)}/`);
-  expect(new Set(rooms.flatMap(({ paths }) => paths))).toEqual(new Set([...places, ...inner, ...bridgeFolders]));
+  expect(new Set(rooms.flatMap(({ paths }) => paths))).toEqual(
+    new Set([...places, ...inner, ...bridgeFolders, "page/"]),
+  );
 });
 
 test("the table names rooms by their own names, and each only once", () => {

@@ -281,6 +281,7 @@ program
   .argument("<execution>", "id of the execution")
   .option(...JOURNAL)
   .option("--json", "print its records, one a line")
+  .option("--html <file>", "write it as a page, one file that needs no server, and print its address")
   .action(async (id: string, options) => {
     exitCode = await show(id, options);
   });

@@ -1,47 +1,12 @@
 import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
-import { type ListedExecution, listedExecution } from "../executions/list-executions.ts";
+import { listedExecution } from "../executions/list-executions.ts";
 import { headerOf } from "../programs/once.ts";
 import { pathOfTool } from "../tools/tool-name.ts";
 import { outcomeView } from "./outcome-view.ts";
 import { headOf } from "./text-room.ts";
-
-/** One execution in a list. */
-export interface ListRow extends Omit<ListedExecution, "id"> {
-  readonly execution: ExecutionId;
-  /** The beginning of the program's source or of the task; of a call of a host its tool. */
-  readonly title: string;
-  /** Language of a program; name of the model of a conversation. */
-  readonly by: string;
-  /** Of a program: tools that its source writes. Of a conversation: its tools. */
-  readonly tools: readonly string[];
-  /** Type of the ending, like `completed`. */
-  readonly outcome?: string;
-  /** Milliseconds from start to end. */
-  readonly ms?: number;
-}
-
-/** What a list is narrowed to. */
-export interface ListFilter {
-  readonly state?: ListedExecution["state"] | undefined;
-  /** Name of a tool, or a part of one. */
-  readonly tool?: string | undefined;
-  readonly tenant?: string | undefined;
-  /** Part of an id, of a program's source or of a task; upper and lower case are the same. */
-  readonly text?: string | undefined;
-  /** Only executions that started before this time, in milliseconds since 1970. */
-  readonly before?: number | undefined;
-  /** Maximum of rows; 100 by default. */
-  readonly limit?: number | undefined;
-}
-
-export interface ListView {
-  readonly executions: readonly ListRow[];
-  /** Given as `before`, leads to what follows; missing where nothing does. */
-  readonly next?: number;
-}
+import type { ListFilter, ListRow, ListView } from "./list.ts";
 
 const ROWS = 100;
 /** Executions that are looked at for one list: their headers are read. */

@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { outcomeText } from "../../gate/call-line.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { ConversationHeader, DecisionRecord, Header, JournalRecord, ProgramHeader } from "../../journal/record.ts";
@@ -12,6 +15,7 @@ import type { UnansweredCall } from "../../programs/execution-state.ts";
 import { type Past, readPast } from "../../programs/past-execution.ts";
 import { isExpired, isWaiting, openCalls } from "../../programs/waiting.ts";
 import { EXIT } from "../exit-code.ts";
+import { Failure, reasonOf } from "../failure.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
@@ -19,17 +23,37 @@ import { writeStdout } from "../terminal/standard-streams.ts";
 import { resumeCommand, type SameOptions } from "../terminal/waiting-hints.ts";
 import { table } from "../terminal/table.ts";
 
+export interface ShowOptions {
+  readonly journal?: string;
+  readonly json?: boolean;
+  /** File for the page about it. */
+  readonly html?: string;
+}
+
 /** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */
-export async function show(
-  id: string,
-  options: { readonly journal?: string; readonly json?: boolean },
-): Promise<number> {
+export async function show(id: string, options: ShowOptions): Promise<number> {
+  if (options.json && options.html !== undefined)
+    throw new Failure(EXIT.usage, "show: --json and --html are two ways to show it. Give one of them.");
   using journal = existingJournal(options.journal);
+  if (options.html !== undefined) return await showAsPage(journal, id, options.html);
   if (options.json) {
     for await (const record of journal.read(id)) printJson(record);
     return EXIT.completed;
   }
   writeStdout(`${await shownText(journal, id, options)}\n`);
+  return EXIT.completed;
+}
+
+/** Writes the page about an execution to a file that its owner alone can read: it holds what tools returned. */
+async function showAsPage(journal: Journal, id: string, file: string): Promise<number> {
+  const { htmlFile } = await import("../../serve/page/html-file.ts");
+  const text = await htmlFile(journal, id);
+  try {
+    writeFileSync(file, text, { mode: 0o600 });
+  } catch (error) {
+    throw new Failure(EXIT.usage, `show: ${file} cannot be written: ${reasonOf(error)}`);
+  }
+  writeStdout(`${pathToFileURL(resolve(file)).href}\n`);
   return EXIT.completed;
 }
 

@@ -1,0 +1,57 @@
+/** Wait before a stream that broke off is opened again, in milliseconds; it doubles up to the longest. */
+const AGAIN_MS = 500;
+const LONGEST_MS = 10_000;
+/** Status of the answer where all events were sent. */
+const NO_MORE = 204;
+/** Characters of one line. Longer ones are no events of this server. */
+const LINE_LENGTH = 64 * 1024 * 1024;
+
+/**
+ * Follows a stream of server-sent events, and calls back for each. What happened meanwhile is asked for with the id of the
+ * last event. `EventSource` cannot send a key.
+ */
+export async function followEvents(
+  open: (lastId: string | undefined) => Promise<Response>,
+  onEvent: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let lastId: string | undefined;
+  let wait = AGAIN_MS;
+  while (!signal.aborted) {
+    try {
+      const { body, status } = await open(lastId);
+      if (status === NO_MORE) return onEvent();
+      for await (const line of linesOf(body)) {
+        if (line.startsWith("id:")) lastId = line.slice(3).trim();
+        if (line.startsWith("data:")) onEvent();
+        wait = AGAIN_MS;
+      }
+    } catch {
+      // The view that is asked for next says what is wrong.
+    }
+    onEvent();
+    await pause(wait, signal);
+    wait = Math.min(wait * 2, LONGEST_MS);
+  }
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array<ArrayBuffer>> | null): AsyncGenerator<string> {
+  if (!body) return;
+  let rest = "";
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > LINE_LENGTH) throw new Error("A line of the stream is too long.");
+    yield* lines;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

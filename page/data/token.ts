@@ -1,0 +1,14 @@
+const KEY = "portcullis.token";
+
+/** Takes the token out of the address, `/#token=…`, so that it is in no bookmark and no history. It is kept for this tab alone. */
+export function takeToken(): string | undefined {
+  const given = /^#token=([^&]{1,1024})$/.exec(location.hash)?.[1];
+  if (given === undefined) return sessionStorage.getItem(KEY) ?? undefined;
+  keepToken(decodeURIComponent(given));
+  history.replaceState(null, "", "#/");
+  return sessionStorage.getItem(KEY) ?? undefined;
+}
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(KEY, token);
+}

@@ -1,0 +1,69 @@
+import type { CallView, DecisionView } from "../../src/views/view.ts";
+import { useSource } from "../data/use-source.ts";
+import { bytes, duration, time } from "../format.ts";
+import { Text } from "../text.tsx";
+import { WORDS } from "./calls.tsx";
+import { TextBlock } from "./text-block.tsx";
+
+/** One call with its input, its result and what was decided about it. */
+export function CallDetails({ execution, call }: { readonly execution: string; readonly call: CallView }) {
+  const { call: callOf } = useSource();
+  const { id, tool, caller, state, detail, at, ms, input, result, effect, attempts, decision, display } = call;
+  const whole = (part: "input" | "result") =>
+    callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
+  const elsewhere = `All of it: portcullis show ${execution} --json`;
+  return (
+    <div class="call-details">
+      <h3>
+        Call <Text text={id} />: <Text text={tool} />
+      </h3>
+      <dl class="facts">
+        <Fact name="state" value={detail === undefined ? WORDS[state] : `${WORDS[state]}: ${detail}`} />
+        <Fact name="caller" value={caller} />
+        <Fact name="made" value={time(at)} />
+        {ms !== undefined && <Fact name="took" value={duration(ms)} />}
+        {state === "value" && <Fact name="returned" value={bytes(call.bytes)} />}
+        {effect !== undefined && <Fact name="effect" value={effect} />}
+        {attempts !== undefined && <Fact name="attempts" value={String(attempts)} />}
+        {decision && <Fact name="decision" value={decisionText(decision)} />}
+      </dl>
+      <h4>Input</h4>
+      <TextBlock head={input} name={`Input of call ${id}`} isJson whole={whole("input")} elsewhere={elsewhere} />
+      {result && (
+        <>
+          <h4>{state === "value" ? "Result" : "Message"}</h4>
+          <TextBlock
+            head={result}
+            name={`Result of call ${id}`}
+            isJson={state === "value"}
+            whole={whole("result")}
+            elsewhere={elsewhere}
+          />
+        </>
+      )}
+      {display !== undefined && (
+        <>
+          <h4>Said to people</h4>
+          <TextBlock head={{ text: display, bytes: display.length }} name="What the handler said to people" isJson />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <Text text={value} />
+      </dd>
+    </div>
+  );
+}
+
+function decisionText({ decision, by, note, at }: DecisionView): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  const why = note === undefined ? "" : `: ${note}`;
+  return `${decision === "done" ? "said to be done" : decision}${who}, ${time(at)}${why}`;
+}

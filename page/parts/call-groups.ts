@@ -1,0 +1,76 @@
+import type { CallState, CallView } from "../../src/views/view.ts";
+
+/** So many equal calls are one row until it is opened. */
+const EQUAL_CALLS = 12;
+
+/** A row of the calls: one call, or many equal ones. */
+export type CallRow =
+  | { readonly type: "call"; readonly call: CallView; readonly level: 1 | 2 }
+  | { readonly type: "group"; readonly group: CallGroup };
+
+/** Calls of one tool that stand alike. */
+export interface CallGroup {
+  readonly key: string;
+  readonly tool: string;
+  readonly state: CallState;
+  readonly detail: string;
+  readonly calls: readonly CallView[];
+  readonly ms: number;
+  readonly bytes: number;
+}
+
+/** The calls in the order in which they were made, equal ones together where they are many. */
+export function callRows(calls: readonly CallView[], open: ReadonlySet<string>): readonly CallRow[] {
+  return groupsOf(calls).flatMap((group): CallRow[] => {
+    if (group.calls.length < EQUAL_CALLS) return group.calls.map((call) => ({ type: "call", call, level: 1 }));
+    const own: CallRow = { type: "group", group };
+    if (!open.has(group.key)) return [own];
+    return [own, ...group.calls.map((call): CallRow => ({ type: "call", call, level: 2 }))];
+  });
+}
+
+function groupsOf(calls: readonly CallView[]): readonly CallGroup[] {
+  const groups = new Map<string, CallView[]>();
+  for (const call of calls) {
+    const key = JSON.stringify([call.tool, call.state, codeOf(call)]);
+    const group = groups.get(key);
+    if (group) group.push(call);
+    else groups.set(key, [call]);
+  }
+  // Few equal calls stand where they were made, between the others.
+  const many = [...groups].filter(([, group]) => group.length >= EQUAL_CALLS);
+  const few = calls.filter(
+    (call) => (groups.get(JSON.stringify([call.tool, call.state, codeOf(call)]))?.length ?? 0) < EQUAL_CALLS,
+  );
+  return [...many.map(([key, group]) => groupOf(key, group)), ...few.map((call) => groupOf(call.id, [call]))].toSorted(
+    (a, b) => (a.calls[0]?.at ?? 0) - (b.calls[0]?.at ?? 0),
+  );
+}
+
+function groupOf(key: string, calls: readonly CallView[]): CallGroup {
+  const [first] = calls;
+  return {
+    key,
+    tool: first?.tool ?? "",
+    state: first?.state ?? "open",
+    detail: first ? codeOf(first) : "",
+    calls,
+    ms: calls.reduce((sum, { ms = 0 }) => sum + ms, 0),
+    bytes: calls.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** Values of one tool are equal whatever their kind; refusals and failures by their codes. */
+function codeOf({ state, detail = "" }: CallView): string {
+  return state === "refused" || state === "failed" ? detail : "";
+}
+
+/** Calls that were made and answered up to a turn, as they stood then. */
+export function callsAt(calls: readonly CallView[], turn: number): readonly CallView[] {
+  return calls.flatMap((call) => {
+    if (call.made > turn) return [];
+    if (call.told === undefined || call.told <= turn) return [call];
+    const { result: _, told: __, detail: ___, ms: ____, ...open } = call;
+    return [{ ...open, state: "open" as const, bytes: 0 }];
+  });
+}

@@ -1,0 +1,57 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+export interface RowsProps {
+  readonly count: number;
+  /** Height of every row, in pixels. */
+  readonly rowHeight: number;
+  readonly render: (index: number) => ComponentChildren;
+  /** The row that has to be in sight; missing where none has. */
+  readonly shown?: number | undefined;
+  readonly class?: string;
+}
+
+/** Rows that are rendered beyond each edge. */
+const BEYOND = 8;
+
+/** Rows of equal height, of which only those in sight are in the document. Where rows are added, none is laid out anew. */
+export function Rows({ count, rowHeight, render, shown, class: name = "" }: RowsProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    observer.observe(element);
+    setHeight(element.clientHeight);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = box.current;
+    if (!element || shown === undefined) return;
+    const at = shown * rowHeight;
+    if (at < element.scrollTop) element.scrollTop = at;
+    else if (at + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = at + rowHeight - element.clientHeight;
+  }, [shown]);
+  const first = Math.max(0, Math.floor(top / rowHeight) - BEYOND);
+  const last = Math.min(count, Math.ceil((top + height) / rowHeight) + BEYOND);
+  const rows = Array.from({ length: Math.max(0, last - first) }, (_, place) => first + place);
+  return (
+    <div class={`rows ${name}`} ref={box} onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)} role="none">
+      <div class="rows-all" style={{ height: `${count * rowHeight}px` }} role="none">
+        {rows.map((index) => (
+          <div
+            class="rows-one"
+            key={index}
+            style={{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
+            role="none"
+          >
+            {render(index)}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

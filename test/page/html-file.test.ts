@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { htmlFile } from "../../src/serve/page/html-file.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { portcullis } from "../cli/command.ts";
+import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+
+const { open } = useBrowser();
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const rows = defineTool({
+  name: "rows",
+  description: "d",
+  input: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic", "direct"],
+  effect: "read",
+  handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id, text: "</script><script>alert(1)</script><!--" })),
+});
+
+async function start() {
+  const journal = createMemoryJournal();
+  const runtime = await createRuntime({ tools: [rows], journal, sandbox: createMemorySandbox() });
+  return {
+    journal,
+    runtime,
+    write: async (id: string) => {
+      const file = join(folder, `${id}.html`);
+      writeFileSync(file, await htmlFile(journal, id));
+      return pathToFileURL(file).href;
+    },
+    [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose](),
+  };
+}
+
+withBrowser("an execution as one file works from disk, and asks nothing of anywhere", async () => {
+  await using one = await start();
+  await one.runtime.execute("const all = await tools.rows({ n: 3 }); // </script>\nreturn all.length;", {
+    execution: "e1",
+  });
+  const { page, problems } = await open(await one.write("e1"));
+  await page.waitForSelector('main[data-execution="e1"][data-state="ended"]');
+  expect(await textOf(page, '[data-part="program"]')).toContain("// </script>");
+  await page.locator('[data-call="1"]').click();
+  await untilText(page, ".call-details", /<\/script><script>alert\(1\)/);
+  expect(await page.$eval('[data-funnel="fetched"]', (element) => element.getAttribute("data-value"))).toBe(
+    String((await one.runtime.execute("return (await tools.rows({ n: 3 })).length;")).usage.bytesIn),
+  );
+  expect(problems).toEqual([]);
+  await shoot(page, "file");
+});
+
+withBrowser("a conversation's file holds its programs, which open inside", async () => {
+  await using one = await start();
+  const model = scriptedModel([
+    { calls: [{ tool: "rows", input: { n: 1 } }] },
+    { programs: ["console.log('inside');\nreturn (await tools.rows({ n: 2 })).length;"] },
+    () => ({ text: "It is <b>two</b>." }),
+  ]);
+  const { execution } = await one.runtime.agent({ model, task: "How many rows?", programs: "local" });
+  const { page, problems } = await open(await one.write(execution));
+  await untilText(page, ".turns", /How many rows\?/);
+  await untilText(page, '[data-part="output"]', /It is <b>two<\/b>\./);
+  const [nested] = await page.$$("details[data-execution]");
+  await nested?.$("summary").then((summary) => summary?.click());
+  await untilText(page, 'details [data-part="logs"]', /inside/);
+  await untilText(page, 'details [data-part="program"]', /tools\.rows/);
+  expect(problems).toEqual([]);
+  await shoot(page, "conversation");
+});
+
+test("the command writes the file for its owner alone, and prints its address", async () => {
+  const journal = ["--journal", join(folder, "one.db")];
+  const tools = join(folder, "tools.ts");
+  writeFileSync(tools, "export default [];");
+  const ran = await portcullis(["run", "-", "--tools", tools, ...journal, "--execution", "e1"], "return 1;");
+  expect(ran.code).toBe(0);
+  const file = join(folder, "shown.html");
+  const shown = await portcullis(["show", "e1", ...journal, "--html", file]);
+  expect(shown).toMatchObject({ code: 0, stdout: `${pathToFileURL(file).href}\n` });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const both = await portcullis(["show", "e1", ...journal, "--html", file, "--json"]);
+  expect(both.code).toBe(2);
+  const nowhere = await portcullis(["show", "e1", ...journal, "--html", join(folder, "no/where.html")]);
+  expect(nowhere).toMatchObject({ code: 2 });
+  expect(nowhere.stderr).toContain("cannot be written");
+  const unknown = await portcullis(["show", "e2", ...journal, "--html", file]);
+  expect(unknown.code).not.toBe(0);
+});
