@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal } from "../../journal/journal.ts";
-import { type ListRow, listView } from "../../views/list-view.ts";
+import type { ListRow } from "../../views/list.ts";
+import { listView } from "../../views/list-view.ts";
 import type { ExecutionView } from "../../views/view.ts";
 import { viewExecution } from "../../views/view-execution.ts";
 import { isDriven } from "../../programs/driven-here.ts";

@@ -1,4 +1,4 @@
-import type { ListRow } from "../../views/list-view.ts";
+import type { ListRow } from "../../views/list.ts";
 import { oneLine } from "./one-line.ts";
 import { table } from "./table.ts";
 
