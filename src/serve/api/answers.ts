@@ -77,7 +77,13 @@ export const ACCEPTED = z.strictObject({ execution, state });
 
 const listed = z.strictObject({
   ...about,
+  tenant: z.string(),
+  driven: z.boolean().meta({ description: "whether a driver has it" }),
   title: z.string().meta({ description: "the beginning of the program or the task" }),
+  by: z.string().meta({ description: "language of a program, model of a conversation" }),
+  tools: z.array(z.string()),
+  outcome: z.string().optional().meta({ description: "type of the ending" }),
+  ms: count.optional().meta({ description: "from start to end" }),
   parent: z.string().optional().meta({ description: "the execution whose call has started it" }),
 });
 
@@ -88,3 +94,13 @@ export const LIST = z.strictObject({
 
 export const HEALTH = z.strictObject({ status: z.literal("ok") });
 export const READY = z.strictObject({ status: z.literal("ready") });
+
+export const VIEW = z
+  .looseObject({ execution, kind, state: z.string(), calls: z.array(z.looseObject({ id: z.string() })) })
+  .meta({ description: "what the page shows of it" });
+export const CALL_TEXTS = z.strictObject({
+  id: z.string(),
+  tool: z.string(),
+  input: z.string().meta({ description: "JSON text" }),
+  result: z.string().optional().meta({ description: "JSON text" }),
+});

@@ -48,7 +48,9 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   });
   for (const line of ROUTES)
     app.on(line.method, line.path, (context) =>
-      answered(parts, context.req.raw, line, () => serve(parts, line, context.req.raw, context.req.param("id") ?? "")),
+      answered(parts, context.req.raw, line, () =>
+        serve(parts, line, context.req.raw, context.req.param() as PathParameters),
+      ),
     );
   for (const other of parts.others)
     app.on([...other.methods], other.path, (context) =>
@@ -141,20 +143,31 @@ function keyOf({ admitted }: AppParts, { isOpen }: { readonly isOpen: boolean },
   return admittance;
 }
 
-async function serve(parts: AppParts, line: Route, request: Request, id: string): Promise<Response> {
+/** What the path of a route names. */
+interface PathParameters {
+  readonly id?: string;
+  readonly call?: string;
+}
+
+async function serve(
+  parts: AppParts,
+  line: Route,
+  request: Request,
+  { id = "", call = "" }: PathParameters,
+): Promise<Response> {
   const key = keyOf(parts, { isOpen: line.scope === "none" }, request);
   refuseScope(line, key);
   if (line.changes && !parts.isReady())
     throw new RequestProblem("server_closing", "The server is closing. Nothing was begun or noted. Try again later.");
   const query = check(line.query, "query", queryOf(request)) as never;
   const { headers } = request;
-  if (line.body === undefined) return line.handle(parts, { key, id, headers, query, body: undefined });
+  if (line.body === undefined) return line.handle(parts, { key, id, call, headers, query, body: undefined });
   const reading = begin(parts, key, declaredBytes(request, parts.maxBodyBytes));
   const { value, bytes } = await readJson(request, parts.maxBodyBytes).finally(reading);
   const over = begin(parts, key, bytes);
   try {
     const body = check(line.body, "body", value) as never;
-    return await line.handle(parts, { key, id, headers, query, body });
+    return await line.handle(parts, { key, id, call, headers, query, body });
   } finally {
     over();
   }

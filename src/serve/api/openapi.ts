@@ -22,7 +22,7 @@ export function problemsOf({ scope, body, problems }: Route): ReadonlyMap<number
 
 /** The OpenAPI document of the routes, made of the schemas that check requests. */
 export function openApiDocument(version: string): object {
-  const paths = Map.groupBy(ROUTES, ({ path }) => path.replace(":id", "{id}"));
+  const paths = Map.groupBy(ROUTES, ({ path }) => pathOf(path));
   return {
     openapi: "3.1.0",
     info: {
@@ -78,8 +78,14 @@ function problemAnswer(codes: readonly ProblemCode[]): object {
   };
 }
 
+/** A path as OpenAPI writes it. */
+export function pathOf(path: string): string {
+  return path.replace(":id", "{id}").replace(":call", "{call}");
+}
+
 function pathParameters(path: string): readonly object[] {
-  return path.includes(":id") ? [{ name: "id", in: "path", required: true, schema: { type: "string" } }] : [];
+  const names = ["id", "call"].filter((name) => path.includes(`:${name}`));
+  return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
 }
 
 function queryParameters(query: z.ZodType): readonly object[] {

@@ -38,6 +38,8 @@ export interface ApiRequest<Body, Query> {
   readonly key: Key;
   /** The id in the path, as the client wrote it. */
   readonly id: string;
+  /** The call in the path, as the client wrote it. */
+  readonly call: string;
   readonly body: Body;
   readonly query: Query;
   readonly headers: Headers;

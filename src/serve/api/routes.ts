@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Scope } from "../http/keys.ts";
 import type { ProblemCode } from "../http/problems.ts";
-import { ACCEPTED, HEALTH, LIST, READY, REPORT, STATUS } from "./answers.ts";
+import { ACCEPTED, CALL_TEXTS, HEALTH, LIST, READY, REPORT, STATUS, VIEW } from "./answers.ts";
 import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, NO_QUERY, RESULTS_BODY } from "./bodies.ts";
 import { cancel } from "./cancel.ts";
 import { events } from "./events.ts";
@@ -11,6 +11,7 @@ import { answer, decide } from "./outside.ts";
 import type { ApiParts, ApiRequest } from "./parts.ts";
 import { health, metrics, ready } from "./server-routes.ts";
 import { show } from "./show.ts";
+import { call, view } from "./view.ts";
 
 /** An answer that is no JSON, by its media type. */
 type Answer = z.ZodType | { readonly type: string } | undefined;
@@ -111,6 +112,26 @@ export const ROUTES: readonly Route[] = [
     answers: { 200: STATUS },
     problems: [...JOURNAL, "execution_unknown"],
     handle: show,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions/:id/view",
+    summary: "What the page shows of an execution",
+    scope: "read",
+    query: NO_QUERY,
+    answers: { 200: VIEW },
+    problems: [...JOURNAL, "execution_unknown"],
+    handle: view,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions/:id/calls/:call",
+    summary: "The whole input and result of one call",
+    scope: "read",
+    query: NO_QUERY,
+    answers: { 200: CALL_TEXTS },
+    problems: [...JOURNAL, "execution_unknown", "call_unknown"],
+    handle: call,
   }),
   route({
     method: "GET",

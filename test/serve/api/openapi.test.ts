@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { PROBLEM } from "../../../src/serve/api/answers.ts";
-import { problemsOf } from "../../../src/serve/api/openapi.ts";
+import { pathOf, problemsOf } from "../../../src/serve/api/openapi.ts";
 import { ROUTES } from "../../../src/serve/api/routes.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { z as zod } from "zod";
@@ -17,7 +17,7 @@ test("the document has each route with its statuses, and each schema in it can b
     ]),
   );
   const expected = ROUTES.map((line) => [
-    `${line.method} ${line.path.replace(":id", "{id}")}`,
+    `${line.method} ${pathOf(line.path)}`,
     [...new Set([...Object.keys(line.answers).map(Number), ...problemsOf(line).keys()])].toSorted((a, b) => a - b),
   ]);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected));
@@ -69,6 +69,8 @@ test("what is really answered, good and bad, is what the document says", async (
   expect(await asked("GET", `${one}/events`, "e")).toBe(200);
   expect(await asked("GET", `${one}/events`, "e", { headers: { "last-event-id": "999" } })).toBe(204);
   expect(await asked("GET", `${one}/events`, "e", { headers: { "last-event-id": "x" } })).toBe(400);
+  expect(await asked("GET", `${one}/view`, "e")).toBe(200);
+  expect(await asked("GET", `${one}/calls/:call`, "e")).toBe(404);
   expect(await post(`${one}/cancel`, "e", {})).toBe(200);
   for (const path of ["/healthz", "/readyz"]) expect(await asked("GET", path, "")).toBe(200);
   expect(await asked("GET", "/metrics", "", { key: keyOf("ops") })).toBe(200);

@@ -1,0 +1,19 @@
+import { viewCall } from "../../views/view-call.ts";
+import { viewExecution } from "../../views/view-execution.ts";
+import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
+
+/** `GET /v1/executions/:id/view`: what the page shows of it. */
+export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  const { execution, ...shown } = await viewExecution(parts.runtime.journal, own);
+  return Response.json({ execution: parts.ids.shown(key.tenant, execution), ...shown });
+}
+
+/** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */
+export async function call(
+  parts: ApiParts,
+  { key, id, call: callId }: ApiRequest<unknown, unknown>,
+): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  return Response.json(await viewCall(parts.runtime.journal, own, callId));
+}
