@@ -4,6 +4,8 @@ import { bench } from "./commands/bench.ts";
 import { decide } from "./commands/decide.ts";
 import { mcp } from "./commands/mcp.ts";
 import { recover, resume } from "./commands/resume.ts";
+import { keyAdd, keyList, keyRevoke } from "./commands/key.ts";
+import { serve } from "./commands/serve.ts";
 import { doctor } from "./commands/doctor.ts";
 import { executions } from "./commands/executions.ts";
 import { checkJournal, exportJournal, importJournal, pruneJournal } from "./commands/journal.ts";
@@ -28,6 +30,7 @@ import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../comparison/compare-option
 import { insetText } from "../output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "../options/options.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
+import { LISTEN_RULES } from "../serve/server-options.ts";
 import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
 
 let exitCode: number = EXIT.completed;
@@ -222,6 +225,74 @@ program
   .option("--json", "with --check, print as JSON")
   .action(async (options) => {
     exitCode = await mcp(options);
+  });
+
+program
+  .command("serve")
+  .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is told to end")
+  .option(...TOOLS)
+  .addOption(mcpOption())
+  .addOption(openApiOption())
+  .addOption(allowOption())
+  .option("--port <number>", `port to listen on, 0 for any that is free; ${LISTEN_RULES.port.default} by default`)
+  .option("--host <address>", "address to listen on; another than the loopback's needs --keys (default: 127.0.0.1)")
+  .option("--keys <file>", "JSON file of the keys of clients (default: one token, printed at the start)")
+  .addOption(
+    new Option("--host-name <name>", "a further name under which clients may address it (repeatable)")
+      .argParser(collect)
+      .default([]),
+  )
+  .addOption(
+    new Option("--model <provider:name>", "a model that may go on with the journal's conversations (repeatable)")
+      .argParser(collect)
+      .default([]),
+  )
+  .option("--base-url <url>", "a server that speaks the protocol of the models' provider")
+  .option("--sandbox <name>", "sandbox for the programs: isolate or docker", "isolate")
+  .addOption(limitOption())
+  .option(...JOURNAL)
+  .option("--at-once <number>", "executions that run at once; 256 by default")
+  .option("--queue <number>", "executions that may wait for a place; 1,000 by default")
+  .option("--drain <seconds>", "how long what runs may take to end when the server is told to; 30 by default")
+  .option("--open", "open the page in a browser")
+  .action(async (options) => {
+    exitCode = await serve(options);
+  });
+
+const key = program.command("key").description("add, list or revoke the keys of a server's clients");
+const KEYS_FILE = ["--keys <file>", "the file of keys, as serve and mcp read it"] as const;
+key
+  .command("add")
+  .description("add a key, print it this once, and store its SHA-256; makes the file if there is none")
+  .argument("<id>", "name of the key")
+  .requiredOption(...KEYS_FILE)
+  .option("--tenant <name>", "tenant of its executions", "default")
+  .option(
+    "--scope <name>",
+    "what it may do: run, decide, read or admin (repeatable; default: all but admin)",
+    collect,
+    [],
+  )
+  .option("--allow-tool <name>", "a tool that it may use, like crm.* (repeatable; default: all)", collect, [])
+  .option("--expires <time>", "when it ends, like 2027-01-31T00:00:00Z")
+  .action((id: string, options) => {
+    exitCode = keyAdd(id, options);
+  });
+key
+  .command("list")
+  .description("list the keys of a file, without the keys themselves")
+  .requiredOption(...KEYS_FILE)
+  .option("--json", "print one JSON document a line")
+  .action((options) => {
+    exitCode = keyList(options);
+  });
+key
+  .command("revoke")
+  .description("take a key out of a file")
+  .argument("<id>", "name of the key")
+  .requiredOption(...KEYS_FILE)
+  .action((id: string, options) => {
+    exitCode = keyRevoke(id, options);
   });
 
 program

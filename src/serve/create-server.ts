@@ -48,6 +48,11 @@ export interface PortcullisServer {
    */
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
+   * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read, and then those before
+   * stay.
+   */
+  readonly setKeys: (keys: string | object) => void;
+  /**
    * Takes up executions that drivers have left, and those that were decided since; `listen` does so at once and again and
    * again. Resolves with their number when they have ended or wait.
    */
@@ -84,7 +89,9 @@ class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
   /** What the server runs ends with the server, and nothing else of the runtime does. */
   readonly #runtime: Runtime;
-  readonly #keys: Keys;
+  #keys: Keys;
+  /** By id of the key. */
+  #runtimes: ReadonlyMap<string, Runtime>;
   readonly #token: string | undefined;
   readonly #hosts: Set<string>;
   readonly #runs: ServerRuns;
@@ -102,17 +109,15 @@ class Server {
     this.#runtime = runtime.derive({});
     const { journal } = runtime;
     const { keys, models = () => undefined, decideCommand, maxBodyBytes, hostNames = [] } = options;
-    this.#token = keys === undefined ? (options.token ?? randomBytes(24).toString("base64url")) : undefined;
-    this.#keys =
-      this.#token === undefined
-        ? parseKeys("createServer({ keys })", typeof keys === "string" ? keys : JSON.stringify(keys))
-        : tokenKeys(this.#token, "default");
+    const token = options.token ?? randomBytes(24).toString("base64url");
+    this.#token = keys === undefined ? token : undefined;
+    this.#keys = keys === undefined ? tokenKeys(token, "default") : readKeys("createServer({ keys })", keys);
     const onError = (error: unknown) => this.#tell(error);
     const onEvent = (event: AgentEvent) => {
       metrics.take(event);
       this.#watch.wake("execution" in event ? event.execution : "");
     };
-    const runtimes = new Map(this.#keys.all.map((key) => [key.id, runtimeFor(this.#runtime, key)]));
+    this.#runtimes = this.#runtimesOf(this.#keys);
     this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
     this.#watch = new JournalWatch(journal);
     const streams = new OpenStreams();
@@ -140,7 +145,7 @@ class Server {
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     const parts: ApiParts = {
       runtime: this.#runtime,
-      runtimeOf: (key: Key) => runtimes.get(key.id) ?? this.#runtime,
+      runtimeOf: (key: Key) => this.#runtimes.get(key.id) ?? this.#runtime,
       models,
       ids: new TenantIds(journal),
       runs: this.#runs,
@@ -168,7 +173,14 @@ class Server {
         handle: (request, key) => this.#mcp.fetch(request, key),
       },
     ];
-    const admitted = { hosts: this.#hosts, keys: this.#keys, rates: new Rates() };
+    const current = () => this.#keys;
+    const admitted = {
+      hosts: this.#hosts,
+      rates: new Rates(),
+      get keys() {
+        return current();
+      },
+    };
     this.#fetch = createApp({ ...parts, admitted, maxBodyBytes, others });
   }
 
@@ -177,9 +189,22 @@ class Server {
       fetch: this.#fetch,
       token: this.#token,
       listen: (options) => this.#listen(options),
+      setKeys: (keys) => this.#setKeys(keys),
       recover: () => this.#recover(),
       close: (options) => this.#close(options),
     };
+  }
+
+  #setKeys(keys: string | object): void {
+    if (this.#token !== undefined)
+      throw new PortcullisError("option_invalid", "setKeys: the server has a token, and no keys: create another one.");
+    const read = readKeys("setKeys(keys)", keys);
+    this.#runtimes = this.#runtimesOf(read);
+    this.#keys = read;
+  }
+
+  #runtimesOf({ all }: Keys): ReadonlyMap<string, Runtime> {
+    return new Map(all.map((key) => [key.id, runtimeFor(this.#runtime, key)]));
   }
 
   async #listen(options: ListenOptions = {}): Promise<Listening> {
@@ -234,6 +259,10 @@ class Server {
       // Whoever is told of errors must not make new ones.
     }
   }
+}
+
+function readKeys(place: string, keys: string | object): Keys {
+  return parseKeys(place, typeof keys === "string" ? keys : JSON.stringify(keys));
 }
 
 class OpenStreams {

@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { wholeNumber } from "../../options/options.ts";
 import type { Limits } from "../../programs/limits.ts";
 import { createRuntime } from "../../runtime.ts";
-import { isLoopback } from "../../serve/http/allowed-hosts.ts";
-import { type Keys, parseKeys, tokenKeys } from "../../serve/http/keys.ts";
+import { type Keys, tokenKeys } from "../../serve/http/keys.ts";
 import { STDIO_ID } from "../../serve/principal.ts";
 import { listen } from "../../serve/mcp/listen.ts";
 import { loadServer } from "../../serve/mcp/load-server.ts";
@@ -15,6 +13,7 @@ import { DOORS_VARIABLE } from "../../sources/mcp/server-process.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { outlastErrors } from "../guarded.ts";
+import { readDoorKeys, refuseOpen } from "../input/door-keys.ts";
 import { journalPathOf, optionalJournal } from "../input/open-journal.ts";
 import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { parseApprove } from "../input/parse-approve.ts";
@@ -23,7 +22,6 @@ import { parseWhole } from "../input/parse-whole.ts";
 import { version } from "../package-json.ts";
 import { createApprover } from "../terminal/ask-approvals.ts";
 import { type Cancelling, cancelOnSignal } from "../terminal/cancel-on-signal.ts";
-import { oneLine } from "../terminal/one-line.ts";
 import { printFailures } from "../terminal/print-failures.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { keepStdout, writeInTime } from "../terminal/standard-streams.ts";
@@ -53,8 +51,6 @@ const PORT = wholeNumber({ min: 0, max: 65_535 });
 const PATIENCE = wholeNumber({ min: 1, max: 86_400 });
 /** Doors above one door: one may serve the tools of another. */
 const MOST_DOORS = 2;
-const READABLE_BY_OTHERS = 0o044;
-const KEYS_BYTES = 1024 * 1024;
 const LOOPBACK = "127.0.0.1";
 
 /** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
@@ -63,7 +59,7 @@ export async function mcp(options: McpOptions): Promise<number> {
   refuseIdle(options);
   countDoors();
   const port = http === undefined ? undefined : parseWhole("--http", http, PORT);
-  const keys = port === undefined ? undefined : keysOf(options);
+  const keys = port === undefined || options.keys === undefined ? undefined : readDoorKeys(options.keys).keys;
   const patience = options.patience === undefined ? undefined : parseWhole("--patience", options.patience, PATIENCE);
   const patienceMs = patience === undefined ? {} : { patienceMs: patience * 1000 };
   const canWait = journalPathOf(options.journal) !== undefined;
@@ -157,25 +153,7 @@ function refuseIdle({ http, host, keys, hostName, check, json }: McpOptions): vo
   );
   if (http === undefined && idle) throw new Failure(EXIT.usage, `${idle[0]} goes with --http: add --http PORT.`);
   if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
-  if (host !== undefined && keys === undefined && !isLoopback(host))
-    throw new Failure(
-      EXIT.usage,
-      `--host: ${oneLine(host)} can be reached by others: add --keys FILE, or leave out --host to serve this machine only.`,
-    );
-}
-
-function keysOf({ keys: path }: McpOptions): Keys | undefined {
-  if (path === undefined) return undefined;
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found?.isFile()) throw new Failure(EXIT.usage, `--keys: there is no file ${path}.`);
-  if (found.size > KEYS_BYTES)
-    throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
-  const keys = parseKeys(`--keys: ${path}`, readFileSync(path, "utf8"));
-  if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0 && keys.all.some((key) => key.isPlain))
-    process.stderr.write(
-      `portcullis: --keys: other users can read the keys in ${oneLine(path)}: chmod 600, or give their SHA-256 as hash.\n`,
-    );
-  return keys;
+  refuseOpen(host, keys);
 }
 
 /** A key for this run of the door. It is printed, and kept nowhere. */

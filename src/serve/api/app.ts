@@ -48,9 +48,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   });
   for (const line of ROUTES)
     app.on(line.method, line.path, (context) =>
-      answered(parts, context.req.raw, line, () =>
-        serve(parts, line, context.req.raw, context.req.param() as PathParameters),
-      ),
+      answered(parts, context.req.raw, line, () => serve(parts, line, context.req.raw, context.req.param())),
     );
   for (const other of parts.others)
     app.on([...other.methods], other.path, (context) =>

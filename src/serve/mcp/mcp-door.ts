@@ -38,7 +38,8 @@ export class McpDoor {
   readonly #options: McpDoorOptions;
   readonly #runs: McpRuns;
   readonly #kept = new LinkedValues();
-  readonly #calls = new Map<string, DoorCalls>();
+  /** By id of the principal, which may have other rights later. */
+  readonly #calls = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
 
   private constructor(mcp: ServerPackage, options: McpDoorOptions) {
     const { decideCommand, patienceMs = PATIENCE_MS } = options;
@@ -62,7 +63,7 @@ export class McpDoor {
   /** Throws `option_invalid` for a principal whose tools the runtime does not have. */
   callsOf(principal: Principal): DoorCalls {
     const known = this.#calls.get(principal.id);
-    if (known) return known;
+    if (known?.of === principal) return known.calls;
     const { runtime } = this.#options;
     const calls = new DoorCalls({
       ...this.#options,
@@ -72,7 +73,7 @@ export class McpDoor {
       runs: this.#runs,
       kept: this.#kept,
     });
-    this.#calls.set(principal.id, calls);
+    this.#calls.set(principal.id, { of: principal, calls });
     return calls;
   }
 

@@ -1,0 +1,173 @@
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PlacesOptions } from "../../host/places.ts";
+import type { Model } from "../../models/model.ts";
+import { wholeNumber } from "../../options/options.ts";
+import type { Limits } from "../../programs/limits.ts";
+import { createRuntime } from "../../runtime.ts";
+import { createServer, type PortcullisServer } from "../../serve/create-server.ts";
+import { CLOSE_RULES, LISTEN_RULES } from "../../serve/server-options.ts";
+import { EXIT } from "../exit-code.ts";
+import { causeOf, reasonOf } from "../failure.ts";
+import { outlastErrors } from "../guarded.ts";
+import { readDoorKeys, refuseOpen, watchDoorKeys } from "../input/door-keys.ts";
+import { loadModel } from "../input/load-model.ts";
+import { optionalJournal } from "../input/open-journal.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
+import { parseSandbox } from "../input/parse-sandbox.ts";
+import { parseWhole } from "../input/parse-whole.ts";
+import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
+import { printFailures } from "../terminal/print-failures.ts";
+import { keepStdout } from "../terminal/standard-streams.ts";
+import { decideCommand } from "../terminal/waiting-hints.ts";
+
+export interface ServeOptions extends ToolsOptions {
+  readonly port?: string;
+  readonly host?: string;
+  readonly keys?: string;
+  readonly hostName: readonly string[];
+  readonly model: readonly string[];
+  readonly baseUrl?: string;
+  readonly sandbox: string;
+  readonly limit: Partial<Limits>;
+  readonly journal?: string;
+  readonly atOnce?: string;
+  readonly queue?: string;
+  readonly drain?: string;
+  readonly open?: boolean;
+}
+
+const PORT = LISTEN_RULES.port;
+const DRAIN = wholeNumber({ min: 0, max: 3600 });
+const AT_ONCE = wholeNumber({ min: 1, max: 100_000, default: 256 });
+const QUEUE = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
+/** How long the rest may take, after what ran has ended or was left open. */
+const CLOSE_MS = 2000;
+
+/** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
+export async function serve(options: ServeOptions): Promise<number> {
+  refuseOpen(options.host, options.keys);
+  const { port, drainMs, executions } = numbersOf(options);
+  const keys = options.keys === undefined ? undefined : readDoorKeys(options.keys).text;
+  const sandbox = parseSandbox(options.sandbox);
+  const models = await modelsOf(options);
+  keepStdout();
+  using cancelling = cancelOnSignal();
+  const { signal } = cancelling;
+  const stack = new AsyncDisposableStack();
+  try {
+    const open = stack.use(await openTools(options));
+    tellUnassigned(open, options);
+    const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
+    if (!journal)
+      tell("executions are kept in memory alone, and end with the server: give --journal FILE to keep them.");
+    const runtime = stack.use(
+      await createRuntime({
+        tools: () => open.tools,
+        sandbox,
+        limits: options.limit,
+        logger: printFailures,
+        approve: () => "later" as const,
+        executions,
+        ...(journal ? { journal } : {}),
+      }),
+    );
+    const server = await createServer(runtime, {
+      ...(keys === undefined ? {} : { keys }),
+      models: ({ model }) => models.find(({ name }) => name === model),
+      hostNames: options.hostName,
+      ...(journal ? { decideCommand: (execution, call, tenant) => commandFor(options, execution, call, tenant) } : {}),
+      onError: (error) => tell(reasonOf(error)),
+    });
+    if (signal.aborted) return EXIT.completed;
+    const { url } = await server.listen({ port, ...(options.host === undefined ? {} : { host: options.host }) });
+    stack.use(outlastErrors((error) => tell(reasonOf(error))));
+    if (options.keys !== undefined) stack.use(watchDoorKeys(options.keys, (text) => changeKeys(server, text)));
+    greet(server, url, options);
+    await signalled(signal);
+    await close(server, drainMs);
+    return EXIT.completed;
+  } finally {
+    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
+  }
+}
+
+/** Keys that cannot be read change nothing: a server must not lock all its clients out by a slip. */
+function changeKeys(server: PortcullisServer, text: string): void {
+  try {
+    server.setKeys(text);
+    tell("the keys have changed.");
+  } catch (error) {
+    tell(`the keys have changed and cannot be read, so those before stay: ${causeOf(error)}.`);
+  }
+}
+
+/** Ends the server, and says what is left. */
+async function close(server: PortcullisServer, drainMs: number): Promise<void> {
+  tell(`no further requests are taken; what runs has ${drainMs / 1000} s to end.`);
+  const { leftOpen } = await server.close({ drainMs });
+  if (leftOpen > 0)
+    tell(
+      leftOpen === 1
+        ? "1 execution is left open in the journal: the next start goes on with it."
+        : `${leftOpen} executions are left open in the journal: the next start goes on with them.`,
+    );
+}
+
+function numbersOf({ port, drain, atOnce, queue }: ServeOptions): {
+  readonly port: number;
+  readonly drainMs: number;
+  readonly executions: PlacesOptions;
+} {
+  return {
+    port: port === undefined ? PORT.default : parseWhole("--port", port, PORT),
+    drainMs: drain === undefined ? CLOSE_RULES.drainMs.default : parseWhole("--drain", drain, DRAIN) * 1000,
+    executions: {
+      atOnce: atOnce === undefined ? AT_ONCE.default : parseWhole("--at-once", atOnce, AT_ONCE),
+      queued: queue === undefined ? QUEUE.default : parseWhole("--queue", queue, QUEUE),
+    },
+  };
+}
+
+function modelsOf({ model, baseUrl }: ServeOptions): Promise<readonly Model[]> {
+  return Promise.all(model.map((text) => loadModel(text, baseUrl === undefined ? {} : { baseUrl })));
+}
+
+function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): void {
+  const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
+  tell(`serving at ${url}`);
+  tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
+  if (open) openPage(page);
+}
+
+function openPage(page: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  const opener = spawn(command ?? "xdg-open", [...args, page], { stdio: "ignore", detached: true });
+  opener.on("error", (error) =>
+    tell(`--open: no browser could be started (${causeOf(error)}). Open the address by hand.`),
+  );
+  opener.unref();
+}
+
+const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["cmd", "/c", "start", ""],
+};
+
+function commandFor({ journal }: ServeOptions, execution: string, call: string, tenant: string): string {
+  return decideCommand(execution, call, {
+    ...(journal === undefined ? {} : { journal }),
+    ...(tenant === "default" ? {} : { tenant }),
+  });
+}
+
+function tell(text: string): void {
+  process.stderr.write(`portcullis: ${text}\n`);
+}
+
+async function signalled(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,54 @@
+import { readFileSync, statSync } from "node:fs";
+import { isLoopback } from "../../serve/http/allowed-hosts.ts";
+import { parseKeys, type Keys } from "../../serve/http/keys.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { oneLine } from "../terminal/one-line.ts";
+
+const READABLE_BY_OTHERS = 0o044;
+const KEYS_BYTES = 1024 * 1024;
+
+/** The keys of a file, and its text. Says so where others can read keys in it. */
+export function readDoorKeys(path: string): { readonly keys: Keys; readonly text: string } {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile()) throw new Failure(EXIT.usage, `--keys: there is no file ${path}.`);
+  if (found.size > KEYS_BYTES)
+    throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
+  const text = readFileSync(path, "utf8");
+  const keys = parseKeys(`--keys: ${path}`, text);
+  if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0 && keys.all.some((key) => key.isPlain))
+    process.stderr.write(
+      `portcullis: --keys: other users can read the keys in ${oneLine(path)}: chmod 600, or give their SHA-256 as hash.\n`,
+    );
+  return { keys, text };
+}
+
+/** Refuses an address that others could reach without a key. */
+export function refuseOpen(host: string | undefined, keys: string | undefined): void {
+  if (host !== undefined && keys === undefined && !isLoopback(host))
+    throw new Failure(
+      EXIT.usage,
+      `--host: ${oneLine(host)} can be reached by others: add --keys FILE, or leave out --host to serve this machine only.`,
+    );
+}
+
+/** How often a file of keys is looked at, in milliseconds. */
+const LOOK_MS = 2000;
+
+/** Calls back with the text of a file of keys whenever it has changed, until it is disposed of. */
+export function watchDoorKeys(path: string, onChange: (text: string) => void): Disposable {
+  let before = stampOf(path);
+  const timer = setInterval(() => {
+    const now = stampOf(path);
+    if (now === before || now === undefined) return;
+    before = now;
+    onChange(readFileSync(path, "utf8"));
+  }, LOOK_MS).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Undefined for a file that is gone, or too large to be keys. */
+function stampOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && found.size <= KEYS_BYTES ? `${found.ino}:${found.mtimeMs}:${found.size}` : undefined;
+}
