@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSqliteJournal } from "portcullis";
+import { afterAll, expect, test } from "vitest";
+import { openServerProcess } from "./processes.ts";
+import { keyOf, openServer } from "./servers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-serve-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const SLOW = "return await tools.crm.slow({})";
+
+test("a server that closes waits for what runs, and refuses what is new", async () => {
+  await using door = await openServer();
+  const running = door.ask("POST", "/v1/executions", { body: { program: SLOW } });
+  await door.slow.begun();
+  const closing = door.server.close({ drainMs: 60_000 });
+  const refused = await door.ask("POST", "/v1/executions", { body: { program: "return 1" } });
+  expect([refused.status, refused.json.error.code]).toEqual([503, "server_closing"]);
+  expect((await door.ask("GET", "/readyz")).status).toBe(503);
+  expect((await door.ask("GET", "/healthz")).status).toBe(200);
+  door.slow.release();
+  expect((await running).json.outcome).toEqual({ type: "completed", value: 1 });
+  expect(await closing).toEqual({ leftOpen: 0 });
+});
+
+test("what has not ended is left open, its client is told, and another server goes on with it", async () => {
+  using journal = createSqliteJournal({ path: join(folder, "left.db") });
+  {
+    await using door = await openServer(undefined, { journal });
+    const running = door.ask("POST", "/v1/executions", { body: { program: SLOW, execution: "slow" } });
+    await door.slow.begun();
+    expect(await door.server.close({ drainMs: 0 })).toEqual({ leftOpen: 1 });
+    const told = await running;
+    expect([told.status, told.json.error.code]).toEqual([503, "runtime_suspended"]);
+    expect(told.headers.get("retry-after")).not.toBeNull();
+  }
+  expect(await journal.find("slow")).toMatchObject({ ended: false });
+  await using next = await openServer(undefined, { journal });
+  next.slow.release();
+  expect(await next.server.recover()).toBe(1);
+  expect((await next.ask("GET", "/v1/executions/slow")).json.outcome).toEqual({ type: "completed", value: 1 });
+});
+
+test("streams end with the server, after the last event of what still ended", async () => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: SLOW, execution: "slow", wait: false } });
+  const events = door.ask("GET", "/v1/executions/slow/events");
+  await door.slow.begun();
+  const closing = door.server.close({ drainMs: 60_000 });
+  door.slow.release();
+  await closing;
+  expect((await events).text).toContain("event: execution_ended");
+});
+
+test("only what the server runs ends with it: the runtime goes on", async () => {
+  await using door = await openServer();
+  await door.server.close();
+  expect((await door.runtime.execute("return 1")).outcome).toEqual({ type: "completed", value: 1 });
+});
+
+test("a journal that is gone is a 503 with a sentence that names no file, and nothing is begun", async () => {
+  const path = join(folder, "gone.db");
+  const journal = createSqliteJournal({ path });
+  await using door = await openServer(undefined, { journal });
+  expect((await door.ask("GET", "/readyz")).status).toBe(200);
+  rmSync(path);
+  for (const [method, at, body] of [
+    ["POST", "/v1/executions", { program: "return 1" }],
+    ["GET", "/v1/executions", undefined],
+    ["GET", "/v1/executions/x", undefined],
+    ["GET", "/v1/executions/x/events", undefined],
+    ["GET", "/readyz", undefined],
+  ] as const) {
+    const answer = await door.ask(method, at, { body });
+    expect([answer.status, answer.json.error.code], at).toEqual([503, "journal_gone"]);
+    expect(answer.text).not.toContain(folder);
+  }
+  expect(door.errors.length).toBeGreaterThan(0);
+  journal[Symbol.dispose]();
+  expect((await door.ask("GET", "/v1/executions")).status).toBe(503);
+});
+
+test("keys that are replaced hold from the next request on, and those that cannot be read change nothing", async () => {
+  await using door = await openServer();
+  const keys = { keys: [{ id: "new", key: keyOf("new"), tenant: "acme" }] };
+  expect(() => door.server.setKeys("{")).toThrow(/not JSON/);
+  expect((await door.ask("GET", "/v1/executions")).status).toBe(200);
+  door.server.setKeys(keys);
+  expect((await door.ask("GET", "/v1/executions")).status).toBe(401);
+  expect((await door.ask("GET", "/v1/executions", { key: keyOf("new") })).status).toBe(200);
+});
+
+test("a server that is told to end under load loses nothing that it has accepted", { timeout: 120_000 }, async () => {
+  const path = join(folder, "load.db");
+  const program = `
+    let sum = 0;
+    for (let turn = 0; turn < 5; turn += 1) {
+      sum += (await tools.shop.list({ n: 3 })).length;
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    return sum;`;
+  const ids = Array.from({ length: 30 }, (_, index) => `load-${index}`);
+  const accepted: string[] = [];
+  {
+    await using server = await openServerProcess("--journal", path, "--drain", "0");
+    let ended: Promise<number | null> | undefined;
+    const asked = ids.map(async (execution, index) => {
+      const body = { program, execution, wait: index % 2 === 0 };
+      const response = await server.ask("POST", "/v1/executions", body).catch(() => undefined);
+      const { error } = ((await response?.json().catch(() => ({}))) ?? {}) as { readonly error?: { code: string } };
+      if (response?.ok || error?.code === "runtime_suspended") accepted.push(execution);
+      if (accepted.length >= 5) ended ??= server.end("SIGTERM");
+    });
+    await Promise.all(asked);
+    expect(await ended).toBe(0);
+    expect(server.said()).toMatch(/executions are left open in the journal/);
+  }
+  expect(accepted.length).toBeGreaterThanOrEqual(5);
+  await using next = await openServerProcess("--journal", path);
+  for (const id of accepted) {
+    await (await next.ask("GET", `/v1/executions/${id}/events`)).text();
+    const shown = (await (await next.ask("GET", `/v1/executions/${id}`)).json()) as { readonly outcome?: unknown };
+    expect(shown.outcome, id).toEqual({ type: "completed", value: 15 });
+  }
+});
