@@ -14,6 +14,7 @@ import { Rates } from "./http/rates.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
+import { PAGE_HEADERS, PAGE_PATHS, pageFile } from "./page/page-files.ts";
 import { runtimeFor } from "./runtime-for.ts";
 import {
   CLOSE_RULES,
@@ -160,6 +161,7 @@ class Server {
     };
     const document = JSON.stringify(openApiDocument(packageJson.version));
     const others: readonly OtherRoute[] = [
+      ...PAGE_PATHS.map((path) => ({ path, methods: ["GET"], isOpen: true, handle: () => pageResponse(path) })),
       {
         path: "/openapi.json",
         methods: ["GET"],
@@ -263,6 +265,14 @@ class Server {
 
 function readKeys(place: string, keys: string | object): Keys {
   return parseKeys(place, typeof keys === "string" ? keys : JSON.stringify(keys));
+}
+
+function pageResponse(path: string): Response {
+  const file = pageFile(path);
+  return new Response(file?.body ?? null, {
+    status: file ? 200 : 404,
+    headers: { ...PAGE_HEADERS, ...(file && { "content-type": file.type }) },
+  });
 }
 
 class OpenStreams {

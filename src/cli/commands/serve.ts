@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PlacesOptions } from "../../host/places.ts";
 import type { Model } from "../../models/model.ts";
 import { wholeNumber } from "../../options/options.ts";
 import type { Limits } from "../../programs/limits.ts";
@@ -117,7 +116,7 @@ async function close(server: PortcullisServer, drainMs: number): Promise<void> {
 function numbersOf({ port, drain, atOnce, queue }: ServeOptions): {
   readonly port: number;
   readonly drainMs: number;
-  readonly executions: PlacesOptions;
+  readonly executions: { readonly atOnce: number; readonly queued: number };
 } {
   return {
     port: port === undefined ? PORT.default : parseWhole("--port", port, PORT),

@@ -14,6 +14,9 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ["icon.svg", "image/svg+xml"],
 ]);
 
+/** Where the files of the page are. */
+export const PAGE_PATHS: readonly string[] = ["/", ...[...TYPES.keys()].map((name) => `/${name}`)];
+
 /**
  * The headers of every file of the page. Scripts and styles come from its own files alone, it reaches this server alone, no
  * text can become HTML, and no other page can frame it.
