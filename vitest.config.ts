@@ -11,6 +11,8 @@ const ALONE = [
   "test/durability/gigabyte.test.ts",
   "test/durability/kill.test.ts",
   "test/durability/locked.test.ts",
+  "test/serve/hostile-requests.test.ts",
+  "test/serve/load.test.ts",
   "test/linear-time.test.ts",
   "test/bridge/vectors.test.ts",
   "test/cli/docker.test.ts",

@@ -4,6 +4,7 @@ import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../program
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
+import { LOGGER } from "../gate/failure-log.ts";
 import { jsonTextOf } from "../values/json-text.ts";
 import { JOURNAL, LISTENER } from "./options.ts";
 
@@ -26,6 +27,8 @@ export const DERIVE_RULES = {
   journal: JOURNAL,
   /** Called with each event of an execution. What it throws is ignored. */
   onEvent: LISTENER,
+  /** Told of each handler that failed. */
+  logger: LOGGER,
   /** Changes to the limits, of programs and of the calls of `call`. */
   limits: LIMITS_OPTION,
   /** The tenant of executions and calls that name none. */

@@ -164,6 +164,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return report;
   }
 
+  /** Whether a logger or an `onEvent` of the runtime's is told of handlers that fail. */
+  get tellsFailures(): boolean {
+    const { logger, onEvent } = this.#parts;
+    return logger !== undefined || onEvent !== undefined;
+  }
+
   get tools(): ToolSet {
     return this.#gate.tools;
   }
@@ -424,13 +430,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   }
 
   /**
-   * A runtime on the same sandbox with the same approval, and with other tools, limits or another tenant where they are given. A tool that is in both
+   * A runtime on the same sandbox with the same approval, and with other tools, limits, another tenant or logger where they are given. A tool that is in both
    * runtimes shares its `concurrency` and its `rate` between them. The derived runtime closes with this one; dispose of it to close it
    * earlier. Throws a `PortcullisError` if an option is invalid.
    */
   derive(options: DeriveOptions<Context>): Runtime<Context> {
     const read = readOptions("derive", options, DERIVE_RULES);
-    const { journal, onEvent, gate, limits, tenant } = this.#parts;
+    const { journal, onEvent, logger, gate, limits, tenant } = this.#parts;
     const tools = read.tools && new CurrentTools(read.tools, "derive({ tools })");
     return new Runtime<Context>({
       ...this.#parts,
@@ -438,6 +444,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       tenant: read.tenant ?? tenant,
       journal: read.journal ?? journal,
       onEvent: read.onEvent ?? onEvent,
+      logger: read.logger ?? logger,
       ...(tools ? { tools, gate: gate.beside(tools.set) } : {}),
       ownsSandbox: false,
       parent: { closing: this.closing, untilEnded: (running) => this.#untilEnded(running) },

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import packageJson from "portcullis/package.json" with { type: "json" };
+import { CONSOLE_LOGGER } from "../output/console-logger.ts";
 import { readOptions, type Resolved } from "../options/options.ts";
 import type { Runtime } from "../runtime.ts";
 import type { OtherRoute } from "./api/app.ts";
@@ -107,7 +108,8 @@ class Server {
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp, openApiDocument }: LoadedApp) {
     this.#options = options;
-    this.#runtime = runtime.derive({});
+    // The server's own listener only counts, and does not take the place of what an operator reads.
+    this.#runtime = runtime.derive(runtime.tellsFailures ? {} : { logger: CONSOLE_LOGGER });
     const { journal } = runtime;
     const { keys, models = () => undefined, decideCommand, maxBodyBytes, hostNames = [] } = options;
     const token = options.token ?? randomBytes(24).toString("base64url");
@@ -258,7 +260,7 @@ class Server {
     try {
       this.#options.onError?.(error);
     } catch {
-      // Whoever is told of errors must not make new ones.
+      // What is told of errors must not make new ones.
     }
   }
 }

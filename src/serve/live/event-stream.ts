@@ -54,8 +54,10 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
         if (done) controller.close();
         else controller.enqueue(encoder.encode(value));
       },
-      cancel() {
+      async cancel() {
         left.abort();
+        // It may rest at a chunk that was taken, and would hold its watch for ever.
+        await chunks.return(undefined);
       },
     },
     { highWaterMark: 0 },

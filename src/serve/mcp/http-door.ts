@@ -37,7 +37,7 @@ export class HttpDoor implements AsyncDisposable {
         if (!principal) throw new Error("The request has no principal.");
         return door.serverFor(principal);
       },
-      { maxRequestBodySize: MESSAGE_BYTES, onerror: (error) => door.onError(error) },
+      { maxRequestBodySize: MESSAGE_BYTES, onerror: (error) => tellOwn(door, error) },
     );
   }
 
@@ -94,6 +94,14 @@ export class HttpDoor implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#handler.close(), this.#sessions[Symbol.asyncDispose]()]);
   }
+}
+
+/** How the package begins to tell of requests that it has refused: a client may send thousands of them. */
+const REFUSED = "Rejected inbound request";
+
+/** Tells the operator of what failed, and not of what was refused. */
+function tellOwn(door: McpDoor, error: Error): void {
+  if (!error.message.startsWith(REFUSED)) door.onError(error);
 }
 
 /** A body that says nothing of its length counts as one of the largest, until it has been read. */

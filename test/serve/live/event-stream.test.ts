@@ -1,0 +1,169 @@
+import { connect } from "node:net";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSqliteJournal } from "portcullis";
+import { createMemoryJournal } from "portcullis/journal";
+import { expect, test, vi } from "vitest";
+import { keyOf, openServer, type OpenServer } from "../servers.ts";
+
+/** Ids of the events in a text of server-sent events. */
+const idsIn = (text: string) => [...text.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
+
+async function stream(door: OpenServer, id: string, after?: string): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const response = await door.server.fetch(
+    new Request(`http://localhost/v1/executions/${id}/events`, {
+      headers: { authorization: `Bearer ${keyOf("ann")}`, ...(after === undefined ? {} : { "last-event-id": after }) },
+    }),
+  );
+  if (!response.body) throw new Error(`no stream: ${response.status}`);
+  return response.body.getReader();
+}
+
+test("events come as they happen", async () => {
+  await using door = await openServer();
+  const program = "console.log('before'); await tools.crm.slow({}); console.log('after'); return 1";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "live", wait: false } });
+  const reader = await stream(door, "live");
+  let text = "";
+  const until = async (part: string) => {
+    while (!text.includes(part)) {
+      const { done, value } = await reader.read();
+      if (done) throw new Error(text);
+      text += new TextDecoder().decode(value);
+    }
+  };
+  await until("call_started");
+  expect(text).toContain("before");
+  expect(text).not.toContain("after");
+  door.slow.release();
+  await until("execution_ended");
+  expect((await reader.read()).done).toBe(true);
+});
+
+test("a client that comes again after any event gets the others, each once", async () => {
+  await using door = await openServer();
+  const program =
+    "console.log('a'); await tools.crm.find({}); console.log('b'); await Promise.all([tools.crm.find({}), tools.crm.find({})]); return 1";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  const all = idsIn((await door.ask("GET", "/v1/executions/e/events")).text);
+  expect(all.length).toBeGreaterThan(8);
+  for (const [index, id] of all.entries()) {
+    const rest = await door.ask("GET", "/v1/executions/e/events", { headers: { "last-event-id": id } });
+    if (index === all.length - 1) expect(rest.status).toBe(204);
+    else expect(idsIn(rest.text)).toEqual(all.slice(index + 1));
+  }
+});
+
+test("a client that was cut off comes again after a restart of the server, without a loss or a repeat", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-events-"));
+  using journal = createSqliteJournal({ path: join(folder, "j.db") });
+  const body = { program: "await tools.crm.find({}); await tools.crm.slow({}); return 1", execution: "e", wait: false };
+  let first = "";
+  {
+    await using door = await openServer(undefined, { journal });
+    await door.ask("POST", "/v1/executions", { body });
+    const reader = await stream(door, "e");
+    await door.slow.begun();
+    while (!/call_started[^]*call_started/.test(first)) first += new TextDecoder().decode((await reader.read()).value);
+    await door.server.close({ drainMs: 0 });
+  }
+  await using next = await openServer(undefined, { journal });
+  next.slow.release();
+  await next.server.recover();
+  const seen = idsIn(first);
+  const rest = await next.ask("GET", "/v1/executions/e/events", { headers: { "last-event-id": seen.at(-1) ?? "" } });
+  const all = await next.ask("GET", "/v1/executions/e/events");
+  expect([...seen, ...idsIn(rest.text)]).toEqual(idsIn(all.text));
+  expect(rest.text).toContain("execution_ended");
+  rmSync(folder, { recursive: true });
+});
+
+test("records that another process appends are seen too", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-events-"));
+  const path = join(folder, "j.db");
+  using journal = createSqliteJournal({ path });
+  using elsewhere = createSqliteJournal({ path });
+  await using door = await openServer(undefined, { journal });
+  await using other = await openServer(undefined, { journal: elsewhere });
+  const program = "await tools.crm.slow({}); return 1";
+  await other.ask("POST", "/v1/executions", { body: { program, execution: "e", wait: false } });
+  const events = door.ask("GET", "/v1/executions/e/events");
+  other.slow.release();
+  expect((await events).text).toContain("execution_ended");
+  rmSync(folder, { recursive: true });
+});
+
+test("a stream of a client that takes nothing reads nothing ahead", async () => {
+  const journal = createMemoryJournal();
+  let read = 0;
+  await using door = await openServer(undefined, {
+    journal: {
+      ...journal,
+      async *read(id, options) {
+        for await (const record of journal.read(id, options)) {
+          read += 1;
+          yield record;
+        }
+      },
+    },
+  });
+  const program =
+    "for (let n = 0; n < 2000; n += 1) { console.log('x'.repeat(100)); await tools.crm.find({}); } return 1";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  read = 0;
+  const reader = await stream(door, "e");
+  for (let chunk = 0; chunk < 3; chunk += 1) await reader.read();
+  const after = read;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(read).toBe(after);
+  expect(read).toBeLessThan(1000);
+  await reader.cancel();
+});
+
+test("a client that never reads is left after a while, and one that reads slowly gets everything", async () => {
+  await using door = await openServer({ token: keyOf("tok"), idleMs: 300 });
+  const { url } = await door.server.listen({ port: 0 });
+  const program =
+    "for (let n = 0; n < 20000; n += 1) { console.log('x'.repeat(900)); if (n % 10 === 0) await tools.crm.find({}); } return 1";
+  const body = { program, execution: "e", limits: { logBytes: 1024 } };
+  await door.ask("POST", "/v1/executions", { key: keyOf("tok"), body });
+  const { port } = new URL(url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(
+    `GET /v1/executions/e/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keyOf("tok")}\r\n\r\n`,
+  );
+  await once(socket, "readable");
+  // Nothing is read from here on, so the server's writes come to a stop.
+  const metrics = async () => (await door.ask("GET", "/metrics", { key: keyOf("tok") })).text;
+  await vi.waitFor(async () => expect(await metrics()).toContain("portcullis_event_streams 0"), { timeout: 20_000 });
+  socket.destroy();
+  const events = await fetch(`${url}/v1/executions/e/events`, { headers: { authorization: `Bearer ${keyOf("tok")}` } });
+  expect(await events.text()).toContain("execution_ended");
+});
+
+test("a journal that fails is the last event, and says nothing of the host", async () => {
+  const journal = createMemoryJournal();
+  let isGone = false;
+  await using door = await openServer(undefined, {
+    journal: {
+      ...journal,
+      find: (id) => (isGone ? Promise.reject(new Error("/secret/path is gone")) : journal.find(id)),
+      read: (id, options) => {
+        if (isGone) throw new Error("/secret/path is gone");
+        return journal.read(id, options);
+      },
+    },
+  });
+  const body = { program: "await tools.crm.slow({}); return 1", execution: "e", wait: false };
+  await door.ask("POST", "/v1/executions", { body });
+  const events = door.ask("GET", "/v1/executions/e/events");
+  await door.slow.begun();
+  isGone = true;
+  const { text } = await events;
+  expect(text).toContain("event: error");
+  expect(text).not.toContain("secret");
+  isGone = false;
+});

@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openServer } from "./servers.ts";
+
+const TENANTS = 5;
+const KEYS_EACH = 4;
+const RUNS_EACH = 10;
+/** Streams whose connection is broken again and again. */
+const BROKEN = 50;
+
+const keys = Array.from({ length: TENANTS * KEYS_EACH }, (_, index) => ({
+  id: `key-${index}`,
+  key: `secret-of-key-number-${index}`,
+  tenant: `tenant-${index % TENANTS}`,
+}));
+
+interface Run {
+  readonly key: string;
+  readonly tenant: string;
+  readonly id: string;
+  readonly mark: string;
+}
+
+interface Seen {
+  readonly ids: string[];
+  text: string;
+}
+
+const PROGRAM = (mark: string) => `
+  console.log(${JSON.stringify(mark)});
+  for (let turn = 0; turn < 4; turn += 1) {
+    await tools.crm.find({});
+    console.log("turn " + turn);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return ${JSON.stringify(mark)};`;
+
+/** Follows events to the last one. With `breaks`, each connection is broken after some events, and made anew from the last. */
+async function follow(url: string, { key, id }: Run, breaks: boolean): Promise<Seen> {
+  const seen: Seen = { ids: [], text: "" };
+  for (;;) {
+    const left = new AbortController();
+    const last = seen.ids.at(-1);
+    const response = await fetch(`${url}/v1/executions/${id}/events`, {
+      headers: { authorization: `Bearer ${key}`, ...(last === undefined ? {} : { "last-event-id": last }) },
+      signal: left.signal,
+    });
+    if (response.status === 204) return seen;
+    expect(response.status).toBe(200);
+    let rest = "";
+    let taken = 0;
+    try {
+      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        const events = (rest + chunk).split("\n\n");
+        rest = events.pop() ?? "";
+        for (const event of events) {
+          const eventId = /^id: (.+)$/m.exec(event)?.[1];
+          if (eventId === undefined) continue;
+          seen.ids.push(eventId);
+          seen.text += event;
+          taken += 1;
+          if (breaks && taken === 2) break;
+        }
+        if (breaks && taken === 2) break;
+      }
+    } catch (error) {
+      if (!left.signal.aborted) throw error;
+    }
+    left.abort();
+    if (seen.text.includes("event: execution_ended")) return seen;
+  }
+}
+
+test(
+  "200 executions at once by 20 keys of 5 tenants, with 50 broken streams: every event once, and no tenant sees another's",
+  { timeout: 180_000 },
+  async () => {
+    await using door = await openServer({ keys: { keys } });
+    const { url } = await door.server.listen({ port: 0 });
+    const runs: Run[] = keys.flatMap(({ key, tenant, id: owner }) =>
+      Array.from({ length: RUNS_EACH }, (_, index) => ({
+        key,
+        tenant,
+        id: `${owner}-${index}`,
+        mark: `mark of ${owner}-${index}!`,
+      })),
+    );
+    expect(runs).toHaveLength(200);
+    const begun = runs.map(async ({ key, id, mark }, index) => {
+      const response = await fetch(`${url}/v1/executions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ program: PROGRAM(mark), execution: id, wait: index % 3 === 0 }),
+      });
+      expect([200, 202]).toContain(response.status);
+      await response.text();
+    });
+    const followed = runs.map(async (run, index) => {
+      // It may not have begun yet.
+      for (;;) {
+        const found = await fetch(`${url}/v1/executions/${run.id}`, {
+          headers: { authorization: `Bearer ${run.key}` },
+        });
+        await found.text();
+        if (found.status === 200) break;
+        await sleep(20);
+      }
+      return follow(url, run, index < BROKEN);
+    });
+    await Promise.all(begun);
+    const all = await Promise.all(followed);
+    const marks = runs.map(({ mark }) => mark);
+    for (const [index, { ids, text }] of all.entries()) {
+      const run = runs[index];
+      const whole = await follow(url, run as Run, false);
+      expect(ids).toEqual(whole.ids);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(text.match(/event: call_ended/g)).toHaveLength(4);
+      expect(marks.filter((mark) => text.includes(mark))).toEqual([run?.mark]);
+    }
+    for (const { key, tenant } of keys.slice(0, TENANTS)) {
+      const response = await fetch(`${url}/v1/executions?limit=200`, { headers: { authorization: `Bearer ${key}` } });
+      const { executions } = (await response.json()) as {
+        readonly executions: readonly { readonly execution: string }[];
+      };
+      const own = runs.filter((run) => run.tenant === tenant).map(({ id }) => id);
+      expect(executions.map(({ execution }) => execution).toSorted()).toEqual(own.toSorted());
+    }
+    expect(door.errors).toEqual([]);
+  },
+);
