@@ -65,8 +65,9 @@ export class Evictions<Place> {
     for (const place of this.#offers.keys()) if (isGone(place)) this.#offers.delete(place);
   }
 
-  get isEmpty(): boolean {
-    return this.#offers.size === 0;
+  /** How many programs wait in places that they may lose. */
+  get size(): number {
+    return this.#offers.size;
   }
 
   /** The place whose program has waited longest, of those that may be taken. Without one it calls `onChange` as soon as there may be one. */

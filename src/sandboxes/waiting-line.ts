@@ -39,8 +39,7 @@ export class WaitingLine<Waiter extends InLine> {
   /** Only tenants with waiting programs. The tenant that was served last comes last. */
   readonly #byTenant = new Map<string, OwnLine<Waiter>>();
   #length = 0;
-  /** Since when those wait that have begun. */
-  readonly #begunSince = new Map<Waiter, number>();
+  readonly #since = new Map<Waiter, number>();
   /** Waiters that have not begun. */
   #fresh = 0;
 
@@ -65,8 +64,8 @@ export class WaitingLine<Waiter extends InLine> {
     this.#byTenant.set(waiter.tenant, own);
     this.#kindOf(own, waiter).push(waiter);
     this.#length += 1;
-    if (waiter.hasBegun === true) this.#begunSince.set(waiter, performance.now());
-    else this.#fresh += 1;
+    this.#since.set(waiter, performance.now());
+    if (waiter.hasBegun !== true) this.#fresh += 1;
   }
 
   /** Rejects a waiter, and returns whether it was another one. */
@@ -90,7 +89,8 @@ export class WaitingLine<Waiter extends InLine> {
     if (index < 0) return;
     kind.splice(index, 1);
     this.#length -= 1;
-    if (!this.#begunSince.delete(waiter)) this.#fresh -= 1;
+    this.#since.delete(waiter);
+    if (waiter.hasBegun !== true) this.#fresh -= 1;
     if (lengthOf(own) === 0) this.#byTenant.delete(waiter.tenant);
   }
 
@@ -104,7 +104,23 @@ export class WaitingLine<Waiter extends InLine> {
     const [begun] = own?.begun ?? [];
     const [fresh] = own?.fresh ?? [];
     if (!begun || !fresh) return begun ?? fresh;
-    return performance.now() - (this.#begunSince.get(begun) ?? 0) < BEGUN_WAITS_MS ? fresh : begun;
+    return this.#waitedMs(begun) < BEGUN_WAITS_MS ? fresh : begun;
+  }
+
+  /** How many of a tenant's waiters have waited for `ms`. Counts no further than `most`. */
+  countWaited(tenant: string, ms: number, most: number): number {
+    const { begun = [], fresh = [] } = this.#byTenant.get(tenant) ?? {};
+    let count = 0;
+    for (const kind of [begun, fresh])
+      for (const waiter of kind) {
+        if (count === most || this.#waitedMs(waiter) < ms) break;
+        count += 1;
+      }
+    return count;
+  }
+
+  #waitedMs(waiter: Waiter): number {
+    return performance.now() - (this.#since.get(waiter) ?? 0);
   }
 
   /** Removes and returns the first of a tenant's waiters. The tenant then counts as served last. */
@@ -175,7 +191,7 @@ export class WaitingLine<Waiter extends InLine> {
     for (const { begun, fresh } of this.#byTenant.values())
       for (const waiter of [...begun, ...fresh]) waiter.reject(error);
     this.#byTenant.clear();
-    this.#begunSince.clear();
+    this.#since.clear();
     this.#length = 0;
     this.#fresh = 0;
   }

@@ -163,7 +163,7 @@ export class ContainerPool {
   }
 
   #nextEviction(): ContainerGuest | undefined {
-    if (this.#evictions.isEmpty || this.#isClosed) return undefined;
+    if (this.#evictions.size === 0 || this.#isClosed) return undefined;
     const held = countNames(this.#tenants.values());
     for (const tenant of this.#waiting.wanting(held, NONE)) {
       const guest = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));

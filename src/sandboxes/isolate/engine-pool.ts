@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Offer, OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { PoolOptions } from "./pool-options.ts";
@@ -19,6 +20,8 @@ const PREPARE_MS = 1000;
 
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
+/** How long to wait for a busy engine while as many programs run as there are cores, in milliseconds. */
+const CROWDED_MS = 500;
 
 /** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
 export const CHANGE_MS = 2;
@@ -61,6 +64,9 @@ export class EnginePool {
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: NodeJS.Timeout | undefined;
   #refiller: NodeJS.Timeout | undefined;
+  #starter: NodeJS.Timeout | undefined;
+  /** How long the last start took. */
+  #startMs = SOON_MS;
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -151,6 +157,7 @@ export class EnginePool {
     this.#evictions.close();
     clearTimeout(this.#trimmer);
     clearTimeout(this.#refiller);
+    clearTimeout(this.#starter);
     this.#waiting.clear(new Error(CLOSED));
     const engines = [...this.#all];
     for (const engine of engines) engine.kill(CLOSED);
@@ -170,9 +177,9 @@ export class EnginePool {
   }
 
   /** Whether this tenant has as many engines as it may have. */
-  #isAtBound(tenant: string): boolean {
+  #isAtBound(tenant: string, held = this.#held): boolean {
     const { perTenant } = this.#options;
-    return perTenant !== undefined && (this.#held.get(tenant) ?? 0) >= perTenant;
+    return perTenant !== undefined && (held.get(tenant) ?? 0) >= perTenant;
   }
 
   #takeIdle(tenant: string): EngineProcess | undefined {
@@ -221,7 +228,7 @@ export class EnginePool {
   /** Finds engines for the waiting programs. */
   #makeRoom(): void {
     this.#startForWaiting();
-    if (this.#waiting.length > 0 && !this.#evictions.isEmpty) this.#evictForWaiting();
+    if (this.#waiting.length > 0 && this.#evictions.size > 0) this.#evictForWaiting();
   }
 
   /** Takes engines from programs that wait for something else, for those that wait for an engine. */
@@ -242,6 +249,8 @@ export class EnginePool {
     const unserved = this.#waiting.unserved(held, coming);
     if (unserved > 0 && unserved <= this.#comingForAny) return undefined;
     for (const tenant of this.#waiting.wanting(held, coming)) {
+      // It gets another engine soon.
+      if (this.#all.size < this.#options.engines && !this.#isAtBound(tenant, held)) continue;
       const occupied = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
       if (occupied) return { occupied, tenant };
     }
@@ -289,6 +298,7 @@ export class EnginePool {
         continue;
       }
       if (this.#all.size < this.#options.engines) {
+        if (!this.#isStartDue(tenant, held, coming)) return this.#startLater();
         this.#start(tenant).catch((error: unknown) => this.#noteFailedStart(tenant, error));
         continue;
       }
@@ -296,6 +306,24 @@ export class EnginePool {
       if (!idle) return;
       this.#replace(idle, tenant);
     }
+  }
+
+  /**
+   * Whether one more engine is to be started for a tenant. One that it has often comes back before another one has
+   * started. While as many programs run as there are cores, one more engine makes none of them faster.
+   */
+  #isStartDue(tenant: string, held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): boolean {
+    if (!held.has(tenant) || this.#options.reuse === "never") return true;
+    const served = (coming.get(tenant) ?? 0) + this.#comingForAny;
+    const isCrowded = this.#busy.size - this.#evictions.size >= availableParallelism();
+    return this.#waiting.countWaited(tenant, isCrowded ? CROWDED_MS : this.#startMs, served + 1) > served;
+  }
+
+  #startLater(): void {
+    this.#starter ??= setTimeout(() => {
+      this.#starter = undefined;
+      this.#makeRoom();
+    }, SOON_MS);
   }
 
   /** Ends an engine that runs no program. After its exit an engine for this tenant is started. */
@@ -338,11 +366,13 @@ export class EnginePool {
 
   get #isShort(): boolean {
     const { engines, warm } = this.#options;
-    if (this.#closed || this.#all.size >= engines) return false;
+    // A program that waits has an engine started for itself.
+    if (this.#closed || this.#all.size >= engines || this.#waiting.length > 0) return false;
     return this.#all.size < warm || this.#ready < Math.min(1, warm);
   }
 
   async #start(tenant?: string): Promise<void> {
+    const since = performance.now();
     const engine = new EngineProcess(this.#options.command);
     this.#all.add(engine);
     this.#coming.set(engine, tenant);
@@ -352,6 +382,7 @@ export class EnginePool {
     } finally {
       this.#coming.delete(engine);
     }
+    this.#startMs = Math.min(Math.max(SOON_MS, performance.now() - since), CROWDED_MS);
     this.#offer(engine);
   }
 

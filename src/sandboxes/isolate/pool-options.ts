@@ -5,7 +5,7 @@ export const ISOLATE_RULES = {
   /** Engines kept ready for the next program; by default two, or one on a machine with a single core. A runtime waits for the first. */
   warm: wholeNumber({ min: 0 }),
   /**
-   * Engines at once, idle ones included. Further programs wait. By default 16 for each core, but no more than fit into
+   * Engines at once, idle ones included; as few are started as serve the programs that come. Further programs wait. By default 16 for each core, but no more than fit into
    * half of the machine's memory.
    */
   engines: wholeNumber({ min: 1 }),

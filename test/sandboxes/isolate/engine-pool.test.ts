@@ -155,6 +155,21 @@ test("a waiting program gets a new engine if there is room, and does not wait fo
     },
   ));
 
+test("short programs that come together take turns in the engines that are there", () =>
+  withSandbox({ engines: 8 }, async (sandbox) => {
+    const all = Array.from({ length: 8 }, async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const guest = await openGuest(sandbox, "a");
+        const frames = iterate(guest);
+        guest.send([startText("return 1")]);
+        await heardUntil(frames, "settled");
+        guest.release();
+      }
+    });
+    await Promise.all(all);
+    expect(sandbox.pool.counts.engines).toBeLessThan(8);
+  }));
+
 test("one tenant's waiting programs do not delay another tenant's program", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const first = await openGuest(sandbox, "a");
