@@ -23,6 +23,9 @@ const SOON_MS = 50;
 /** How long to wait for a busy engine while as many programs run as there are cores, in milliseconds. */
 const CROWDED_MS = 500;
 
+/** For so many times as long as a start takes an engine serves its tenant before another tenant's gets one in its place. */
+const TURN_STARTS = 3;
+
 /** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
 export const CHANGE_MS = 2;
 
@@ -110,6 +113,7 @@ export class EnginePool {
       if (this.#closed) throw new Error(CLOSED);
       const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, hasBegun === true, signal));
       this.#busy.set(engine, tenant);
+      if (engine.programs === 0) engine.servesSince = performance.now();
       engine.programs += 1;
       engine.tenant = tenant;
       engine.ref();
@@ -236,7 +240,8 @@ export class EnginePool {
     for (let found = this.#nextEviction(); found; found = this.#nextEviction()) {
       const { occupied, tenant } = found;
       const { engine } = occupied;
-      if (engine.tenant === tenant && this.#isReusable(engine)) this.#free(occupied);
+      const isKept = engine.tenant === tenant || this.#isInTurn(engine);
+      if (isKept && this.#isReusable(engine)) this.#free(occupied);
       else this.#freeFor(occupied, tenant);
     }
   }
@@ -255,6 +260,15 @@ export class EnginePool {
       if (occupied) return { occupied, tenant };
     }
     return undefined;
+  }
+
+  /**
+   * Whether an engine serves the next program of its tenant, though another tenant is next. A start takes as long as many
+   * short programs: with an engine started for each of them, tenants in turn would wait for starts alone.
+   */
+  #isInTurn({ tenant, servesSince }: EngineProcess): boolean {
+    if (tenant === undefined || !this.#waiting.first(tenant)) return false;
+    return performance.now() - servesSince < TURN_STARTS * this.#startMs;
   }
 
   /** Takes an engine from its program, and prepares it for the next one. */
@@ -392,6 +406,7 @@ export class EnginePool {
     this.#coming.delete(engine);
     if (this.#waiting.length > 0) {
       const { tenant } = engine;
+      if (tenant !== undefined && this.#isInTurn(engine)) return this.#give(engine, tenant);
       const next = this.#waiting.next(
         this.#held,
         tenant === undefined ? NONE : countNames(this.#coming.values()),

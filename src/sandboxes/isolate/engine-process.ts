@@ -43,6 +43,8 @@ export class EngineProcess {
   programs = 0;
   /** Tenant of those programs. */
   tenant: string | undefined;
+  /** When it was given the first of them. */
+  servesSince = 0;
   /** Heap limit of the prepared isolate. */
   preparedBytes = 0;
   readonly exit: Promise<Exit>;
