@@ -16,6 +16,7 @@ const ALONE = [
   "test/linear-time.test.ts",
   "test/bridge/vectors.test.ts",
   "test/cli/docker.test.ts",
+  "test/page/many-calls.test.ts",
   "test/sandboxes/docker/**/*.test.ts",
 ];
 

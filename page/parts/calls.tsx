@@ -205,7 +205,7 @@ export const WORDS = {
 const STRIP_WIDTH = 200;
 const BINS = 100;
 
-/** Where in the time of the execution a call ran; of a group, how many began in each part of it. */
+/** Where in the time of the execution a call ran; of a group, how many ran in each part of it. */
 function Strip({ row, scale }: { readonly row: CallRow; readonly scale: Scale }) {
   const place = (at: number) => Math.max(0, Math.min(STRIP_WIDTH, ((at - scale.from) / scale.width) * STRIP_WIDTH));
   return (
@@ -237,12 +237,17 @@ function Strip({ row, scale }: { readonly row: CallRow; readonly scale: Scale })
   );
 }
 
+/** For each part of the time, how many of the calls ran in it, as a share of the most. */
 function density(calls: readonly CallView[], { from, width }: Scale): readonly number[] {
-  const bins = Array.from({ length: BINS }, () => 0);
-  for (const { at } of calls) {
-    const bin = Math.max(0, Math.min(BINS - 1, Math.floor(((at - from) / width) * BINS)));
-    bins[bin] = (bins[bin] ?? 0) + 1;
+  const binOf = (at: number) => Math.max(0, Math.min(BINS - 1, Math.floor(((at - from) / width) * BINS)));
+  const changes = Array.from({ length: BINS + 1 }, () => 0);
+  for (const { at, ms = 0 } of calls) {
+    const [begin, end] = [binOf(at), binOf(at + ms) + 1];
+    changes[begin] = (changes[begin] ?? 0) + 1;
+    changes[end] = (changes[end] ?? 0) - 1;
   }
-  const most = Math.max(...bins);
+  let running = 0;
+  const bins = changes.slice(0, BINS).map((change) => (running += change));
+  const most = Math.max(1, ...bins);
   return bins.map((number) => number / most);
 }

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import type { Look, Opened } from "./browser.ts";
+import { pageServer, TOKEN } from "./page-server.ts";
+
+const common = { description: "d", input: z.looseObject({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+
+/** Calls that are answered when the test says so. */
+function gated() {
+  let release: (() => void)[] = [];
+  return {
+    wait: () => new Promise<void>((resolve) => release.push(resolve)),
+    open: () => {
+      for (const go of release) go();
+      release = [];
+    },
+  };
+}
+
+/** A runtime with tools of every kind, and a server that shows it. */
+export async function startPage(open: (url: string, look?: Look) => Promise<Opened>) {
+  const gate = gated();
+  const journal = createMemoryJournal();
+  const tools = [
+    defineTool({
+      ...common,
+      name: "crm.orders",
+      effect: "read",
+      handler: ({ n }) => Array.from({ length: 20 }, (_, id) => ({ id: id + n, units: 3 })),
+    }),
+    defineTool({
+      ...common,
+      name: "slow",
+      effect: "read",
+      handler: async ({ n }) => {
+        await gate.wait();
+        return n;
+      },
+    }),
+    defineTool({ ...common, name: "bank.pay", effect: "write", approval: "always", handler: ({ n }) => ({ paid: n }) }),
+    defineTool({ ...common, name: "echo", effect: "read", handler: (input) => input }),
+    defineTool({
+      ...common,
+      name: "broken",
+      effect: "read",
+      handler: () => Promise.reject(new Error("It is closed.")),
+    }),
+  ];
+  const runtime: Runtime = await createRuntime({
+    tools,
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+    logger: { error: () => {} },
+  });
+  const server = await pageServer(runtime, journal);
+  const url = `${server.url}/#token=${TOKEN}`;
+  return {
+    runtime,
+    gate,
+    server,
+    url,
+    /** Opens the page with its key, and goes to an execution. */
+    show: async (execution: string, look: Look = {}) => {
+      const opened = await open(url, look);
+      await opened.page.waitForSelector("[data-execution]");
+      await opened.page.evaluate((id) => {
+        location.hash = `#/execution/${encodeURIComponent(id)}`;
+      }, execution);
+      await opened.page.waitForSelector("main[data-execution]");
+      return opened;
+    },
+    [Symbol.asyncDispose]: async () => {
+      gate.open();
+      await server[Symbol.asyncDispose]();
+      await runtime[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/// <reference lib="dom" />
+import type { Page } from "puppeteer-core";
+import { expect } from "vitest";
+import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { startPage } from "./start-page.ts";
+
+const { open } = useBrowser();
+
+/** What has the focus: its role or element, and its name. */
+const focused = (page: Page) =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    return `${element?.getAttribute("role") ?? element?.tagName.toLowerCase()} ${element?.getAttribute("aria-label") ?? element?.textContent?.slice(0, 40)}`;
+  });
+
+withBrowser("everything can be done by keyboard alone", async () => {
+  await using one = await startPage(open);
+  const program =
+    "for (let n = 0; n < 14; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });\nreturn 7;";
+  await one.runtime.execute(program, { execution: "keys" });
+  const { page, problems } = await open(one.url);
+  await page.waitForSelector("[data-execution]");
+  const tabTo = async (what: RegExp) => {
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press("Tab");
+      if (what.test(await focused(page))) return;
+    }
+    throw new Error(`The focus does not reach ${what}.`);
+  };
+  await tabTo(/^a .*waiting/);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("main[data-execution]");
+  await tabTo(/^tree/);
+  await page.keyboard.press("ArrowRight");
+  await page.waitForSelector('[role=treeitem][aria-expanded="true"]');
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await untilText(page, ".call-details", /Call 1: crm\.orders/);
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await untilText(page, ".call-details", /bank\.pay/);
+  await tabTo(/^button Allow/);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('main[data-state="ended"]');
+  await page.waitForFunction(() => document.activeElement?.textContent === "Close");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-approval]", { hidden: true });
+  await tabTo(/^input/);
+  await page.keyboard.press("Home");
+  await page.waitForSelector('[data-part="replay"][data-turn="1"]');
+  expect(problems).toEqual([]);
+});
+
+withBrowser("the replay shows after each turn what was known then", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute(
+    'console.log("one");\nawait tools.crm.orders({ n: 1 });\nconsole.log("two");\nawait tools.echo({ n: 2 });\nreturn 5;',
+    {
+      execution: "turns",
+    },
+  );
+  const { page } = await one.show("turns");
+  const go = async (turn: number) => {
+    await page.$eval(
+      '[data-part="replay"] input',
+      (input, value) => {
+        (input as unknown as { value: string }).value = String(value);
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+      },
+      turn,
+    );
+    await page.waitForSelector(`[data-part="replay"][data-turn="${turn + 1}"]`);
+  };
+  await go(0);
+  expect(await textOf(page, '[data-part="logs"] pre')).toBe("one\n");
+  await page.waitForSelector('[data-part="calls"][data-count="1"] [data-call="1"][data-state="open"]');
+  expect(await textOf(page, '[data-part="output"]')).toContain("Nothing yet.");
+  expect(await textOf(page, ".replay-text")).toContain("It began. It made 1 call: crm.orders. It printed.");
+  await go(1);
+  expect(await textOf(page, '[data-part="logs"] pre')).toBe("one\ntwo\n");
+  await page.waitForSelector('[data-call="1"][data-state="value"]');
+  await go(2);
+  await untilText(page, '[data-part="output"]', /5/);
+});
+
+/** Texts whose contrast with their ground is below 4.5. */
+const faint = (page: Page) =>
+  page.evaluate(() => {
+    const numbers = (color: string) => (color.match(/[\d.]+/g) ?? []).map(Number);
+    const light = (color: string) => {
+      const [r = 0, g = 0, b = 0] = numbers(color).map((part) => {
+        const share = part / 255;
+        return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const groundOf = (element: Element): string => {
+      const color = getComputedStyle(element).backgroundColor;
+      return numbers(color)[3] === 0 && element.parentElement ? groundOf(element.parentElement) : color;
+    };
+    return [...document.querySelectorAll("body *")].flatMap((element) => {
+      const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent?.trim());
+      if (!own || element.tagName === "OPTION" || element.closest("[aria-disabled=true]")) return [];
+      const [a, b] = [light(getComputedStyle(element).color), light(groundOf(element))].toSorted((x, y) => y - x) as [
+        number,
+        number,
+      ];
+      const ratio = (a + 0.05) / (b + 0.05);
+      return ratio < 4.5 ? [`${element.className || element.tagName}: ${ratio.toFixed(2)}`] : [];
+    });
+  });
+
+for (const scheme of ["light", "dark"] as const)
+  withBrowser(`texts can be read in the ${scheme} scheme, and nothing is wider than a phone`, async () => {
+    await using one = await startPage(open);
+    const program = `// A comment\nconst orders = await tools.crm.orders({ n: 12 });\nconsole.log("orders", orders.length, ${JSON.stringify("x".repeat(300))});\ntry { await tools.broken({ n: 1 }); } catch (error) { console.error(error.message); }\nawait tools.bank.pay({ n: 1, note: ${JSON.stringify("long ".repeat(200))} });\nreturn null.x;`;
+    await one.runtime.execute(program, {
+      execution: "a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789",
+    });
+    const { page, problems } = await open(one.url, { width: 360, height: 740, scheme });
+    const isWide = () =>
+      page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+    await page.waitForSelector(".list-row");
+    expect(await isWide()).toBe(false);
+    await shoot(page, `phone-list-${scheme}`);
+    await page.locator(".list-row").click();
+    await page.waitForSelector("[data-approval]");
+    expect(await isWide()).toBe(false);
+    expect(
+      await page.evaluate(
+        () =>
+          getComputedStyle(document.body).backgroundColor + getComputedStyle(document.documentElement).backgroundColor,
+      ),
+    ).toContain(scheme === "light" ? "255" : "20, 23, 26");
+    await shoot(page, `phone-${scheme}`);
+    expect(await faint(page)).toEqual([]);
+    await page.locator("[data-approval] .allow").click();
+    await page.waitForSelector('main[data-state="ended"]');
+    await untilText(page, ".fault", /TypeError/);
+    await page.locator(".approvals header button:last-child").click();
+    await page.locator('[data-call="1"]').click();
+    await page.waitForSelector(".call-details pre");
+    expect(await isWide()).toBe(false);
+    expect(await faint(page)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+withBrowser("two executions of one program are compared call by call", async () => {
+  await using one = await startPage(open);
+  const program = "let n = 0;\nfor (const way of [1, 2]) n += (await tools.slow({ n: way })) ?? 0;\nreturn n;";
+  for (const execution of ["first", "second"]) {
+    const running = one.runtime.execute(program, { execution });
+    const timer = setInterval(() => one.gate.open(), 5);
+    await running;
+    clearInterval(timer);
+  }
+  await one.runtime.execute("return 0;", { execution: "other" });
+  const { page, problems } = await one.show("first");
+  await page.focus(".compare-with select");
+  await page.waitForSelector('.compare-with option[value="second"]');
+  expect(await page.$('.compare-with option[value="other"]')).toBeNull();
+  await page.select(".compare-with select", "second");
+  await page.waitForSelector("[data-compare]");
+  expect(await textOf(page, "h1")).toBe("Two executions of one program");
+  expect(await textOf(page, "[data-first-difference]")).toContain("Both made the same calls");
+  await untilText(page, "tbody tr", /slow: calls22/);
+  await shoot(page, "compare");
+  expect(problems).toEqual([]);
+});
+
+withBrowser("the list is narrowed by state, tool and text, and shows what comes", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("return 1; // alpha", { execution: "a" });
+  await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "b" });
+  const { page, problems } = await open(one.url);
+  await page.waitForSelector('[data-execution="a"]');
+  await page.select("select", "waiting");
+  await page.waitForSelector('[data-execution="a"]', { hidden: true });
+  await page.waitForSelector('[data-execution="b"][data-state="waiting"]');
+  await page.select("select", "");
+  await page.type("label:nth-of-type(4) input", "ALPHA");
+  await page.waitForSelector('[data-execution="b"]', { hidden: true });
+  await page.waitForSelector('[data-execution="a"]');
+  await one.runtime.execute("return 2; // alpha", { execution: "c" });
+  await page.waitForSelector('[data-execution="c"]');
+  expect(problems).toEqual([]);
+});
