@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Offer, OpenOptions } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { PoolOptions } from "./pool-options.ts";
@@ -133,6 +134,8 @@ export class EnginePool {
     if (this.#closed || !this.#isReusable(engine)) return engine.retire();
     const timer = this.#expect(engine);
     try {
+      // The host reports the program's ending first: an engine that is woken for the next program may take its core.
+      await nextTurn();
       await engine.prepare(this.#usualMemoryBytes, PREPARE_MS);
     } catch {
       return;
