@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
-import packageJson from "portcullis/package.json" with { type: "json" };
+import { createRequire } from "node:module";
 import { CONSOLE_LOGGER } from "../output/console-logger.ts";
 import { readOptions, type Resolved } from "../options/options.ts";
 import type { Runtime } from "../runtime.ts";
@@ -27,6 +27,9 @@ import {
 } from "./server-options.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { TenantIds } from "./tenant-ids.ts";
+
+/** Not imported: the compiler would write a second package.json into dist, by which the engine's files are not found. */
+const packageJson = createRequire(import.meta.url)("portcullis/package.json") as { readonly version: string };
 
 const LOOPBACK = "127.0.0.1";
 /** How often executions are looked for that others have left or decided, in milliseconds. */
