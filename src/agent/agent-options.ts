@@ -25,12 +25,12 @@ import { answerInstructions, answerSchemaOf } from "./answer-schema.ts";
 import { checkOpening } from "./check-opening.ts";
 import type { Compact } from "./compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./instructions.ts";
+import { MAX_TURNS } from "./max-turns.ts";
 import { LOOP_RULES, MODEL_RULES, modelSettings } from "./settings.ts";
 import { type ProgramsOption, PROGRAMS_OPTIONS, type Transcript } from "./transcript.ts";
 
 export const MODEL = required(option<Model>("a model, like anthropic({ model: … })", isModel));
 export const PROGRAMS = oneOf(PROGRAMS_OPTIONS);
-export const MAX_TURNS = wholeNumber({ min: 1, max: 10_000, default: 20 });
 export const MAX_TOKENS = wholeNumber({ min: 1, default: 1_000_000 });
 
 /** What the developer says to the model before it begins. */

@@ -1,32 +1,15 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { ask } from "./commands/ask.ts";
-import { bench } from "./commands/bench.ts";
-import { decide } from "./commands/decide.ts";
-import { mcp } from "./commands/mcp.ts";
-import { recover, resume } from "./commands/resume.ts";
-import { keyAdd, keyList, keyRevoke } from "./commands/key.ts";
-import { serve } from "./commands/serve.ts";
-import { doctor } from "./commands/doctor.ts";
-import { executions } from "./commands/executions.ts";
-import { checkJournal, exportJournal, importJournal, pruneJournal } from "./commands/journal.ts";
-import { show } from "./commands/show.ts";
-import { demo } from "./commands/demo.ts";
 import { EXIT } from "./exit-code.ts";
 import { type Failure, failureOf, strayFailure } from "./failure.ts";
 import { guarded, listenToProcess } from "./guarded.ts";
-import { listTools } from "./commands/list-tools.ts";
 import { APPROVE_MODES } from "./input/parse-approve.ts";
 import { parseLimit } from "./input/parse-limit.ts";
-import { image } from "./commands/image.ts";
 import { PROVIDERS } from "../models/providers.ts";
-import { run } from "./commands/run.ts";
-import { watch } from "./commands/watch.ts";
 import { flush, listenToStreams } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
 import { oneLine } from "./terminal/one-line.ts";
-import { MAX_TURNS } from "../agent/agent-options.ts";
-import { REPEAT } from "./commands/bench-live.ts";
-import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../comparison/compare-options.ts";
+import { MAX_TURNS } from "../agent/max-turns.ts";
+import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { insetText } from "../output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "../options/options.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
@@ -121,6 +104,7 @@ program
   .option(...ARTIFACTS)
   .option("--json", "print the whole report as one JSON document")
   .action(async (file: string, options) => {
+    const { run } = await import("./commands/run.ts");
     exitCode = await run(file, options);
   });
 
@@ -163,6 +147,7 @@ program
   .option(...ARTIFACTS)
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .action(async (task: string, options) => {
+    const { ask } = await import("./commands/ask.ts");
     exitCode = await ask(task, options);
   });
 
@@ -185,6 +170,7 @@ program
     "advise which tools to call directly, from a report of bench (default: bench/report.json)",
   )
   .action(async (words, options) => {
+    const { listTools } = await import("./commands/list-tools.ts");
     exitCode = await listTools(words, options);
   });
 
@@ -224,6 +210,7 @@ program
   .option("--check", "connect, print what would be served, its tokens and its problems, and exit")
   .option("--json", "with --check, print as JSON")
   .action(async (options) => {
+    const { mcp } = await import("./commands/mcp.ts");
     exitCode = await mcp(options);
   });
 
@@ -256,6 +243,7 @@ program
   .option("--drain <seconds>", "how long what runs may take to end when the server is told to; 30 by default")
   .option("--open", "open the page in a browser")
   .action(async (options) => {
+    const { serve } = await import("./commands/serve.ts");
     exitCode = await serve(options);
   });
 
@@ -275,7 +263,8 @@ key
   )
   .option("--allow-tool <name>", "a tool that it may use, like crm.* (repeatable; default: all)", collect, [])
   .option("--expires <time>", "when it ends, like 2027-01-31T00:00:00Z")
-  .action((id: string, options) => {
+  .action(async (id: string, options) => {
+    const { keyAdd } = await import("./commands/key.ts");
     exitCode = keyAdd(id, options);
   });
 key
@@ -283,7 +272,8 @@ key
   .description("list the keys of a file, without the keys themselves")
   .requiredOption(...KEYS_FILE)
   .option("--json", "print one JSON document a line")
-  .action((options) => {
+  .action(async (options) => {
+    const { keyList } = await import("./commands/key.ts");
     exitCode = keyList(options);
   });
 key
@@ -291,7 +281,8 @@ key
   .description("take a key out of a file")
   .argument("<id>", "name of the key")
   .requiredOption(...KEYS_FILE)
-  .action((id: string, options) => {
+  .action(async (id: string, options) => {
+    const { keyRevoke } = await import("./commands/key.ts");
     exitCode = keyRevoke(id, options);
   });
 
@@ -332,6 +323,7 @@ program
   )
   .option("--json", "print the report as JSON")
   .action(async (tasks: string[], options) => {
+    const { bench } = await import("./commands/bench.ts");
     exitCode = await bench(tasks, options);
   });
 
@@ -343,6 +335,7 @@ program
   .option("--tenant <name>", "only those of one tenant")
   .option("--json", "print one JSON document a line")
   .action(async (options) => {
+    const { executions } = await import("./commands/executions.ts");
     exitCode = await executions(options);
   });
 
@@ -354,6 +347,7 @@ program
   .option("--json", "print its records, one a line")
   .option("--html <file>", "write it as a page, one file that needs no server, and print its address")
   .action(async (id: string, options) => {
+    const { show } = await import("./commands/show.ts");
     exitCode = await show(id, options);
   });
 
@@ -364,6 +358,7 @@ program
   .option(...JOURNAL)
   .option("--tenant <name>", "only those of one tenant")
   .action(async (id: string | undefined, options) => {
+    const { watch } = await import("./commands/watch.ts");
     exitCode = await watch(id, options);
   });
 
@@ -381,6 +376,7 @@ program
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)
   .action(async (execution: string, call: string, options) => {
+    const { decide } = await import("./commands/decide.ts");
     exitCode = await decide(execution, call, options);
   });
 
@@ -407,6 +403,7 @@ program
   .option(...ARTIFACTS)
   .option("--json", "print the whole report as one JSON document")
   .action(async (execution: string, options) => {
+    const { resume } = await import("./commands/resume.ts");
     exitCode = await resume(execution, options);
   });
 
@@ -428,6 +425,7 @@ program
   .option(...JOURNAL)
   .option("--json", "print each report as one JSON document a line")
   .action(async (options) => {
+    const { recover } = await import("./commands/resume.ts");
     exitCode = await recover(options);
   });
 
@@ -438,6 +436,7 @@ journal
   .argument("[execution...]", "ids of executions; all by default")
   .option(...JOURNAL)
   .action(async (ids: string[], options) => {
+    const { exportJournal } = await import("./commands/journal.ts");
     exitCode = await exportJournal(ids, options);
   });
 journal
@@ -445,6 +444,7 @@ journal
   .description("add the executions of JSON lines on standard input, and create the journal if it does not exist")
   .option(...JOURNAL)
   .action(async (options) => {
+    const { importJournal } = await import("./commands/journal.ts");
     exitCode = await importJournal(options);
   });
 journal
@@ -454,6 +454,7 @@ journal
   .option("--open", "also those without an outcome that no driver holds")
   .option(...JOURNAL)
   .action(async (options) => {
+    const { pruneJournal } = await import("./commands/journal.ts");
     exitCode = await pruneJournal(options);
   });
 journal
@@ -461,6 +462,7 @@ journal
   .description("read everything, and list what is damaged")
   .option(...JOURNAL)
   .action(async (options) => {
+    const { checkJournal } = await import("./commands/journal.ts");
     exitCode = await checkJournal(options);
   });
 
@@ -470,6 +472,7 @@ program
   .option("--json", "print as JSON")
   .option("--clean", "first end engines and remove containers that dead hosts have left")
   .action(async (options) => {
+    const { doctor } = await import("./commands/doctor.ts");
     exitCode = await doctor(options);
   });
 
@@ -480,6 +483,7 @@ program
   .option("--network <name>", "network of the build: host, where the Docker daemon gives builds no network")
   .option("--base <image>", "Debian base image, by digest for a repeatable build (default: debian:bookworm-slim)")
   .action(async (what: string, options) => {
+    const { image } = await import("./commands/image.ts");
     exitCode = await image(what, options);
   });
 
@@ -490,6 +494,7 @@ program
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
   .option("--model <provider:name>", "for desk: a model in place of the scripted one; on a terminal you take part")
   .action(async (examples: string[], options) => {
+    const { demo } = await import("./commands/demo.ts");
     exitCode = await demo(examples, options);
   });
 

@@ -7,9 +7,9 @@ import {
   readOptions,
   type Resolved,
   text,
-  wholeNumber,
   withDefault,
 } from "../options/options.ts";
+import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./compare-numbers.ts";
 import { factorsOf } from "./accounting/accounting.ts";
 import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "./accounting/prices.ts";
 import type { WireName } from "./wires/wire.ts";
@@ -27,11 +27,11 @@ const COMPARE_RULES = {
     (value) => Array.isArray(value) && value.every((name) => WIRES.has(name)),
   ),
   /** Calls that a model makes in one turn; 10 by default. */
-  atOnce: wholeNumber({ min: 1, max: 1_000_000, default: 10 }),
+  atOnce: AT_ONCE,
   /** Tokens to which results are cut, in the mode that cuts them; 2,500 by default. */
-  cutTokens: wholeNumber({ min: 1, max: 1_000_000, default: 2500 }),
+  cutTokens: CUT_TOKENS,
   /** Size of the context window, in tokens; 200,000 by default. */
-  windowTokens: wholeNumber({ min: 1, max: 100_000_000, default: 200_000 }),
+  windowTokens: WINDOW_TOKENS,
   /** Prices in place of the package's own. */
   prices: object<PriceTable>("prices by model"),
   /** Model of the price table whose prices weight the tokens; by default the ratios 1 : 5 : 1.25 : 0.1, of no model. */
@@ -49,9 +49,6 @@ const COMPARE_RULES = {
 };
 
 export type CompareOptions = OptionsOf<typeof COMPARE_RULES>;
-
-/** The numbers, for the command line. */
-export const { atOnce: AT_ONCE, cutTokens: CUT_TOKENS, windowTokens: WINDOW_TOKENS } = COMPARE_RULES;
 
 /** The options checked, with their defaults. Throws `option_invalid` for a wrong one. */
 export function readCompareOptions(options: CompareOptions): Resolved<typeof COMPARE_RULES> {

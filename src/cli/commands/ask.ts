@@ -1,6 +1,6 @@
 import { writeStdout } from "../terminal/standard-streams.ts";
 import type { AgentEvent } from "../../agent/event.ts";
-import { MAX_TURNS } from "../../agent/agent-options.ts";
+import { MAX_TURNS } from "../../agent/max-turns.ts";
 import { optionError } from "../../errors.ts";
 import { outcomeText } from "../../gate/call-line.ts";
 import { cleanText } from "../../output/clean-text.ts";

@@ -17,7 +17,7 @@ import { Failure } from "../failure.ts";
 import { parseModel } from "../input/parse-model.ts";
 import { parseLanguage } from "../input/parse-language.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
-import { wholeNumber } from "../../options/options.ts";
+import { REPEAT } from "../../comparison/compare-numbers.ts";
 import { parseWhole } from "../input/parse-whole.ts";
 import { printJson, printTable } from "../terminal/print.ts";
 import { version } from "../package-json.ts";
@@ -55,9 +55,6 @@ interface LiveReport {
   readonly trials: readonly Trial[];
   readonly summary: readonly TrialSummary[];
 }
-
-/** Trials of each task in each mode. */
-export const REPEAT = wholeNumber({ min: 1, max: 999, default: 3 });
 
 /** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
 export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {

@@ -1,7 +1,8 @@
 import { writeStdout } from "../terminal/standard-streams.ts";
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
-import { type CompareOptions, AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../comparison/compare-options.ts";
+import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../comparison/compare-numbers.ts";
+import type { CompareOptions } from "../../comparison/compare-options.ts";
 import { compare } from "../../comparison/compare.ts";
 import { type Comparison, leading } from "../../comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../comparison/accounting/exchange.ts";

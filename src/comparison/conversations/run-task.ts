@@ -17,7 +17,7 @@ import { failingProgram, probingProgram } from "./comparison-programs.ts";
 import type { PlannedCall } from "../comparison-task.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
 import { optionError } from "../../errors.ts";
-import { MAX_TURNS } from "../../agent/agent-options.ts";
+import { MAX_TURNS } from "../../agent/max-turns.ts";
 import { recordOpening } from "../record-opening.ts";
 import type { ConversationRun, TaskRun } from "./task-run.ts";
 import type { ProgramsOption } from "../../agent/transcript.ts";
