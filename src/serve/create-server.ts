@@ -12,6 +12,7 @@ import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { OpenRequests } from "./http/open-requests.ts";
 import { Rates } from "./http/rates.ts";
+import { AtOnce } from "./at-once.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
@@ -95,8 +96,7 @@ class Server {
   /** What the server runs ends with the server, and nothing else of the runtime does. */
   readonly #runtime: Runtime;
   #keys: Keys;
-  /** By id of the key. */
-  #runtimes: ReadonlyMap<string, Runtime>;
+  #runtimes: ReadonlyMap<Key, Runtime>;
   readonly #token: string | undefined;
   readonly #hosts: Set<string>;
   readonly #runs: ServerRuns;
@@ -127,6 +127,7 @@ class Server {
     this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
     this.#watch = new JournalWatch(journal);
     const streams = new OpenStreams();
+    const atOnce = new AtOnce();
     const metrics = new Metrics([
       { name: "portcullis_executions_running", help: "Executions that run.", read: () => runtime.queue.running },
       {
@@ -146,15 +147,18 @@ class Server {
       runtime: this.#runtime,
       version: packageJson.version,
       decideCommand: decideCommand ?? decidePath,
+      atOnce,
       onError,
     });
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     const parts: ApiParts = {
       runtime: this.#runtime,
-      runtimeOf: (key: Key) => this.#runtimes.get(key.id) ?? this.#runtime,
+      runtimeOf: (key: Key) => this.#runtimes.get(key),
+      isCurrent: (key: Key) => this.#keys.holds(key),
       models,
       ids: new TenantIds(journal),
       runs: this.#runs,
+      atOnce,
       watch: this.#watch,
       open: new OpenRequests(),
       metrics,
@@ -205,13 +209,15 @@ class Server {
   #setKeys(keys: string | object): void {
     if (this.#token !== undefined)
       throw new PortcullisError("option_invalid", "setKeys: the server has a token, and no keys: create another one.");
-    const read = readKeys("setKeys(keys)", keys);
+    const read = readKeys("setKeys(keys)", keys).inPlaceOf(this.#keys);
     this.#runtimes = this.#runtimesOf(read);
     this.#keys = read;
+    // Streams of keys that were revoked end.
+    this.#watch.wakeAll();
   }
 
-  #runtimesOf({ all }: Keys): ReadonlyMap<string, Runtime> {
-    return new Map(all.map((key) => [key.id, runtimeFor(this.#runtime, key)]));
+  #runtimesOf({ all }: Keys): ReadonlyMap<Key, Runtime> {
+    return new Map(all.map((key) => [key, runtimeFor(this.#runtime, key)]));
   }
 
   async #listen(options: ListenOptions = {}): Promise<Listening> {

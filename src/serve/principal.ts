@@ -7,12 +7,21 @@ export interface Principal {
   /** Two principals never see each other's executions, results and values. */
   readonly id: string;
   readonly tenant: string;
+  /** What it may do; all by default. Without `decide` its own user is not asked about calls. */
+  readonly scopes?: readonly string[];
   /** As which callers it may call tools; all by default. */
   readonly callers?: readonly Caller[];
   /** Names of the tools that it may use, like `crm.*`; all by default. */
   readonly tools?: readonly string[];
+  /** Executions that it may run at once, by all doors together; as many as the server by default. */
+  readonly atOnce?: number;
   /** Changes to the limits of its programs. */
   readonly limits?: Partial<Limits>;
+}
+
+/** Whose something is that a door holds in memory. A key may be removed, and its name given to one of another tenant. */
+export function ownerOf({ id, tenant }: Principal): string {
+  return JSON.stringify([tenant, id]);
 }
 
 /** Who comes by the standard streams, and by the only key of a door that was opened without keys. */

@@ -6,7 +6,6 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Runtime } from "../runtime.ts";
 
 interface Run {
-  readonly key: string;
   readonly cancel: AbortController;
   readonly ended: Promise<unknown>;
 }
@@ -20,12 +19,8 @@ export interface ServerRunsParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is run and with which signal it is cancelled. */
-export interface RunWork<Value> {
-  /** Id of the key that has asked for it; empty for what the server drives on by itself. */
-  readonly key: string;
-  readonly work: (signal: AbortSignal) => Promise<Value>;
-}
+/** What is run, with the signal by which it is cancelled. */
+type Work<Value> = (signal: AbortSignal) => Promise<Value>;
 
 /** The executions that the server drives: begun by clients, driven on after decisions, and taken up at its start. */
 export class ServerRuns {
@@ -48,22 +43,15 @@ export class ServerRuns {
     return this.#leftOpen;
   }
 
-  /** How many executions of a key run. */
-  countOf(key: string): number {
-    let count = 0;
-    for (const runs of this.#runs.values()) for (const run of runs) if (run.key === key) count += 1;
-    return count;
-  }
-
   has(id: ExecutionId): boolean {
     return this.#runs.has(id);
   }
 
   /** Runs an execution until it ends or waits. */
-  async run<Value>(id: ExecutionId, { key, work }: RunWork<Value>): Promise<Value> {
+  async run<Value>(id: ExecutionId, work: Work<Value>): Promise<Value> {
     const cancel = new AbortController();
     const ended = work(cancel.signal);
-    const run: Run = { key, cancel, ended };
+    const run: Run = { cancel, ended };
     const runs = this.#runs.get(id) ?? new Set();
     this.#runs.set(id, runs.add(run));
     try {
@@ -92,7 +80,7 @@ export class ServerRuns {
 
   /** Drives an execution on, after something was noted about it. It answers nothing: the journal tells what becomes of it. */
   driveOn(id: ExecutionId, tenant: string): void {
-    this.run(id, { key: "", work: (signal) => this.#driveOn(id, tenant, signal) }).catch((error: unknown) => {
+    this.run(id, (signal) => this.#driveOn(id, tenant, signal)).catch((error: unknown) => {
       if (!isOthers(error)) this.#parts.onError(error);
     });
   }
@@ -129,7 +117,7 @@ export class ServerRuns {
         cancelling = own;
         return promise;
       };
-      void this.run(execution, { key: "", work });
+      void this.run(execution, work);
       return cancelling;
     };
     try {

@@ -81,7 +81,11 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   );
   return async (request) => {
     try {
-      return await app.fetch(request);
+      if (request.method !== "HEAD") return await app.fetch(request);
+      // The body of the answer is not only left out, but ended: it may hold a stream.
+      const response = await app.fetch(new Request(request, { method: "GET" }));
+      await response.body?.cancel();
+      return new Response(null, response);
     } catch (error) {
       parts.onError(error);
       return problemResponse(problemOf(error));
@@ -160,6 +164,8 @@ async function serve(
   if (line.body === undefined) return line.handle(parts, { key, id, call, headers, query, body: undefined });
   const reading = begin(parts, key, declaredBytes(request, parts.maxBodyBytes));
   const { value, bytes } = await readJson(request, parts.maxBodyBytes).finally(reading);
+  // A body may take its time, and keys change.
+  refuseRevoked(parts, key);
   const over = begin(parts, key, bytes);
   try {
     const body = check(line.body, "body", value) as never;
@@ -177,6 +183,11 @@ function begin({ open }: AppParts, { id }: Key, bytes: number): () => void {
     "too_many_at_once",
     "This key has too much under way: wait for its answers, then try again.",
   );
+}
+
+function refuseRevoked({ isCurrent }: AppParts, key: Key): void {
+  if (!isCurrent(key))
+    throw new RequestProblem("key_unknown", "This key was changed or revoked during the request. Nothing was begun.");
 }
 
 function refuseScope({ scope }: Route, { scopes }: Key): void {

@@ -25,12 +25,12 @@ async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key
     );
   const signal = AbortSignal.abort(new Error("A client has cancelled it."));
   const options = { tenant, signal, onEvent, approve: () => "later" as const };
-  if (!conversation) return void (await runs.run(id, { key: "", work: () => runtime.resume(id, options) }));
+  if (!conversation) return void (await runs.run(id, () => runtime.resume(id, options)));
   const model = models({ execution: id, tenant, ...conversation });
   if (!model)
     throw new RequestProblem(
       "model_unavailable",
       `The server has no model ${conversation.model} to take the conversation up with.`,
     );
-  await runs.run(id, { key: "", work: () => runtime.resumeAgent(id, { ...options, model }) });
+  await runs.run(id, () => runtime.resumeAgent(id, { ...options, model }));
 }

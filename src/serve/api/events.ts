@@ -8,7 +8,7 @@ const STREAM_BYTES = 256 * 1024;
 
 /** `GET /v1/executions/:id/events`: server-sent events, from the one after `Last-Event-ID` on. */
 export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const { runtime, watch, ids, open, closing, onError } = parts;
+  const { runtime, watch, ids, open, closing, isCurrent, onError } = parts;
   const last = headers.get("last-event-id");
   const after = last === null || last === "" ? undefined : parseEventId(last);
   if (last !== null && last !== "" && !after)
@@ -24,7 +24,9 @@ export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<u
   if (!over)
     throw new RequestProblem("too_many_at_once", "This key has too much under way: end streams, then try again.");
   const shown = ids.shown(key.tenant, execution);
-  const stream = eventStream({ journal: runtime.journal, watch, execution, shown, after, signal: closing, onError });
+  const isAllowed = () => isCurrent(key);
+  const { journal } = runtime;
+  const stream = eventStream({ journal, watch, execution, shown, after, isAllowed, signal: closing, onError });
   parts.streams.add(1);
   const done = () => {
     over();

@@ -21,18 +21,18 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const { key, body } = request;
   const { wait, execution = randomUUID() } = body;
   const runtime = parts.runtimeOf(key);
+  if (!runtime) throw new RequestProblem("key_unknown", "This key was changed or revoked during the request.");
   refuseAboveLimits(body.limits, runtime);
-  refuseTooMany(parts, key);
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
   const onEvent = (event: AgentEvent) => {
     parts.onEvent(event);
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
-  const running = parts.runs.run(id, {
-    key: key.id,
-    work: (signal) => run(parts, runtime, request, { id, signal, onEvent }),
-  });
+  const running = parts.runs
+    .run(id, (signal) => run(parts, runtime, request, { id, signal, onEvent }))
+    .finally(release);
   if (wait) return Response.json(reportAnswer(parts, key, await running));
   return inJournal(parts, request, id, { begun: begun.promise, running });
 }
@@ -98,11 +98,12 @@ async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, i
   );
 }
 
-function refuseTooMany({ runs }: ApiParts, { id, atOnce = Number.POSITIVE_INFINITY }: Key): void {
-  if (runs.countOf(id) < atOnce) return;
+function takePlace({ atOnce }: ApiParts, key: Key): () => void {
+  const release = atOnce.take(key);
+  if (release) return release;
   throw new RequestProblem(
     "too_many_at_once",
-    `This key runs ${atOnce} executions at once already, as many as it may.`,
+    `This key runs ${key.atOnce} executions at once already, as many as it may.`,
   );
 }
 

@@ -35,5 +35,7 @@ function drivenOn({ runs, ids }: ApiParts, { tenant }: Key, id: ExecutionId): Re
 
 /** Who decided is the key, and beside it the name that its client gives. */
 function signed({ by, ...decision }: Decision, { id }: Key): Decision {
-  return { ...decision, by: (by === undefined ? id : `${by} (${id})`).slice(0, BY_LENGTH) };
+  const signature = ` (${id})`;
+  const room = BY_LENGTH - signature.length;
+  return { ...decision, by: by === undefined || room <= 0 ? id : by.slice(0, room) + signature };
 }

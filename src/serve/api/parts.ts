@@ -7,6 +7,7 @@ import type { Runtime } from "../../runtime.ts";
 import type { Key } from "../http/keys.ts";
 import type { OpenRequests } from "../http/open-requests.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
+import type { AtOnce } from "../at-once.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { TenantIds } from "../tenant-ids.ts";
@@ -15,11 +16,14 @@ import type { TenantIds } from "../tenant-ids.ts";
 export interface ApiParts {
   /** The server's own: all tools, for any tenant. */
   readonly runtime: Runtime;
-  /** With the tools and the limits of a key. */
-  readonly runtimeOf: (key: Key) => Runtime;
+  /** With the tools and the limits of a key; undefined for one that was revoked or changed since. */
+  readonly runtimeOf: (key: Key) => Runtime | undefined;
+  /** Whether a key that was let in still holds: it may have been revoked or changed, or have expired. */
+  readonly isCurrent: (key: Key) => boolean;
   readonly models: (conversation: RecoveredConversation) => Model | undefined;
   readonly ids: TenantIds;
   readonly runs: ServerRuns;
+  readonly atOnce: AtOnce;
   readonly watch: JournalWatch;
   readonly open: OpenRequests;
   readonly metrics: Metrics;

@@ -1,5 +1,5 @@
 import { hostNameOf, originHostOf } from "./allowed-hosts.ts";
-import type { Key, Keys } from "./keys.ts";
+import { isExpired, type Key, type Keys } from "./keys.ts";
 import type { Problem } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 
@@ -35,7 +35,7 @@ export function refuseForeign(
 function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | Problem {
   const key = keys.find(headers.get("authorization"));
   if (!key) return unauthorized("key_unknown", "A key is needed: send it as Authorization: Bearer KEY.");
-  if (key.expires !== undefined && Date.parse(key.expires) <= Date.now())
+  if (isExpired(key))
     return unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
   const waitSeconds = key.rate && rates.take(key.id, key.rate);
   return waitSeconds === undefined

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { PortcullisError } from "../../errors.ts";
 import {
   array,
@@ -70,7 +71,6 @@ export interface Key extends Principal {
   /** SHA-256 of the key. */
   readonly digest: Buffer;
   readonly rate?: Rate;
-  readonly atOnce?: number;
   readonly scopes: readonly Scope[];
   /** ISO time. */
   readonly expires?: string;
@@ -90,6 +90,16 @@ export class Keys {
     return this.#keys;
   }
 
+  /** Whether this very key is one of them, and has not expired. One that was changed is another key. */
+  holds(key: Key): boolean {
+    return this.#keys.includes(key) && !isExpired(key);
+  }
+
+  /** These keys in place of those before. A key that has not changed is the same object. */
+  inPlaceOf(before: Keys): Keys {
+    return new Keys(this.#keys.map((key) => before.all.find((one) => isDeepStrictEqual(one, key)) ?? key));
+  }
+
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
   find(authorization: string | null): Key | undefined {
     const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
@@ -98,6 +108,10 @@ export class Keys {
     for (const key of this.#keys) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
     return found;
   }
+}
+
+export function isExpired({ expires }: Key): boolean {
+  return expires !== undefined && Date.parse(expires) <= Date.now();
 }
 
 /** The only key of a door that was opened without keys. */

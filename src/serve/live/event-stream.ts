@@ -21,6 +21,8 @@ export interface EventStreamParts {
   readonly shown: string;
   /** The last event that the client has; undefined for all from the first on. */
   readonly after: EventPlace | undefined;
+  /** Whether the client may still read it. The stream ends where it may not. */
+  readonly isAllowed: () => boolean;
   /** Ends the stream: the server closes. */
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
@@ -66,14 +68,14 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 
 /** Never rejects: a failure of the journal is the last event. */
 async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGenerator<string> {
-  const { watch, execution, onError } = parts;
+  const { watch, execution, isAllowed, onError } = parts;
   using watching = watch.watch(execution);
   const wake = () => watch.wake(execution);
   signal.addEventListener("abort", wake, { once: true });
   const reader = new EventChunks(parts);
   try {
     yield ": portcullis\n\n";
-    while (!signal.aborted && !reader.isOver) {
+    while (!signal.aborted && !reader.isOver && isAllowed()) {
       const chunk = await reader.next();
       if (chunk !== "") yield chunk;
       if (!reader.isAtEnd || reader.isOver) continue;

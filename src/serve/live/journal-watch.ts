@@ -55,9 +55,13 @@ export class JournalWatch implements Disposable {
     for (const watcher of this.#watchers.get(id) ?? []) wake(watcher);
   }
 
+  wakeAll(): void {
+    for (const id of this.#watchers.keys()) this.wake(id);
+  }
+
   [Symbol.dispose](): void {
     this.#rest();
-    for (const id of this.#watchers.keys()) this.wake(id);
+    this.wakeAll();
   }
 
   #rest(): void {
@@ -77,7 +81,7 @@ export class JournalWatch implements Disposable {
       }
     } catch {
       // The journal fails. Those who watch read it, and tell their clients.
-      for (const id of this.#watchers.keys()) this.wake(id);
+      this.wakeAll();
     } finally {
       this.#isPolling = false;
     }

@@ -17,8 +17,9 @@ import type { Runtime } from "../../runtime.ts";
 import { isOfFunction, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
+import type { AtOnce } from "../at-once.ts";
 import type { LinkedValues } from "../linked-values.ts";
-import { idPrefixOf, type Principal } from "../principal.ts";
+import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
@@ -34,6 +35,7 @@ export interface DoorCallsParts {
   readonly principal: Principal;
   readonly runs: McpRuns;
   readonly kept: LinkedValues;
+  readonly atOnce: AtOnce;
   readonly approve?: Approve;
   readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
   readonly onError?: (error: unknown) => void;
@@ -74,7 +76,8 @@ export class DoorCalls {
    * Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. What fails on
    * the host's side is told to the operator, and the client learns no more than that.
    */
-  async call(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
+  async call(name: string, input: Fields, given: McpRequest): Promise<LinkedResult> {
+    const request = this.#asAllowed(given);
     try {
       const own = this.#list.hasPrograms ? this.#own.get(name) : undefined;
       return await (own ? own(input, request) : this.#callTool(name, input, request));
@@ -82,6 +85,12 @@ export class DoorCalls {
       if (error instanceof this.#parts.mcp.ProtocolError || request.signal?.aborted) throw error;
       return this.#failed(error);
     }
+  }
+
+  /** A client that may not decide is not asked. */
+  #asAllowed(request: McpRequest): McpRequest {
+    const { scopes } = this.#parts.principal;
+    return scopes === undefined || scopes.includes("decide") ? request : { ...request, asking: { type: "none" } };
   }
 
   /** Tools may be enabled and disabled while the door is open. */
@@ -107,7 +116,7 @@ export class DoorCalls {
     return runs.handle(
       {
         id: execution,
-        principal: principal.id,
+        principal: ownerOf(principal),
         ...digestOf(RUN_PROGRAM, input),
         who: "A program",
         start: (work) => this.#reported(() => this.#execute(code, execution, work)),
@@ -120,7 +129,23 @@ export class DoorCalls {
   #execute(code: string, execution: string, work: RunWork): Promise<Report> {
     const { runtime, principal } = this.#parts;
     const { tenant } = principal;
-    return runtime.execute(code, { execution, tenant, ...this.#workOptions(work) });
+    return this.#inPlace(() => runtime.execute(code, { execution, tenant, ...this.#workOptions(work) }));
+  }
+
+  /** Rejects with `busy` where the principal runs as many as it may. */
+  async #inPlace<Value>(work: () => Promise<Value>): Promise<Value> {
+    const { principal, atOnce } = this.#parts;
+    const release = atOnce.take(principal);
+    if (!release)
+      throw new PortcullisError(
+        "busy",
+        `This key runs ${principal.atOnce} executions at once already, as many as it may. Nothing was started. Wait for their results, then try again.`,
+      );
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
   #workOptions({ signal, approve, onProgress }: RunWork) {
@@ -141,7 +166,7 @@ export class DoorCalls {
     if (execution === undefined)
       return textResult(cleanJson(JSON.stringify(await listExecutionsOf(runtime, principal, runs))));
     if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
-    const run = runs.find(execution, principal.id);
+    const run = runs.find(execution, ownerOf(principal));
     if (fieldOf(input, "cancel") === true) {
       if (!run) return this.#ended(execution);
       run.cancel(new Error("The client cancelled it."));
@@ -149,7 +174,7 @@ export class DoorCalls {
     return runs.handle(
       {
         id: execution,
-        principal: principal.id,
+        principal: ownerOf(principal),
         ...digestOf(RESULT, input),
         who: "A program",
         owns: false,
@@ -165,7 +190,10 @@ export class DoorCalls {
     const { runtime, principal, approve: given } = this.#parts;
     const { approve, ...options } = this.#workOptions(work);
     const asks = given !== undefined || asking.type !== "none";
-    return runtime.resume(execution, { ...options, tenant: principal.tenant, ...(asks ? { approve } : {}) });
+    const resume = () =>
+      runtime.resume(execution, { ...options, tenant: principal.tenant, ...(asks ? { approve } : {}) });
+    // Otherwise it is a report, or what goes on by itself.
+    return asks ? this.#inPlace(resume) : resume();
   }
 
   /** The report of a program that does not run here. Nothing of it runs, and nothing is asked. */
@@ -203,7 +231,8 @@ export class DoorCalls {
     );
     if (output.cut?.valueBytes === undefined) return programResult(report, notes);
     const text = await returnedText(runtime.journal, execution);
-    const value = text === undefined ? undefined : kept.keep(principal.id, `Value of ${execution}`, cleanJson(text));
+    const value =
+      text === undefined ? undefined : kept.keep(ownerOf(principal), `Value of ${execution}`, cleanJson(text));
     return programResult(report, notes, value);
   }
 
@@ -227,7 +256,7 @@ export class DoorCalls {
     if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, []).message);
     return runs.handle(
       {
-        principal: principal.id,
+        principal: ownerOf(principal),
         ...digestOf(name, input),
         who: "The model",
         start: async (work) => this.#answered(name, await this.#callOnce(name, input, work)),
@@ -252,7 +281,7 @@ export class DoorCalls {
     const { runtime, principal, kept } = this.#parts;
     if (!answer.ok && answer.code === "tool_unknown") throw this.#unknown(answer.message);
     return directResult(answer, runtime.limits.outputBytes, (text) =>
-      kept.keep(principal.id, `Result of ${name.slice(0, 128)}`, text),
+      kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),
     );
   }
 

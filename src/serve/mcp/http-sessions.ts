@@ -14,7 +14,8 @@ const EXPIRY_MS = 60 * 1000;
 const NOT_FOUND = -32001;
 
 interface Session {
-  readonly principal: string;
+  /** With the rights that it has had at its beginning: one whose rights have changed is another principal. */
+  readonly principal: Principal;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   /** Requests whose answers are not over. */
@@ -43,8 +44,7 @@ export class McpSessions implements AsyncDisposable {
     if (id === null) return this.#begin(request, principal, parts);
     const session = this.#sessions.get(id);
     // Another principal's session is like one that never was.
-    if (session?.principal !== principal.id)
-      return refusal(404, "There is no such session: begin a new one.", NOT_FOUND);
+    if (session?.principal !== principal) return refusal(404, "There is no such session: begin a new one.", NOT_FOUND);
     return this.#serve(session, request, parts);
   }
 
@@ -60,7 +60,7 @@ export class McpSessions implements AsyncDisposable {
       onsessioninitialized: (id) => void this.#sessions.set(id, session),
       onsessionclosed: (id) => this.#end(id),
     });
-    const session: Session = { principal: principal.id, server, transport, requests: 0, usedAt: Date.now() };
+    const session: Session = { principal, server, transport, requests: 0, usedAt: Date.now() };
     await server.connect(transport);
     const response = await this.#serve(session, request, parts);
     if (transport.sessionId === undefined || !this.#sessions.has(transport.sessionId)) await server.close();
@@ -81,8 +81,8 @@ export class McpSessions implements AsyncDisposable {
     }
   }
 
-  #makeRoom({ id: principal }: Principal): boolean {
-    const own = [...this.#sessions].filter(([, session]) => session.principal === principal);
+  #makeRoom({ id }: Principal): boolean {
+    const own = [...this.#sessions].filter(([, session]) => session.principal.id === id);
     if (own.length < MOST_SESSIONS) return true;
     const [oldest] = own.filter(([, { requests }]) => requests === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
     if (oldest) this.#end(oldest[0]);

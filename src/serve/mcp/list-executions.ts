@@ -1,7 +1,7 @@
 import type { McpRuns } from "../../loops/mcp-runs.ts";
 import type { ListedExecution } from "../../executions/list-executions.ts";
 import type { Runtime } from "../../runtime.ts";
-import { idPrefixOf, type Principal } from "../principal.ts";
+import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 
 /** Programs that are listed, and executions of the tenant that are looked at for them. */
 const LISTED = 20;
@@ -29,7 +29,7 @@ export async function listExecutionsOf(
     lookedAt += 1;
     if (lookedAt > LOOKED_AT || listed.length >= LISTED) break;
     if (kind !== "program" || !id.startsWith(prefix)) continue;
-    const isHere = runs.find(id, principal.id)?.isOver === false;
+    const isHere = runs.find(id, ownerOf(principal))?.isOver === false;
     listed.push({
       execution: id,
       state: isHere ? "running" : state,

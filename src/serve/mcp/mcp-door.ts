@@ -4,8 +4,9 @@ import { readRequest } from "../../loops/mcp-request.ts";
 import { McpRuns } from "../../loops/mcp-runs.ts";
 import type { Runtime } from "../../runtime.ts";
 import { fieldOf, textOf } from "../../values/fields.ts";
+import { AtOnce } from "../at-once.ts";
 import { LinkedValues } from "../linked-values.ts";
-import type { Principal } from "../principal.ts";
+import { ownerOf, type Principal } from "../principal.ts";
 import { DoorCalls } from "./door-calls.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { stillRuns } from "./program-results.ts";
@@ -25,6 +26,8 @@ export interface McpDoorOptions {
   readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
   /** How long a request waits for its program, in milliseconds. */
   readonly patienceMs?: number;
+  /** Counts executions of principals together with other doors; by default the door's own alone. */
+  readonly atOnce?: AtOnce;
   /** Told of what failed on the host's side. */
   readonly onError?: (error: unknown) => void;
 }
@@ -38,13 +41,15 @@ export class McpDoor {
   readonly #options: McpDoorOptions;
   readonly #runs: McpRuns;
   readonly #kept = new LinkedValues();
+  readonly #atOnce: AtOnce;
   /** By id of the principal, which may have other rights later. */
   readonly #calls = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
 
   private constructor(mcp: ServerPackage, options: McpDoorOptions) {
-    const { decideCommand, patienceMs = PATIENCE_MS } = options;
+    const { decideCommand, patienceMs = PATIENCE_MS, atOnce = new AtOnce() } = options;
     this.mcp = mcp;
     this.#options = options;
+    this.#atOnce = atOnce;
     this.#runs = new McpRuns({
       canWait: decideCommand !== undefined,
       patience: { ms: patienceMs, answer: stillRuns },
@@ -72,6 +77,7 @@ export class McpDoor {
       principal,
       runs: this.#runs,
       kept: this.#kept,
+      atOnce: this.#atOnce,
     });
     this.#calls.set(principal.id, { of: principal, calls });
     return calls;
@@ -80,7 +86,7 @@ export class McpDoor {
   /** Bytes of the value that a message asks for; 0 for any other message. */
   answerBytes(principal: Principal, message: unknown): number {
     if (textOf(message, "method") !== "resources/read") return 0;
-    return this.#kept.bytesOf(principal.id, textOf(fieldOf(message, "params"), "uri") ?? "");
+    return this.#kept.bytesOf(ownerOf(principal), textOf(fieldOf(message, "params"), "uri") ?? "");
   }
 
   /** A server for one connection, or for one request, of either protocol era. */
@@ -103,12 +109,12 @@ export class McpDoor {
     );
     server.setRequestHandler("resources/list", () => ({
       resources: this.#kept
-        .of(principal.id)
+        .of(ownerOf(principal))
         .map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
     }));
     server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
     server.setRequestHandler("resources/read", ({ params: { uri } }) => {
-      const text = this.#kept.read(principal.id, uri);
+      const text = this.#kept.read(ownerOf(principal), uri);
       if (text === undefined) throw new ResourceNotFoundError(uri.slice(0, 256));
       return { contents: [{ uri, mimeType: "application/json", text }] };
     });

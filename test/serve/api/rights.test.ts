@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import { KEYS, keyOf, type OpenServer, openServer } from "../servers.ts";
+
+const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
+const changed = (id: string, change: object) => ({
+  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
+});
+
+/** A request of which the body comes when `send` is called. */
+function slowRequest(key: string, body: unknown): { readonly request: Request; readonly send: () => void } {
+  const sent = Promise.withResolvers<void>();
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await sent.promise;
+      controller.enqueue(new TextEncoder().encode(JSON.stringify(body)));
+      controller.close();
+    },
+  });
+  const asked = {
+    method: "POST",
+    headers: { authorization: `Bearer ${keyOf(key)}`, "content-type": "application/json" },
+    body: stream,
+    duplex: "half",
+  };
+  return { request: new Request("http://localhost/v1/executions", asked), send: () => sent.resolve() };
+}
+
+test.each([
+  ["is revoked", without("low")],
+  ["gets another tenant", changed("low", { tenant: "bolt" })],
+  ["gets other tools", changed("low", { tools: ["crm.*"] })],
+  ["has expired", changed("low", { expires: "2020-01-01T00:00:00Z" })],
+])("a key that %s while its body is on the way runs nothing", async (_, keys) => {
+  await using door = await openServer();
+  const { request, send } = slowRequest("low", { program: "return await tools.bank.pay({ amount: 1 })" });
+  const answer = door.server.fetch(request);
+  door.server.setKeys(keys);
+  send();
+  expect((await answer).status).toBe(401);
+  expect(await Array.fromAsync(door.runtime.executions())).toEqual([]);
+});
+
+test("keys that stay as they were lose nothing while others change", async () => {
+  await using door = await openServer();
+  const { request, send } = slowRequest("ann", { program: "return 1" });
+  const answer = door.server.fetch(request);
+  door.server.setKeys(without("low"));
+  send();
+  expect((await answer).status).toBe(200);
+});
+
+async function eventsOf({ server }: OpenServer, id: string, key: string): Promise<Response> {
+  return server.fetch(
+    new Request(`http://localhost/v1/executions/${id}/events`, { headers: { authorization: `Bearer ${keyOf(key)}` } }),
+  );
+}
+
+test.each([
+  ["is revoked", without("ada")],
+  ["may not read any more", changed("ada", { scopes: ["run"] })],
+  ["is of another tenant now", changed("ada", { tenant: "bolt" })],
+])("the streams of a key that %s end, and tell nothing that happened since", async (_, keys) => {
+  await using door = await openServer();
+  const program = "await tools.crm.slow({}); return await tools.crm.find({})";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "long", wait: false } });
+  await door.slow.begun();
+  const stream = (await eventsOf(door, "long", "ada")).text();
+  const own = (await eventsOf(door, "long", "ann")).text();
+  door.server.setKeys(keys);
+  expect(await stream).not.toContain("execution_ended");
+  door.slow.release();
+  expect(await own).toContain("execution_ended");
+});
+
+test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not counted any more", async (method) => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", {
+    body: { program: "return await tools.crm.slow({})", execution: "long", wait: false },
+  });
+  for (let n = 0; n < 400; n += 1) {
+    const response = await door.server.fetch(
+      new Request("http://localhost/v1/executions/long/events", {
+        method,
+        headers: { authorization: `Bearer ${keyOf("ann")}` },
+      }),
+    );
+    expect(response.status).toBe(200);
+    await response.body?.cancel();
+  }
+  const { text } = await door.ask("GET", "/metrics", { key: keyOf("ops") });
+  expect(text).toContain("portcullis_event_streams 0");
+});
+
+test("a key runs no more at once than it may, also with requests that come together and with ids of its choice", async () => {
+  await using door = await openServer();
+  const slow = (n: number) => ({ program: "return await tools.crm.slow({})", wait: false, execution: `id-${n}` });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow(n) })),
+  );
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(19);
+});
+
+test("who decided is signed with the key, however long a name the client gives", async () => {
+  await using door = await openServer();
+  const program = "return await tools.bank.pay({ amount: 3 })";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "pays" } });
+  const by = "the boss".padEnd(256, " ");
+  await door.ask("POST", "/v1/executions/pays/decisions", { body: { decisions: { 1: { allow: true, by } } } });
+  const { text } = await door.ask("GET", "/v1/executions/pays/events");
+  expect(/"by":"([^"]*)"/.exec(text)?.[1]).toMatch(/\(ann\)$/);
+});

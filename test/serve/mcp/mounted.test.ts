@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { KEYS, keyOf, openServer } from "../servers.ts";
+import { CLIENTS } from "./clients.ts";
+
+const PAY = "return await tools.bank.pay({ amount: 7 })";
+const SLOW = "return await tools.crm.slow({})";
+const changed = (id: string, change: object) => ({
+  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
+});
+
+describe.each(CLIENTS)("$client", ({ connect }) => {
+  test.each([
+    [["run", "decide"], 1],
+    [["run"], 0],
+  ])("the user of a key with the scopes %j is asked about calls %i times", async (scopes, times) => {
+    await using door = await openServer({ keys: changed("ann", { scopes }) });
+    const { url } = await door.server.listen({ port: 0 });
+    const asked: string[] = [];
+    await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") }, (message) => {
+      asked.push(message);
+      return { action: "accept", content: { allow: true } };
+    });
+    const { text } = await client.call("run_program", { code: PAY });
+    expect(asked).toHaveLength(times);
+    expect(text.includes('"paid":7')).toBe(times === 1);
+  });
+
+  test("the rights of a key are those that it has now, also in what was opened before", async () => {
+    await using door = await openServer({ keys: KEYS });
+    const { url } = await door.server.listen({ port: 0 });
+    await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") });
+    expect((await client.call("run_program", { code: "return await tools.crm.find({})" })).isError).toBe(false);
+    door.server.setKeys(changed("ann", { tenant: "bolt", tools: ["crm.slow"] }));
+    const answer = await client.call("run_program", { code: "return await tools.crm.find({})" }).catch(() => undefined);
+    expect(answer?.isError ?? true).toBe(true);
+    const { json } = await door.ask("GET", "/v1/executions", { key: keyOf("ada") });
+    expect(json.executions).toHaveLength(1);
+  });
+});
+
+test("what a key has left is not that of a key of another tenant with its name", async () => {
+  await using door = await openServer({ keys: KEYS });
+  const { url } = await door.server.listen({ port: 0 });
+  await using before = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
+  const { links } = await before.call("run_program", { code: "return 'x'.repeat(200_000)" });
+  expect(await before.read(links[0] ?? "")).toContain("xxx");
+  door.server.setKeys(changed("ann", { tenant: "bolt", key: keyOf("new") }));
+  await using after = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("new") });
+  await expect(after.read(links[0] ?? "")).rejects.toThrow(/not found/i);
+});
+
+test("a key runs no more at once than it may, by both doors together", async () => {
+  await using door = await openServer({ keys: KEYS });
+  const { url } = await door.server.listen({ port: 0 });
+  const slow = { program: SLOW, wait: false };
+  expect((await door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow })).status).toBe(202);
+  await using client = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("one") });
+  const { text, isError } = await client.call("run_program", { code: "return 1" });
+  expect([isError, text]).toEqual([true, expect.stringContaining("runs 1 executions at once already")]);
+});
