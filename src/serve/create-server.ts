@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { CONSOLE_LOGGER } from "../output/console-logger.ts";
 import { readOptions, type Resolved } from "../options/options.ts";
 import type { Runtime } from "../runtime.ts";
+import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import type { OtherRoute } from "./api/app.ts";
 import type { ApiParts } from "./api/parts.ts";
 import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
@@ -192,7 +193,8 @@ class Server {
         return current();
       },
     };
-    this.#fetch = createApp({ ...parts, admitted, maxBodyBytes, others });
+    const app = createApp({ ...parts, admitted, maxBodyBytes, others });
+    this.#fetch = (request) => withTraceparent(request.headers, () => app(request));
   }
 
   get public(): PortcullisServer {

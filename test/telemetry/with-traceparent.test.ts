@@ -2,6 +2,7 @@ import { trace } from "@opentelemetry/api";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
+import { createServer } from "../../src/serve/create-server.ts";
 import { parseTraceParent, traceParentOf } from "../../src/telemetry/trace-parent.ts";
 import { withTraceparent } from "../../src/telemetry/with-traceparent.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
@@ -24,6 +25,29 @@ test("what a request begins is below the span of its sender", async () => {
   const program = recording.span("execute_tool run_program");
   expect(program.spanContext().traceId).toBe(TRACE);
   expect(program.parentSpanContext).toMatchObject({ spanId: SPAN, isRemote: true });
+});
+
+test("what the server runs for a request is below it, and a header that is none fails no request", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const server = await createServer(runtime);
+  const post = (traceparent: string) =>
+    server.fetch(
+      new Request("http://127.0.0.1/v1/executions", {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${server.token}`,
+          "content-type": "application/json",
+          host: "127.0.0.1",
+          traceparent,
+        },
+        body: JSON.stringify({ program: "return 1" }),
+      }),
+    );
+  expect((await post(GOOD)).status).toBe(200);
+  expect(recording.span("execute_tool run_program").parentSpanContext?.spanId).toBe(SPAN);
+  expect((await post("\u00ff--")).status).toBe(200);
+  expect(recording.spans().at(-1)?.parentSpanContext).toBeUndefined();
+  await server.close();
 });
 
 test("the span of an instrumented server stays the parent", async () => {
