@@ -17,6 +17,7 @@ const ALONE = [
   "test/bridge/vectors.test.ts",
   "test/cli/docker.test.ts",
   "test/page/many-calls.test.ts",
+  "test/serve/image/server-image.test.ts",
   "test/sandboxes/docker/**/*.test.ts",
 ];
 

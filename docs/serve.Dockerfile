@@ -18,7 +18,7 @@ VOLUME /data
 EXPOSE 7332
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:7332/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:7332/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 ENTRYPOINT ["node", "node_modules/portcullis/dist/src/cli.js"]
 CMD ["serve", "--tools", "tools.js", "--host", "0.0.0.0", "--keys", "/run/secrets/keys.json"]

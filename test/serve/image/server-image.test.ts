@@ -1,0 +1,165 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import type Docker from "dockerode";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
+import { addKey } from "../../../src/serve/http/key-file.ts";
+import { needDockerEngine } from "../../docker-support/docker-engine.ts";
+import { ALL_TESTS } from "../../support/all-tests.ts";
+import { makeServerFolder } from "./server-image.ts";
+
+const DOCKERFILE = readFileSync(new URL("../../../docs/serve.Dockerfile", import.meta.url), "utf8");
+const CLIENT = readFileSync(new URL("fixtures/client.js", import.meta.url), "utf8");
+const IMAGE = "portcullis-server:test";
+const BUILDING_MS = 300_000;
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-image-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** An instruction whose argument is a JSON list. */
+function listIn(instruction: string): readonly string[] {
+  const [, list = "[]"] = new RegExp(`^${instruction} (\\[.*\\])$`, "m").exec(DOCKERFILE) ?? [];
+  return JSON.parse(list) as string[];
+}
+
+test("the image runs as a user without rights, has its journal outside, and checks a path that needs no key", () => {
+  expect(DOCKERFILE).toMatch(/^USER 65532:65532$/m);
+  expect(DOCKERFILE).toMatch(/^VOLUME \/data$/m);
+  expect(DOCKERFILE).toContain("http://127.0.0.1:7332/healthz");
+  expect(listIn("ENTRYPOINT")[0]).toBe("node");
+  expect(listIn("CMD")[0]).toBe("serve");
+});
+
+describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS }, () => {
+  let server: string;
+  let key: string;
+  beforeAll(async () => {
+    server = await makeServerFolder(folder);
+    key = addKey(join(server, "keys.json"), { id: "ann", tenant: "acme" });
+  }, BUILDING_MS);
+
+  test("has all that the command of the image needs", async () => {
+    const [, ...entry] = listIn("ENTRYPOINT");
+    const node = join(server, "node_modules/node/bin/node");
+    const args = [...entry, "serve", "--tools", "tools.js", "--port", "0", "--keys", "keys.json"];
+    const child = spawn(node, args, {
+      cwd: server,
+      env: { PATH: "/usr/bin:/bin" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const ended = new Promise<number | null>((resolve) => child.on("exit", (code) => resolve(code)));
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stderr })) {
+      lines.push(line);
+      if (line.includes("serving at ")) break;
+    }
+    const url = lines.at(-1)?.split("serving at ")[1];
+    expect(lines.join("\n")).toContain("serving at http://127.0.0.1:");
+    const response = await fetch(`${url}/v1/executions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ program: "return await tools.double({ n: 21 });" }),
+    });
+    expect(await response.json()).toMatchObject({ outcome: { type: "completed", value: 42 } });
+    child.stderr.resume();
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
+  const skipped = needDockerEngine() !== undefined;
+
+  describe.skipIf(skipped)("with a daemon", { timeout: BUILDING_MS }, () => {
+    let container: Docker.Container;
+    const ask = <Answer>(question: (docker: Docker) => Promise<Answer>) => new Daemon().ask(question, BUILDING_MS);
+
+    beforeAll(async () => {
+      await ask(build);
+      container = await ask((docker) =>
+        docker.createContainer({
+          Image: IMAGE,
+          Cmd: ["serve", "--tools", "tools.js", "--host", "0.0.0.0", "--keys", "keys.json", "--drain", "5"],
+          HostConfig: {
+            NetworkMode: "none",
+            ReadonlyRootfs: true,
+            Tmpfs: { "/tmp": "" },
+            CapDrop: ["ALL"],
+            SecurityOpt: ["no-new-privileges"],
+            Init: true,
+            PidsLimit: 512,
+          },
+        }),
+      );
+    }, BUILDING_MS);
+    afterAll(async () => {
+      await ask(() => container.remove({ force: true, v: true }));
+      await ask((docker) => docker.getImage(IMAGE).remove({ force: true }));
+    }, BUILDING_MS);
+
+    async function build(docker: Docker): Promise<void> {
+      const stream = await docker.buildImage(
+        { context: server, src: readdirSync(server) },
+        { t: IMAGE, dockerfile: "Dockerfile", networkmode: "none" },
+      );
+      const said: unknown[] = await new Promise((resolve, reject) =>
+        docker.modem.followProgress(stream, (error, all) => (error ? reject(error) : resolve(all))),
+      );
+      expect(JSON.stringify(said.at(-1))).not.toContain("errorDetail");
+    }
+
+    /** What a command prints in the container. */
+    async function inContainer(...command: readonly string[]): Promise<string> {
+      const exec = await container.exec({ Cmd: [...command], AttachStdout: true, AttachStderr: true, Tty: true });
+      return (await text(await exec.start({ Tty: true }))).trim();
+    }
+
+    const script = (source: string, ...args: readonly string[]) =>
+      inContainer("node", "--input-type=module", "-e", source, ...args);
+
+    async function request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
+      const printed = await script(CLIENT, method, path, key, ...(body ? [JSON.stringify(body)] : []));
+      return JSON.parse(printed.split("\n").at(-1) ?? "") as { status: number; body: unknown };
+    }
+
+    /** Resolves once the server answers. */
+    async function started(): Promise<void> {
+      await container.start();
+      for (;;) {
+        const { status } = await request("GET", "/healthz").catch(() => ({ status: 0 }));
+        if (status === 200) return;
+        const { State: state } = await container.inspect();
+        if (!state.Running) throw new Error(`The server ended: ${String(await container.logs({ stderr: true }))}`);
+        await delay(200);
+      }
+    }
+
+    test("it serves without rights and without a file system that can be written, and its journal outlives it", async () => {
+      await started();
+      expect(await script("console.log(process.getuid())")).toBe("65532");
+      const write = `import { writeFileSync } from "node:fs"; try { writeFileSync("/app/x", ""); } catch ({ code }) { console.log(code); }`;
+      expect(await script(write)).toBe("EROFS");
+      const run = (program: string, execution: string) => request("POST", "/v1/executions", { program, execution });
+      const outcome = { type: "completed", value: 42 };
+      expect(await run("return await tools.double({ n: 21 });", "one")).toMatchObject({
+        status: 200,
+        body: { outcome },
+      });
+      expect(await run("return await tools.pay({});", "two")).toMatchObject({
+        status: 200,
+        body: { state: "waiting" },
+      });
+
+      await container.stop({ t: 30 });
+      expect((await container.inspect()).State.ExitCode).toBe(0);
+      await started();
+      const decided = { decisions: { 1: { allow: true } } };
+      expect((await request("POST", "/v1/executions/two/decisions", decided)).status).toBe(200);
+      let state: unknown;
+      while (state !== "ended") state = ((await request("GET", "/v1/executions/two")).body as { state: unknown }).state;
+    });
+  });
+});

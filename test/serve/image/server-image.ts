@@ -1,0 +1,50 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import packageJson from "../../../package.json" with { type: "json" };
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const { NODE_OPTIONS: _, ...env } = process.env;
+const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+const withVersion = (name: keyof typeof packageJson.devDependencies) => `${name}@${packageJson.devDependencies[name]}`;
+
+/** Packs this package as it would be published, and returns the path of the tarball. */
+async function pack(folder: string): Promise<string> {
+  const clone = join(folder, "clone");
+  const shipped = packageJson.files.filter((file) => file !== "dist" && !file.startsWith("!"));
+  const built = [
+    "src",
+    "bridge",
+    "Makefile",
+    "tsconfig.json",
+    "tsconfig.dist.json",
+    "package.json",
+    "package-lock.json",
+  ];
+  for (const file of [...built, ...shipped, "README.md", "LICENSE"])
+    cpSync(join(root, file), join(clone, file), { recursive: true });
+  mkdirSync(join(clone, "node_modules"));
+  for (const name of readdirSync(join(root, "node_modules")))
+    if (name !== ".installed") symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
+  // The Makefile takes this file for the time of the last installation.
+  writeFileSync(join(clone, "node_modules/.installed"), "");
+  const path = [dirname(process.execPath), env["PATH"]].join(":");
+  await run("npm", ["pack", "--pack-destination", folder, ...quiet], { cwd: clone, env: { ...env, PATH: path } });
+  return join(folder, `portcullis-${packageJson.version}.tgz`);
+}
+
+/** The folder that the image is built of, as docs/serving.md says how to make one: the package, what it needs to serve, node, and the tools. */
+export async function makeServerFolder(folder: string): Promise<string> {
+  const tarball = await pack(folder);
+  const server = join(folder, "server");
+  mkdirSync(server);
+  writeFileSync(join(server, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const packages = [tarball, withVersion("hono"), `node@${process.versions.node}`];
+  await run("npm", ["install", "--ignore-scripts=false", ...quiet, ...packages], { cwd: server, env });
+  cpSync(new URL("fixtures/tools.js", import.meta.url), join(server, "tools.js"));
+  cpSync(join(root, "docs/serve.Dockerfile"), join(server, "Dockerfile"));
+  return server;
+}
