@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { RequestProblem } from "../http/problems.ts";
+import { PREFIX_LENGTH, withoutPrefixes } from "../tenant-ids.ts";
 import { LIMIT_RULES } from "../../programs/limits.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 
 /** Characters of an id that a client chooses, of a name, and of a text to search for. */
-const ID_LENGTH = 256;
+const ID_LENGTH = 256 - PREFIX_LENGTH;
 const NAME_LENGTH = 256;
 const TEXT_LENGTH = 200;
 /** Calls that one request decides or answers. */
@@ -21,6 +22,8 @@ const execution = z
   .min(1)
   .max(ID_LENGTH)
   .regex(/^\P{C}*$/u, "no control characters")
+  .regex(/^(?!\.{1,2}$)/, "not . or .., which no path can have")
+  .refine((id) => withoutPrefixes(id) === id, "not like an id that the server makes")
   .meta({ description: "id of the execution" });
 
 const limits = z

@@ -30,9 +30,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     parts.onEvent(event);
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
-  const running = parts.runs
-    .run(id, (signal) => run(parts, runtime, request, { id, signal, onEvent }))
-    .finally(release);
+  const running = parts.runs.run(id, (signal) => run(runtime, request, { id, signal, onEvent })).finally(release);
   if (wait) return Response.json(reportAnswer(parts, key, await running));
   return inJournal(parts, request, id, { begun: begun.promise, running });
 }
@@ -43,24 +41,14 @@ interface RunOptions {
   readonly onEvent: (event: AgentEvent) => void;
 }
 
-function run(
-  { ids }: ApiParts,
-  runtime: Runtime,
-  { key, body }: ExecuteRequest,
-  { id, ...options }: RunOptions,
-): Promise<Report> {
+function run(runtime: Runtime, { body }: ExecuteRequest, { id, ...options }: RunOptions): Promise<Report> {
   const { program, language, limits } = body;
   const given = {
     ...options,
     ...(language ? { language } : {}),
     ...(limits ? { limits: limits as Partial<Limits> } : {}),
   };
-  return runtime.execute(program, { ...given, execution: id }).catch(async (error: unknown) => {
-    // Another tenant has begun one under this id in the meantime.
-    const own = isTaken(error) ? await ids.stored(key.tenant, ids.shown(key.tenant, id)) : id;
-    if (own === id) throw error;
-    return runtime.execute(program, { ...given, execution: own });
-  });
+  return runtime.execute(program, { ...given, execution: id });
 }
 
 interface Beginning {
@@ -113,10 +101,6 @@ function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: a
     if (most !== undefined && value !== undefined && value > most)
       throw new RequestProblem("request_invalid", `body.limits.${name}: at most ${most} for this key.`);
   }
-}
-
-function isTaken(error: unknown): boolean {
-  return PortcullisError.is(error) && error.code === "execution_exists";
 }
 
 /** Whether the journal tells, or the server's own closing, what became of it. */

@@ -1,4 +1,5 @@
 import { type ErrorCode, PortcullisError } from "../../errors.ts";
+import { withoutPrefixes } from "../tenant-ids.ts";
 
 /** Codes of refusals by the door itself, with their status. Other codes are those of `PortcullisError`. */
 const DOOR_STATUS = {
@@ -113,7 +114,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) return error.problem;
   const known = PortcullisError.is(error) && Object.hasOwn(RUNTIME_STATUS, error.code);
   const code: ProblemCode = known ? (error.code as keyof typeof RUNTIME_STATUS) : "server_failed";
-  return { code, message: SENTENCES[code] ?? (error as Error).message };
+  return { code, message: SENTENCES[code] ?? withoutPrefixes((error as Error).message) };
 }
 
 /** Whether the operator has to know of it. */

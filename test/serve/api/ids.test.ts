@@ -1,0 +1,118 @@
+import { hash } from "node:crypto";
+import { childExecution } from "../../../src/agent/child-execution.ts";
+import { idPrefixOf } from "../../../src/serve/principal.ts";
+import { describe, expect, test } from "vitest";
+import { type AskOptions, keyOf, openServer } from "../servers.ts";
+
+/** Tenants whose names are made to look like the ids of others. */
+const NAMES = ["a", "a:b", "b", "", "a:", ":", "t-", "a/b", "a%3Ab", "__proto__", "é", "e\u0301"].filter(Boolean);
+const KEYS = { keys: NAMES.map((tenant, n) => ({ id: `k${n}`, key: keyOf(`key-${n}`), tenant })) };
+const tagOf = (tenant: string) => `t-${hash("sha256", tenant).slice(0, 16)}:`;
+
+/** Ids that one tenant chooses to be in the way of another that is going to choose `x`. */
+const FORGED = [
+  "x",
+  ...NAMES.flatMap((tenant) => [`${tenant}:x`, `${tenant}:${tenant}:x`, `${tagOf(tenant)}x`, `${tenant}/x`]),
+  childExecution("x", "1"),
+  ...KEYS.keys.map((key) => `${idPrefixOf(key)}1`),
+];
+
+const program = (value: unknown) => `return ${JSON.stringify(value)}`;
+
+describe("whatever ids one tenant chooses", () => {
+  test("every other one gets the id that it chooses, as if it were alone", async () => {
+    await using door = await openServer({ keys: KEYS });
+    const [attacker, ...others] = KEYS.keys;
+    const run = (key: string, execution: string, value: unknown, more: Partial<AskOptions> = {}) =>
+      door.ask("POST", "/v1/executions", { key, body: { program: program(value), execution }, ...more });
+    for (const execution of FORGED) {
+      const { status, json } = await run(attacker?.key ?? "", execution, execution);
+      if (/t-[0-9a-f]{16}:/.test(execution)) expect(json.error.code, execution).toBe("request_invalid");
+      else expect([status, json.execution, json.outcome?.value], execution).toEqual([200, execution, execution]);
+    }
+    for (const { key, tenant } of others) {
+      const { status, json } = await run(key, "x", tenant);
+      expect([status, json.execution, json.outcome?.value], tenant).toEqual([200, "x", tenant]);
+      const { json: list } = await door.ask("GET", "/v1/executions", { key });
+      expect(list.executions.map(({ execution }: { execution: string }) => execution)).toEqual(["x"]);
+    }
+    for (const { key, tenant } of others)
+      for (const execution of FORGED.filter((id) => id !== "x" && id !== `${tagOf(tenant)}x`))
+        expect((await door.ask("GET", `/v1/executions/${encodeURIComponent(execution)}`, { key })).status).toBe(404);
+  });
+
+  test("code of the host gets the id that it chooses, and no key of another tenant sees what it has", async () => {
+    await using door = await openServer({ keys: KEYS });
+    const [attacker, other] = KEYS.keys;
+    await door.ask("POST", "/v1/executions", {
+      key: attacker?.key,
+      body: { program: "return 1", execution: "nightly" },
+    });
+    const own = await door.runtime.execute("return 2", { execution: "nightly", tenant: other?.tenant ?? "" });
+    expect(own.outcome).toEqual({ type: "completed", value: 2 });
+    const seen = async (key: string | undefined) => (await door.ask("GET", "/v1/executions/nightly", { key })).json;
+    expect((await seen(other?.key)).outcome.value).toBe(2);
+    expect((await seen(attacker?.key)).outcome.value).toBe(1);
+  });
+
+  test.each([1, 200, 237])(
+    "an id of %i characters is as good for the second tenant as for the first",
+    async (length) => {
+      await using door = await openServer({ keys: KEYS });
+      const execution = "i".repeat(length);
+      for (const { key } of KEYS.keys.slice(0, 2))
+        expect(
+          (await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", execution } })).status,
+        ).toBe(200);
+    },
+  );
+});
+
+test.each([".", "..", "a/b", "a%2Fb", "a?b#c", "a\\b", "%", "events", "日本", "é", " "])(
+  "an execution under the id %j is found under it, or the id is refused",
+  async (execution) => {
+    await using door = await openServer();
+    const begun = await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution } });
+    if (begun.status === 400) return;
+    expect(begun.status).toBe(200);
+    for (const tail of ["", "/view", "/events"]) {
+      const shown = await door.ask("GET", `/v1/executions/${encodeURIComponent(execution)}${tail}`);
+      expect([shown.status, shown.text.includes(JSON.stringify(execution))]).toEqual([200, true]);
+    }
+  },
+);
+
+test.each(["\u0000", "%00", "a".repeat(10_000), "..%2f..%2fetc", "\ud800", "a/".repeat(4000), "__proto__"])(
+  "a path with an id like %.20j is a 404 on every route of an execution",
+  async (id) => {
+    await using door = await openServer();
+    await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "x" } });
+    const path = encodeURIComponent(id.toWellFormed());
+    for (const tail of ["", "/view", "/events", `/calls/${path}`]) {
+      const { status, text } = await door.ask("GET", `/v1/executions/${path}${tail}`);
+      expect([status, text.length < 20_000]).toEqual([404, true]);
+    }
+    expect((await door.ask("GET", `/v1/executions/x/calls/${path}`)).status).toBe(404);
+    expect(door.errors).toEqual([]);
+  },
+);
+
+test("what is said of an execution names it as its client does", async () => {
+  await using door = await openServer();
+  const program = "return await tools.bank.pay({ amount: 3 })";
+  const texts: string[] = [];
+  const ask = async (...asked: Parameters<typeof door.ask>) => {
+    const answer = await door.ask(...asked);
+    texts.push(answer.text);
+    return answer;
+  };
+  await ask("POST", "/v1/executions", { body: { program, execution: "mine" } });
+  await ask("POST", "/v1/executions", { body: { program: "return 2", execution: "mine" } });
+  for (const tail of ["", "/view", "/calls/9", "/calls/call_1%2F2"]) await ask("GET", `/v1/executions/mine${tail}`);
+  await ask("POST", "/v1/executions/mine/decisions", { body: { decisions: { 9: { allow: true } } } });
+  await ask("POST", "/v1/executions/mine/results", { body: { results: { 9: { value: 1 } } } });
+  await ask("GET", "/v1/executions");
+  await ask("POST", "/v1/executions/mine/cancel", { body: {} });
+  await ask("GET", "/v1/executions/mine/events");
+  for (const text of texts) expect(text).not.toContain(tagOf("acme"));
+});
