@@ -21,7 +21,9 @@ const PREPARE_MS = 1000;
 
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
-/** How long to wait for a busy engine while as many programs run as there are cores, in milliseconds. */
+/** How long to wait at most for a busy engine before another one is started, in milliseconds. */
+const BUSY_MS = 150;
+/** The same while as many programs run as there are cores. */
 const CROWDED_MS = 500;
 
 /** For so many times as long as a start takes an engine serves its tenant before another tenant's gets one in its place. */
@@ -333,7 +335,9 @@ export class EnginePool {
     if (!held.has(tenant) || this.#options.reuse === "never") return true;
     const served = (coming.get(tenant) ?? 0) + this.#comingForAny;
     const isCrowded = this.#busy.size - this.#evictions.size >= availableParallelism();
-    return this.#waiting.countWaited(tenant, isCrowded ? CROWDED_MS : this.#startMs, served + 1) > served;
+    return (
+      this.#waiting.countWaited(tenant, isCrowded ? CROWDED_MS : Math.min(this.#startMs, BUSY_MS), served + 1) > served
+    );
   }
 
   #startLater(): void {

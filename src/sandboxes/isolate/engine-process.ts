@@ -127,7 +127,8 @@ export class EngineProcess {
     this.#decoder.allowed = REPORT_BYTES;
     this.#prepared = Promise.withResolvers();
     this.#prepared.promise.catch(() => {});
-    this.send([`prepare ${memoryBytes}`]);
+    // It takes too long to stay awake for.
+    if (!this.ended) this.#unsent?.push([`prepare ${memoryBytes}`]);
     this.preparedBytes = memoryBytes;
     if (this.ended) this.#prepared.reject(new Error("the engine was ended"));
     clearTimeout(this.#deadline);
