@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals page encodings test test-all kill-test live check format lint types bench bench-durable bench-growth bench-density bench-serve-size bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals page encodings test test-all kill-test live check format lint types bench bench-durable bench-growth bench-density bench-serve-size bench-telemetry bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -80,6 +80,10 @@ bench-durable: build
 # Programs that all wait at once on eight engines: PROGRAMS of them (1,000), WAIT_MS for each call (2,000).
 bench-density: build
 	@node test/bench/bench-density.ts
+
+# What telemetry costs: switched off, on without an SDK, and with one.
+bench-telemetry: build
+	@node test/bench/bench-telemetry.ts
 
 # What a server takes, for the table of docs/serving.md. ENGINES (32) programs run at once.
 bench-serve-size: build

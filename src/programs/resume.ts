@@ -49,7 +49,8 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const known = scope.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
   // The gate holds a program to the tools that it began with.
   const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
-  const own: Scope = { ...scope, gate, limits, language: header.language as Language };
+  const changes = { gate, limits, language: header.language as Language };
+  const own: Scope = scope.with?.(changes) ?? { ...scope, ...changes };
   const { result } = work;
   refuseOtherResult(header, result, false);
   if (past.outcome) return shownExecution(await endedExecution(execution, past, own, result), own);

@@ -27,4 +27,6 @@ export interface Scope extends WorkScope {
   readonly artifacts?: ArtifactPlace | undefined;
   /** The call that started this execution or conversation, if a call did. */
   readonly above?: ParentCall | undefined;
+  /** The same scope with changes, where it is of a class: an agent that is a tool recognises it by that. */
+  readonly with?: (changes: Pick<Scope, "gate" | "limits" | "language">) => Scope;
 }

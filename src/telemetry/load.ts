@@ -1,5 +1,4 @@
 import type { Redactor } from "../redaction/redactor.ts";
-import { Contents } from "./contents.ts";
 import type { Capture } from "./options.ts";
 import type { Otel } from "./otel.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -52,10 +51,11 @@ export class TelemetrySwitch {
   async #load(): Promise<Telemetry | undefined> {
     const { captures, redactor, onMissing } = this.#parts;
     try {
-      const [otel, { OtelTelemetry }, { Meters }] = await Promise.all([
+      const [otel, { OtelTelemetry }, { Meters }, { Contents }] = await Promise.all([
         loadOtel(),
         import("./otel-telemetry.ts"),
         import("./meters.ts"),
+        import("./contents.ts"),
       ]);
       return new OtelTelemetry({ otel, meters: new Meters(otel), contents: new Contents(captures, redactor) });
     } catch (error) {

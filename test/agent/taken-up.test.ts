@@ -377,3 +377,18 @@ test("a conversation with more calls than a function takes arguments is taken up
   const ledger = new CallLedger({ execution: "one", past, log, above: undefined, onEvent: () => {} });
   expect(ledger.lines).toHaveLength(200_000);
 });
+
+test("an agent that is a tool works in a program that was taken up", async () => {
+  const helper = agentAsTool({
+    name: "helper",
+    description: "d",
+    model: scriptedModel([{ text: "helped" }]),
+    tools: [],
+    allowedCallers: ["programmatic"],
+  });
+  const runtime = await runtimeOf(createMemoryJournal(), [helper, pay]);
+  const program = 'await tools.pay({ euros: 1 }); return await tools.helper({ task: "t" });';
+  await runtime.execute(program, { execution: "one" });
+  const { outcome } = await runtime.resume("one", { decisions: { 1: { allow: true } } });
+  expect(outcome).toEqual({ type: "completed", value: "helped" });
+});
