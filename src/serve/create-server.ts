@@ -236,10 +236,20 @@ class Server {
     const onError = (error: unknown) => this.#tell(error);
     const bounds = { connections, headersMs, requestMs, idleMs };
     this.#listener = await listenHttp({ fetch: this.#fetch, port, host, ...bounds, portOption: "--port", onError });
-    const sweep = () => void this.#recover().catch(onError);
-    sweep();
-    this.#sweeping = setInterval(sweep, SWEEP_MS).unref();
+    void this.#recover().catch(onError);
+    this.#sweeping = setInterval(() => void this.#sweep().catch(onError), SWEEP_MS).unref();
     return { url: this.#listener.url };
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#recovering) return;
+    this.#recovering = this.#runs
+      .sweep()
+      .then(() => 0)
+      .finally(() => {
+        this.#recovering = undefined;
+      });
+    await this.#recovering;
   }
 
   /** One recovery at a time: a second one would find what the first has not come to yet. */
@@ -258,6 +268,7 @@ class Server {
 
   async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
     clearInterval(this.#sweeping);
+    this.#runs.stop();
     this.#listener?.stop();
     const leftOpen = await this.#runtime.suspend(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));

@@ -1,9 +1,14 @@
+import { createHash } from "node:crypto";
 import type { Model } from "../models/model.ts";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { isDriven } from "../programs/driven-here.ts";
 import type { Runtime } from "../runtime.ts";
+
+/** Failures to take something up that are remembered. */
+const MOST_TOLD = 1000;
 
 interface Run {
   readonly cancel: AbortController;
@@ -26,21 +31,14 @@ type Work<Value> = (signal: AbortSignal) => Promise<Value>;
 export class ServerRuns {
   readonly #parts: ServerRunsParts;
   readonly #runs = new Map<ExecutionId, Set<Run>>();
-  #leftOpen = 0;
+  /** What could not be taken up, and of which the operator knows: each sweep finds it again. */
+  readonly #told = new Set<string>();
+  /** What the last sweep has left. */
+  #left: string | undefined;
+  #isStopped = false;
 
   constructor(parts: ServerRunsParts) {
     this.#parts = parts;
-  }
-
-  get size(): number {
-    let size = 0;
-    for (const runs of this.#runs.values()) size += runs.size;
-    return size;
-  }
-
-  /** How many executions were left open in the journal, because the server closed. */
-  get leftOpen(): number {
-    return this.#leftOpen;
   }
 
   has(id: ExecutionId): boolean {
@@ -56,9 +54,6 @@ export class ServerRuns {
     this.#runs.set(id, runs.add(run));
     try {
       return await ended;
-    } catch (error) {
-      if (PortcullisError.is(error) && error.code === "runtime_suspended") this.#leftOpen += 1;
-      throw error;
     } finally {
       runs.delete(run);
       if (runs.size === 0) this.#runs.delete(id);
@@ -72,10 +67,9 @@ export class ServerRuns {
     await Promise.allSettled(runs.map(({ ended }) => ended));
   }
 
-  /** Resolves when nothing runs any more. */
-  async untilIdle(): Promise<void> {
-    while (this.#runs.size > 0)
-      await Promise.allSettled([...this.#runs.values()].flatMap((runs) => [...runs].map(({ ended }) => ended)));
+  /** Takes up nothing more. */
+  stop(): void {
+    this.#isStopped = true;
   }
 
   /** Drives an execution on, after something was noted about it. It answers nothing: the journal tells what becomes of it. */
@@ -104,9 +98,34 @@ export class ServerRuns {
       (await runtime.resumeAgent(id, { model, tenant, signal, onEvent })).ending.type === "waiting";
   }
 
+  /** Takes up what was left open by drivers that are gone, if something has changed since the last time. */
+  async sweep(): Promise<void> {
+    if ((await this.#openNow()) === this.#left) return;
+    await this.recover();
+    this.#left = await this.#openNow();
+  }
+
+  /** Tells the open executions that no driver has, as they are now, from those of another time. */
+  async #openNow(): Promise<string> {
+    const { journal } = this.#parts.runtime;
+    const all = createHash("sha256");
+    for await (const summary of journal.list({ open: true }))
+      if (!isDriven(journal, summary)) all.update(`${summary.execution} ${summary.records}\n`);
+    return all.digest("hex");
+  }
+
+  #tellOnce(execution: ExecutionId, error: Error): void {
+    if (isOthers(error)) return;
+    const about = `${execution} ${error.message}`;
+    if (this.#told.has(about)) return;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.add(about);
+    this.#parts.onError(error);
+  }
+
   /** Takes up what was left open by drivers that are gone. Resolves with the number of executions that were taken up. */
   async recover(): Promise<number> {
-    const { runtime, models, onEvent, onError } = this.#parts;
+    const { runtime, models, onEvent } = this.#parts;
     const under = new Map<ExecutionId, () => void>();
     let taken = 0;
     const signal = ({ execution }: { readonly execution: ExecutionId }) => {
@@ -124,10 +143,9 @@ export class ServerRuns {
       for await (const one of runtime.recover({ model: models, onEvent, signal })) {
         under.get(one.execution)?.();
         under.delete(one.execution);
-        taken += 1;
-        if (!("error" in one)) continue;
-        if (PortcullisError.is(one.error) && one.error.code === "runtime_suspended") this.#leftOpen += 1;
-        else onError(one.error);
+        if ("error" in one) this.#tellOnce(one.execution, one.error);
+        else taken += 1;
+        if (this.#isStopped) break;
       }
     } finally {
       for (const end of under.values()) end();

@@ -12,6 +12,7 @@ import { createIsolateSandbox } from "portcullis/sandboxes";
 import { dockerRows } from "./docker-rows.ts";
 import { durableRows } from "./durable-rows.ts";
 import { searchRows } from "./search-rows.ts";
+import { serveRows } from "./serve-rows.ts";
 import { median, medianOf, peakMemory, perSecond, timed, treeMemory } from "./measure.js";
 import { figure, markdown } from "./table.js";
 import { answers, CALLS, programs, tools as handlers } from "./workloads.js";
@@ -99,6 +100,8 @@ row(
   await medianOf(() => floor("slowAtOnce"), { count: 7, warmUp: 1 }),
   "≤ 30 ms",
 );
+
+await serveRows(row, runtime, ready);
 
 handlers.orders();
 handlers.customers();

@@ -44,7 +44,7 @@ export const EXECUTE_BODY = z.strictObject({
 
 const decision = z.strictObject({
   allow: z.boolean().optional(),
-  done: z.strictObject({ value: z.json() }).optional(),
+  done: z.strictObject({ value: z.unknown() }).optional(),
   by: z.string().max(NAME_LENGTH).optional(),
   note: z.string().optional(),
   remember: z.literal("execution").optional(),
@@ -52,7 +52,7 @@ const decision = z.strictObject({
 
 export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });
 
-const result = z.union([z.strictObject({ value: z.json() }), z.strictObject({ error: z.string().min(1) })]);
+const result = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: z.string().min(1) })]);
 
 export const RESULTS_BODY = z.strictObject({ results: byCall(result) });
 

@@ -2,6 +2,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { drivenHere } from "../../programs/driven-here.ts";
 import type { Key } from "../http/keys.ts";
 import { RequestProblem } from "../http/problems.ts";
+import { jsonAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
 import { statusAnswer } from "./show.ts";
 
@@ -10,7 +11,7 @@ export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, u
   const own = await ownExecution(parts, key, id);
   if (parts.runs.has(own)) await parts.runs.cancel(own);
   else await cancelLeft(parts, key, own);
-  return Response.json(await statusAnswer(parts, key, own));
+  return jsonAnswer(parts, key, await statusAnswer(parts, key, own));
 }
 
 /** Ends an execution that is open and that no one drives here: it is taken up only to be ended. */

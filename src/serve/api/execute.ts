@@ -11,6 +11,7 @@ import type { Runtime } from "../../runtime.ts";
 import type { Key } from "../http/keys.ts";
 import { RequestProblem } from "../http/problems.ts";
 import type { EXECUTE_BODY } from "./bodies.ts";
+import { jsonAnswer } from "./json-answer.ts";
 import type { ApiParts, ApiRequest } from "./parts.ts";
 import { reportAnswer } from "./show.ts";
 
@@ -31,7 +32,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
   const running = parts.runs.run(id, (signal) => run(runtime, request, { id, signal, onEvent })).finally(release);
-  if (wait) return Response.json(reportAnswer(parts, key, await running));
+  if (wait) return jsonAnswer(parts, key, reportAnswer(parts, key, await running));
   return inJournal(parts, request, id, { begun: begun.promise, running });
 }
 
@@ -71,7 +72,7 @@ async function inJournal(
     Response.json({ execution: parts.ids.shown(request.key.tenant, id), state: "running" }, { status: 202 });
   if (await isTheSame(parts, request, id)) return accepted();
   const report = await Promise.race([begun, running]);
-  return report ? Response.json(reportAnswer(parts, request.key, report)) : accepted();
+  return report ? jsonAnswer(parts, request.key, reportAnswer(parts, request.key, report)) : accepted();
 }
 
 /** Whether the journal has this program under the id already. One whose text was redacted is compared by the runtime, which takes as long as it runs. */

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { listView } from "../../views/list-view.ts";
 import type { LIST_QUERY } from "./bodies.ts";
+import { jsonAnswer } from "./json-answer.ts";
 import type { ApiParts, ApiRequest } from "./parts.ts";
 
 /**
@@ -8,12 +9,12 @@ import type { ApiParts, ApiRequest } from "./parts.ts";
  * looks at so many only.
  */
 export async function list(
-  { runtime, ids }: ApiParts,
+  { runtime, ids, open }: ApiParts,
   { key, query }: ApiRequest<unknown, z.output<typeof LIST_QUERY>>,
 ): Promise<Response> {
   const { tenant } = key;
   const { cursor, ...filter } = query;
   const { executions, next } = await listView(runtime.journal, { ...filter, before: cursor, tenant });
   const own = executions.map((row) => ({ ...row, execution: ids.shown(tenant, row.execution) }));
-  return Response.json({ executions: own, ...(next === undefined ? {} : { cursor: String(next) }) });
+  return jsonAnswer({ open }, key, { executions: own, ...(next === undefined ? {} : { cursor: String(next) }) });
 }

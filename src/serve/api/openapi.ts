@@ -6,8 +6,14 @@ import { ROUTES, type Route } from "./routes.ts";
 
 /** Refusals that any route with a key may give. */
 const OF_EVERY_ROUTE: readonly ProblemCode[] = ["request_invalid", "host_unknown", "origin_refused", "server_failed"];
-const OF_KEYS: readonly ProblemCode[] = ["key_unknown", "key_expired", "scope_missing", "rate_exceeded"];
-const OF_BODIES: readonly ProblemCode[] = ["body_too_large", "body_not_json", "too_many_at_once"];
+const OF_KEYS: readonly ProblemCode[] = [
+  "key_unknown",
+  "key_expired",
+  "scope_missing",
+  "rate_exceeded",
+  "too_many_at_once",
+];
+const OF_BODIES: readonly ProblemCode[] = ["body_too_large", "body_not_json"];
 
 /** Statuses of a route, with the codes of each refusal. */
 export function problemsOf({ scope, body, problems }: Route): ReadonlyMap<number, readonly ProblemCode[]> {

@@ -1,10 +1,11 @@
 import type { Report } from "../../output/report.ts";
 import type { Key } from "../http/keys.ts";
+import { jsonAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
 
 /** `GET /v1/executions/:id`. */
 export async function show(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return Response.json(await statusAnswer(parts, key, await ownExecution(parts, key, id)));
+  return jsonAnswer(parts, key, await statusAnswer(parts, key, await ownExecution(parts, key, id)));
 }
 
 /** What the journal tells of an execution, as it is answered. `id` is that of the journal. */

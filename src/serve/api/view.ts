@@ -1,12 +1,13 @@
 import { viewCall } from "../../views/view-call.ts";
 import { viewExecution } from "../../views/view-execution.ts";
+import { jsonAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
 
 /** `GET /v1/executions/:id/view`: what the page shows of it. */
 export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownExecution(parts, key, id);
   const { execution, ...shown } = await viewExecution(parts.runtime.journal, own);
-  return Response.json({ execution: parts.ids.shown(key.tenant, execution), ...shown });
+  return jsonAnswer(parts, key, { execution: parts.ids.shown(key.tenant, execution), ...shown });
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */
@@ -15,5 +16,5 @@ export async function call(
   { key, id, call: callId }: ApiRequest<unknown, unknown>,
 ): Promise<Response> {
   const own = await ownExecution(parts, key, id);
-  return Response.json(await viewCall(parts.runtime.journal, own, callId));
+  return jsonAnswer(parts, key, await viewCall(parts.runtime.journal, own, callId));
 }
