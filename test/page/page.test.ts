@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
-import { TOKEN } from "./page-server.ts";
-import { startPage } from "./start-page.ts";
+import { startPage, TOKEN } from "./start-page.ts";
 
 const { open } = useBrowser();
 withBrowser("the token is taken out of the address, and without one the page asks for a key", async () => {

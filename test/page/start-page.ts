@@ -3,7 +3,9 @@ import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import type { Look, Opened } from "./browser.ts";
-import { pageServer, TOKEN } from "./page-server.ts";
+import { createServer } from "../../src/serve/index.ts";
+
+export const TOKEN = "a-token-of-the-tests";
 
 const common = { description: "d", input: z.looseObject({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
 
@@ -55,7 +57,8 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
     approve: () => "later",
     logger: { error: () => {} },
   });
-  const server = await pageServer(runtime, journal);
+  const door = await createServer(runtime, { token: TOKEN });
+  const server = await door.listen({ port: 0 });
   const url = `${server.url}/#token=${TOKEN}`;
   return {
     runtime,
@@ -74,7 +77,7 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
     },
     [Symbol.asyncDispose]: async () => {
       gate.open();
-      await server[Symbol.asyncDispose]();
+      await door.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();
     },
   };
