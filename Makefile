@@ -35,6 +35,10 @@ globals: $(PACKAGES)
 page: $(PACKAGES)
 	@node page/build.js
 
+# Takes the pictures of the page for README and docs, with Debian's Chromium.
+page-pictures: $(PACKAGES)
+	@node --conditions=portcullis-source test/page/take-pictures.ts
+
 # Takes a few minutes. Tests with containers run where a Docker daemon answers that has the image. Of the hostile programs,
 # one of each class is run.
 test: $(PACKAGES)

@@ -493,6 +493,7 @@ program
   .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
   .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
   .option("--model <provider:name>", "for desk: a model in place of the scripted one; on a terminal you take part")
+  .option("--page", "show the executions on the page while they run and afterwards, and print its address")
   .action(async (examples: string[], options) => {
     const { demo } = await import("./commands/demo.ts");
     exitCode = await demo(examples, options);

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startPage, TOKEN } from "./start-page.ts";
 
@@ -10,6 +11,8 @@ withBrowser("the token is taken out of the address, and without one the page ask
   await page.waitForSelector('[data-execution="e1"][data-state="ended"]');
   expect(page.url()).toBe(`${one.server.url}/#/`);
   expect(problems).toEqual([]);
+  for (const path of ["/", "/page.js", "/page.css", "/icon.svg"])
+    expect(Object.fromEntries((await fetch(one.server.url + path)).headers), path).toMatchObject(PAGE_HEADERS);
   const other = await open(one.server.url);
   await other.page.waitForSelector("input[type=password]");
   await other.page.type("input[type=password]", TOKEN);

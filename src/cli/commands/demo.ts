@@ -40,6 +40,8 @@ import { Failure } from "../failure.ts";
 import { loadModel } from "../input/load-model.ts";
 import { loadModule } from "../input/load-module.ts";
 import { EXIT } from "../exit-code.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { openDemoPage } from "./demo-page.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -64,6 +66,8 @@ export interface DemoOptions {
   readonly sandbox: string;
   /** Plays in place of the scene's own model. */
   readonly model?: string;
+  /** Shows the executions on the page, while they run and afterwards. */
+  readonly page?: boolean;
 }
 
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
@@ -71,20 +75,23 @@ export async function demo(names: readonly string[], options: DemoOptions): Prom
   const sandbox = parseSandbox(options.sandbox);
   const named = parseExamples("demo", names, [...DEMOS, ...SCENES]);
   const scenes = named.filter(isScene);
+  if (options.page) refuseScenes(scenes);
   const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
   requireData(chosen);
   for (const scene of scenes) requirePackages(scene);
   const model = await modelFor(scenes, chosen, options.model);
   using cancelling = cancelOnSignal();
+  await using page = options.page ? await openDemoPage() : undefined;
   let wrong = 0;
   for (const scene of scenes) {
     wrong += (await playScene(scene, model, cancelling.signal)) ? 0 : 1;
     if (cancelling.signal.aborted) return cancelling.exitCode;
   }
   for (const name of chosen) {
-    wrong += (await runExample(name, sandbox, cancelling.signal)) ? 0 : 1;
+    wrong += (await runExample(name, { sandbox, journal: page?.journal }, cancelling.signal)) ? 0 : 1;
     if (cancelling.signal.aborted) return cancelling.exitCode;
   }
+  await page?.stay(cancelling.signal);
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 
@@ -106,6 +113,15 @@ async function playScene(name: SceneName, model: Model | undefined, signal: Abor
     isRight ? styleText("green", "\n✓ as it should be\n") : styleText("red", "\n✗ something else happened\n"),
   );
   return isRight;
+}
+
+/** A scene runs commands in processes of their own, which the page does not see. */
+function refuseScenes([scene]: readonly SceneName[]): void {
+  if (scene !== undefined)
+    throw new Failure(
+      EXIT.usage,
+      `demo: --page shows examples that run here, and ${scene} runs commands. Leave out one of them.`,
+    );
 }
 
 /** The model that `--model` names. Throws a `Failure` where something that is to be shown takes none. */
@@ -160,7 +176,7 @@ async function runCommand(args: readonly string[], signal: AbortSignal): Promise
 /** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */
 async function runExample(
   name: DemoName,
-  sandbox: ReturnType<typeof parseSandbox>,
+  { sandbox, journal }: { readonly sandbox: ReturnType<typeof parseSandbox>; readonly journal: Journal | undefined },
   signal: AbortSignal,
 ): Promise<boolean> {
   heading(`${name}: the question`);
@@ -168,7 +184,12 @@ async function runExample(
   writeStdout(`${task.question}\n`);
   const tools = await exampleTools(name);
   let listen: (event: ExecutionEvent) => void = () => {};
-  await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
+  await using runtime = await createRuntime({
+    tools,
+    sandbox,
+    onEvent: (event) => listen(event),
+    ...(journal && { journal }),
+  });
   let right = true;
   for (const language of runtime.sandbox.languages) {
     const program = language === "javascript" ? task.program : pythonProgram(name);

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Model } from "../../models/model.ts";
 import { wholeNumber } from "../../options/options.ts";
@@ -15,6 +14,7 @@ import { optionalJournal } from "../input/open-journal.ts";
 import { openTools, tellUnassigned, type ToolsOptions } from "../input/open-tools.ts";
 import { parseSandbox } from "../input/parse-sandbox.ts";
 import { parseWhole } from "../input/parse-whole.ts";
+import { openPage } from "../terminal/open-page.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { printFailures } from "../terminal/print-failures.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
@@ -136,22 +136,8 @@ function greet({ token }: PortcullisServer, url: string, { open = false }: Serve
   const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
   tell(`serving at ${url}`);
   tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
-  if (open) openPage(page);
+  if (open) openPage(page, "--open");
 }
-
-function openPage(page: string): void {
-  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  const opener = spawn(command ?? "xdg-open", [...args, page], { stdio: "ignore", detached: true });
-  opener.on("error", (error) =>
-    tell(`--open: no browser could be started (${causeOf(error)}). Open the address by hand.`),
-  );
-  opener.unref();
-}
-
-const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
-  darwin: ["open"],
-  win32: ["cmd", "/c", "start", ""],
-};
 
 function commandFor({ journal }: ServeOptions, execution: string, call: string, tenant: string): string {
   return decideCommand(execution, call, {
