@@ -26,17 +26,30 @@ async function decidedBefore(
   execution: ExecutionId,
   ids: readonly string[],
 ): Promise<PortcullisError | undefined> {
-  for (const id of ids) {
-    const slash = id.indexOf("/");
-    const owner = slash < 0 ? execution : childExecution(execution, id.slice(0, slash));
-    if (slash >= 0 && !(await isHeld(journal, owner))) continue;
-    let tool = RUN_PROGRAM;
-    for await (const record of journal.read(owner)) {
-      const call = "call" in record ? record.call : undefined;
-      if (call !== id.slice(slash + 1)) continue;
-      if (record.type === "call") ({ tool } = record);
-      if (record.type === "decision") return decisionExists(id, tool, record);
-    }
+  // Each journal is read once, however many calls are asked about.
+  const owners = Map.groupBy(ids, (id) => id.slice(0, Math.max(0, id.indexOf("/"))));
+  for (const [parent, own] of owners) {
+    const owner = parent === "" ? execution : childExecution(execution, parent);
+    if (parent !== "" && !(await isHeld(journal, owner))) continue;
+    const decided = await firstDecided(journal, owner, new Map(own.map((id) => [id.slice(id.indexOf("/") + 1), id])));
+    if (decided) return decided;
+  }
+  return undefined;
+}
+
+/** `ids` are those that the caller gave, by call. */
+async function firstDecided(
+  journal: Journal,
+  owner: ExecutionId,
+  ids: ReadonlyMap<string, string>,
+): Promise<PortcullisError | undefined> {
+  const tools = new Map<string, string>();
+  for await (const record of journal.read(owner)) {
+    const call = "call" in record ? record.call : undefined;
+    const id = call === undefined ? undefined : ids.get(call);
+    if (call === undefined || id === undefined) continue;
+    if (record.type === "call") tools.set(call, record.tool);
+    if (record.type === "decision") return decisionExists(id, tools.get(call) ?? RUN_PROGRAM, record);
   }
   return undefined;
 }

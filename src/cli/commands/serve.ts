@@ -81,7 +81,13 @@ export async function serve(options: ServeOptions): Promise<number> {
     if (signal.aborted) return EXIT.completed;
     const { url } = await server.listen({ port, ...(options.host === undefined ? {} : { host: options.host }) });
     stack.use(outlastErrors((error) => tell(reasonOf(error))));
-    if (options.keys !== undefined) stack.use(watchDoorKeys(options.keys, (text) => changeKeys(server, text)));
+    if (options.keys !== undefined && keys !== undefined)
+      stack.use(
+        watchDoorKeys(options.keys, keys, {
+          onChange: (text) => changeKeys(server, text),
+          onUnread: (reason) => tell(`the file of keys cannot be read, so the keys before stay: ${reason}.`),
+        }),
+      );
     greet(server, url, options);
     await signalled(signal);
     await close(server, drainMs);

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { isLoopback } from "../../serve/http/allowed-hosts.ts";
 import { parseKeys, type Keys } from "../../serve/http/keys.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { causeOf, Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 const READABLE_BY_OTHERS = 0o044;
@@ -35,20 +35,41 @@ export function refuseOpen(host: string | undefined, keys: string | undefined): 
 /** How often a file of keys is looked at, in milliseconds. */
 const LOOK_MS = 2000;
 
-/** Calls back with the text of a file of keys whenever it has changed, until it is disposed of. */
-export function watchDoorKeys(path: string, onChange: (text: string) => void): Disposable {
-  let before = stampOf(path);
-  const timer = setInterval(() => {
-    const now = stampOf(path);
-    if (now === before || now === undefined) return;
-    before = now;
-    onChange(readFileSync(path, "utf8"));
-  }, LOOK_MS).unref();
+export interface DoorKeysListener {
+  /** Called with the text of the file whenever it has changed. */
+  readonly onChange: (text: string) => void;
+  /** Called once with each reason why the file cannot be read. It is tried again. */
+  readonly onUnread: (reason: string) => void;
+}
+
+/** Follows a file of keys, of which this text is known, until it is disposed of. */
+export function watchDoorKeys(path: string, known: string, { onChange, onUnread }: DoorKeysListener): Disposable {
+  let text = known;
+  let stamp: string | undefined;
+  let told: string | undefined;
+  const look = () => {
+    try {
+      const now = stampOf(path);
+      if (now === stamp) return;
+      const read = readFileSync(path, "utf8");
+      [stamp, told] = [now, undefined];
+      if (read === text) return;
+      text = read;
+      onChange(read);
+    } catch (error) {
+      stamp = undefined;
+      const reason = causeOf(error);
+      if (reason !== told) onUnread(reason);
+      told = reason;
+    }
+  };
+  const timer = setInterval(look, LOOK_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Undefined for a file that is gone, or too large to be keys. */
-function stampOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found && found.size <= KEYS_BYTES ? `${found.ino}:${found.mtimeMs}:${found.size}` : undefined;
+/** Throws for a file that is gone, or too large to be keys. */
+function stampOf(path: string): string {
+  const { ino, mtimeMs, ctimeMs, size } = statSync(path);
+  if (size > KEYS_BYTES) throw new Error(`it has ${size} bytes, at most ${KEYS_BYTES} are read`);
+  return `${ino}:${mtimeMs}:${ctimeMs}:${size}`;
 }

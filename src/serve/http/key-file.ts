@@ -1,5 +1,18 @@
 import { hash, randomBytes } from "node:crypto";
-import { closeSync, constants, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { PortcullisError } from "../../errors.ts";
 import { type Keys, type Scope, parseKeys } from "./keys.ts";
@@ -23,31 +36,66 @@ interface Written {
 /** Adds a key to a file, which is made where there is none. Returns the key, which is written nowhere: the file has its SHA-256. */
 export function addKey(path: string, { id, ...rest }: NewKey): string {
   const key = randomBytes(KEY_BYTES).toString("base64url");
-  const { keys } = read(path) ?? { keys: [] };
-  write(path, { keys: [...keys, { id, hash: hash("sha256", key), ...rest }] });
+  change(path, (keys) => [...keys, { id, hash: hash("sha256", key), ...rest }]);
   return key;
 }
 
 /** Takes a key out of a file. Throws `option_invalid` where there is none of that id, and for the last one: a file has at least one key. */
 export function revokeKey(path: string, id: string): void {
-  const { keys } = read(path) ?? { keys: [] };
-  const left = keys.filter((key) => key["id"] !== id);
-  if (left.length === keys.length)
-    throw new PortcullisError(
-      "option_invalid",
-      `${path} has no key ${JSON.stringify(id)}. List them with: portcullis key list`,
-    );
-  if (left.length === 0)
-    throw new PortcullisError(
-      "option_invalid",
-      `${JSON.stringify(id)} is the only key of ${path}, and a file has at least one. Add another one first, or delete the file.`,
-    );
-  write(path, { keys: left });
+  change(path, (keys) => {
+    const left = keys.filter((key) => key["id"] !== id);
+    if (left.length === keys.length)
+      throw new PortcullisError(
+        "option_invalid",
+        `${path} has no key ${JSON.stringify(id)}. List them with: portcullis key list`,
+      );
+    if (left.length === 0)
+      throw new PortcullisError(
+        "option_invalid",
+        `${JSON.stringify(id)} is the only key of ${path}, and a file has at least one. Add another one first.`,
+      );
+    return left;
+  });
 }
 
 /** The keys of a file. */
 export function listKeys(path: string): Keys {
   return parseKeys(path, readFileSync(path, "utf8"));
+}
+
+/** Changes the file that a path leads to. Of two that change it at once the second is refused: one change would be lost. */
+function change(path: string, to: (keys: Written["keys"]) => Written["keys"]): void {
+  const file = pathOfFile(path);
+  const lock = `${file}.lock`;
+  take(lock);
+  try {
+    write(file, { keys: to(read(file)?.keys ?? []) });
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** A link stays a link: a server may read the file by its own name. */
+function pathOfFile(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function take(lock: string): void {
+  try {
+    // eslint-disable-next-line no-bitwise
+    closeSync(openSync(lock, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    throw new PortcullisError(
+      "option_invalid",
+      `Another process changes the keys: ${lock} is there. Nothing was changed. Try again; if that process is gone, delete ${lock}.`,
+      { cause },
+    );
+  }
 }
 
 /** Undefined where there is no file. Throws `option_invalid` for one that cannot be read as keys: it is not written over. */
@@ -63,7 +111,7 @@ function read(path: string): Written | undefined {
   return JSON.parse(text) as Written;
 }
 
-/** Writes the whole or nothing, for its owner alone. What is written is checked before. */
+/** Writes the whole or nothing, for its owner alone or for those who could read it before. What is written is checked before. */
 function write(path: string, written: Written): void {
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   parseKeys(path, text);
@@ -71,6 +119,7 @@ function write(path: string, written: Written): void {
   // eslint-disable-next-line no-bitwise
   const file = openSync(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
+    keepRights(file, path);
     writeSync(file, text);
     fsyncSync(file);
     closeSync(file);
@@ -78,5 +127,22 @@ function write(path: string, written: Written): void {
   } catch (error) {
     rmSync(beside, { force: true });
     throw error;
+  }
+}
+
+/** A server that runs as another user can read the file as before. */
+function keepRights(file: number, path: string): void {
+  const before = statSync(path, { throwIfNoEntry: false });
+  if (!before || process.platform === "win32") return;
+  fchmodSync(file, before.mode);
+  try {
+    fchownSync(file, before.uid, before.gid);
+  } catch (cause) {
+    if (before.uid === process.getuid?.()) return;
+    throw new PortcullisError(
+      "option_invalid",
+      `${path} belongs to another user, who could not read it any more. Change it as that user.`,
+      { cause },
+    );
   }
 }

@@ -13,7 +13,8 @@ export class OpenRequests {
   begin(principal: string, bytes: number): (() => void) | undefined {
     const taken = bytes + REQUEST_BYTES;
     const own = (this.#own.get(principal) ?? 0) + taken;
-    if (own > OWN_BYTES || this.#all + taken > ALL_BYTES) return undefined;
+    // One has no more than it leaves to all others: however many take what they can, the next one finds some.
+    if (own > Math.min(OWN_BYTES, ALL_BYTES - this.#all - taken)) return undefined;
     this.#add(principal, taken);
     let isOver = false;
     return () => {

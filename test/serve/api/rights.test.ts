@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { KEYS, keyOf, type OpenServer, openServer } from "../servers.ts";
 
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
@@ -109,4 +109,14 @@ test("who decided is signed with the key, however long a name the client gives",
   await door.ask("POST", "/v1/executions/pays/decisions", { body: { decisions: { 1: { allow: true, by } } } });
   const { text } = await door.ask("GET", "/v1/executions/pays/events");
   expect(/"by":"([^"]*)"/.exec(text)?.[1]).toMatch(/\(ann\)$/);
+});
+
+test("decisions about many calls read an execution once", async () => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "ended" } });
+  const read = vi.spyOn(door.runtime.journal, "read");
+  const decisions = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${n}`, { allow: true }]));
+  const answer = await door.ask("POST", "/v1/executions/ended/decisions", { body: { decisions } });
+  expect(answer.status).toBe(404);
+  expect(read.mock.calls.length).toBeLessThan(10);
 });

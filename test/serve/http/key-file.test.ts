@@ -1,0 +1,86 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { watchDoorKeys } from "../../../src/cli/input/door-keys.ts";
+import { addKey, listKeys, revokeKey } from "../../../src/serve/http/key-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const ids = (path: string) => listKeys(path).all.map(({ id }) => id);
+
+test("a new file is its owner's alone, and one that is changed keeps who may read it", () => {
+  const path = join(folder, "mode.json");
+  addKey(path, { id: "a", tenant: "t" });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  chmodSync(path, 0o640);
+  addKey(path, { id: "b", tenant: "t" });
+  expect(statSync(path).mode & 0o777).toBe(0o640);
+  expect(readFileSync(path, "utf8")).not.toMatch(/"key"/);
+});
+
+test("a change through a link reaches the file that a server reads by its own name", () => {
+  const path = join(folder, "real.json");
+  const link = join(folder, "link.json");
+  for (const id of ["a", "b"]) addKey(path, { id, tenant: "t" });
+  symlinkSync(path, link);
+  revokeKey(link, "a");
+  expect(ids(path)).toEqual(["b"]);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+});
+
+test("of two changes at once the second is refused, so that none is lost", () => {
+  const path = join(folder, "locked.json");
+  for (const id of ["a", "b"]) addKey(path, { id, tenant: "t" });
+  writeFileSync(`${path}.lock`, "");
+  expect(() => revokeKey(path, "a")).toThrow(/Nothing was changed/);
+  rmSync(`${path}.lock`);
+  revokeKey(path, "a");
+  expect(ids(path)).toEqual(["b"]);
+  expect(readdirSync(folder).filter((name) => /lock$|^\./.test(name))).toEqual([]);
+});
+
+test("a change that is refused leaves the file and no lock", () => {
+  const path = join(folder, "refused.json");
+  addKey(path, { id: "a", tenant: "t" });
+  const before = readFileSync(path, "utf8");
+  expect(() => addKey(path, { id: "a", tenant: "t" })).toThrow(/two keys have the id/);
+  expect(() => revokeKey(path, "a")).toThrow(/only key/);
+  expect(readFileSync(path, "utf8")).toBe(before);
+  expect(readdirSync(folder).filter((name) => name.endsWith(".lock"))).toEqual([]);
+});
+
+test("a server that follows the file learns of what changed before it looked, and of a file that comes back", () => {
+  vi.useFakeTimers();
+  try {
+    const path = join(folder, "followed.json");
+    addKey(path, { id: "a", tenant: "t" });
+    const known = readFileSync(path, "utf8");
+    addKey(path, { id: "b", tenant: "t" });
+    const seen: string[] = [];
+    const unread: string[] = [];
+    using _ = watchDoorKeys(path, known, { onChange: (text) => seen.push(text), onUnread: (why) => unread.push(why) });
+    const look = () => vi.advanceTimersByTime(4000);
+    look();
+    expect(seen).toEqual([readFileSync(path, "utf8")]);
+    rmSync(path);
+    look();
+    look();
+    expect(unread).toHaveLength(1);
+    writeFileSync(path, known);
+    look();
+    expect(seen.at(-1)).toBe(known);
+  } finally {
+    vi.useRealTimers();
+  }
+});
