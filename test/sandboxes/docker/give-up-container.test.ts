@@ -6,10 +6,14 @@ import { containerLimits } from "../../../src/sandboxes/docker/container-limits.
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
+import type { Offer } from "../../../src/sandboxes/sandbox.ts";
 import { removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { LIMITS } from "../../support/guests.ts";
 import { signal, tool } from "../../support/tools.ts";
+
+/** What a change costs beyond the container itself, for a program that has just begun to wait. */
+const CHEAP = { costMs: 0, earnedMs: 0 };
 
 /** Stands in for a container, whose removal takes a moment. */
 class FakeGuest {
@@ -21,9 +25,9 @@ class FakeGuest {
   readonly id = "fake";
   ended = false;
   how: string | undefined;
-  onOffer: (costMs: number | undefined) => void = () => {};
+  onOffer: (offer: Offer | undefined) => void = () => {};
 
-  setOfferListener(listener: (costMs: number | undefined) => void): void {
+  setOfferListener(listener: (offer: Offer | undefined) => void): void {
     this.onOffer = listener;
   }
 
@@ -67,8 +71,8 @@ describe("in a pool of containers", () => {
   test("the program that has waited longest gives its container up, once a change is worth it", async () => {
     const { pool, acquire } = poolOf(2);
     const [first, second] = [await acquire("a"), await acquire("a")];
-    second.onOffer(0);
-    first.onOffer(0);
+    second.onOffer(CHEAP);
+    first.onOffer(CHEAP);
     const third = await acquire("a");
     expect([first.how, second.how, third.how]).toEqual([undefined, "evicted", undefined]);
     await pool.close();
@@ -77,7 +81,7 @@ describe("in a pool of containers", () => {
   test("a program that runs again keeps its container, and the one that needs a place waits on", async () => {
     const { pool, acquire } = poolOf(1);
     const first = await acquire("a");
-    first.onOffer(0);
+    first.onOffer(CHEAP);
     const waiting = acquire("a");
     first.onOffer(undefined);
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -87,20 +91,20 @@ describe("in a pool of containers", () => {
     await pool.close();
   });
 
-  test("a tenant loses containers to another only while it has more; what has begun comes first", async () => {
+  test("a tenant loses containers to another only while it has more; what has not begun comes first", async () => {
     const { pool, acquire } = poolOf(3);
     const few = await acquire("few");
     const many = [await acquire("many"), await acquire("many")];
-    for (const guest of [few, ...many]) guest.onOffer(0);
+    for (const guest of [few, ...many]) guest.onOffer(CHEAP);
     const order: string[] = [];
     const fresh = acquire("other").then(() => order.push("fresh"));
     const begun = acquire("other", true).then(() => order.push("begun"));
-    await begun;
+    await fresh;
     // Now each tenant has one container. The other one of this tenant takes its own, which no program waits in.
     await new Promise((resolve) => setTimeout(resolve, 700));
-    expect([few.how, many.map(({ how }) => how), order]).toEqual([undefined, ["evicted", undefined], ["begun"]]);
+    expect([few.how, many.map(({ how }) => how), order]).toEqual([undefined, ["evicted", undefined], ["fresh"]]);
     few.kill();
-    await fresh;
+    await begun;
     await pool.close();
   });
 });
