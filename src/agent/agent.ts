@@ -53,7 +53,7 @@ export async function beginConversation(
   const span = rests ? undefined : beginSpan(scope, { execution, model: model.name });
   const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
   const header = {
-    ...headerBase(execution, scope, gate.tools.all, {}, span?.traceparent),
+    ...headerBase(execution, scope, gate.tools.all, {}, span ? span.traceparent : scope.telemetry?.here),
     ...about,
     shown: shownTo(opening),
     ...(scope.approvePrograms ? ({ approvePrograms: true } as const) : {}),

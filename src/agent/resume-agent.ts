@@ -142,7 +142,7 @@ export async function takeUp(
   const rests = work.rests ?? isHeld(header);
   const before = [header.trace, past.trace];
   const span = rests ? undefined : beginSpan(own, { execution, model: past.model, before });
-  const log = await claim(own, past, records, traceOf(span));
+  const log = await claim(own, past, records, traceOf(span ?? { traceparent: own.telemetry?.here }));
   for (const record of records) applyToCall(past.open.get(record.call), record);
   const remembered = [...(past.use.remembered ?? []), ...rememberedIn(records, (id) => past.open.get(id))];
   const use = { ...past.use, remembered: stillMeant(remembered, differing.changed) };

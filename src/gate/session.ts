@@ -229,6 +229,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
     const call = new OpenCall(found, request);
     call.isCounted = true;
+    this.#ledger.begun(call);
     return this.#answer(call, past);
   }
 
@@ -239,7 +240,6 @@ export class GateSession implements ParentSession, WorkBelow {
 
   async #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     this.#calls.add(call);
-    this.#ledger.begun(call);
     try {
       const answer = await call.orOver(() => this.#steps.goOn(call, past));
       await call.dropped;

@@ -51,13 +51,13 @@ export class TelemetrySwitch {
   async #load(): Promise<Telemetry | undefined> {
     const { captures, redactor, onMissing } = this.#parts;
     try {
-      const [otel, { OtelTelemetry }, { Meters }, { Contents }] = await Promise.all([
+      const [otel, { OtelTelemetry }, { metersOf }, { Contents }] = await Promise.all([
         loadOtel(),
         import("./otel-telemetry.ts"),
         import("./meters.ts"),
         import("./contents.ts"),
       ]);
-      return new OtelTelemetry({ otel, meters: new Meters(otel), contents: new Contents(captures, redactor) });
+      return new OtelTelemetry({ otel, meters: metersOf(otel), contents: new Contents(captures, redactor) });
     } catch (error) {
       onMissing(error);
       return undefined;

@@ -19,6 +19,14 @@ export interface Instruments {
   readonly bytesOut: Counter;
 }
 
+/** The meters of this process: each that is made observes what runs, for good. */
+export function metersOf(otel: Otel): Meters {
+  shared ??= new Meters(otel);
+  return shared;
+}
+
+let shared: Meters | undefined;
+
 /** Instruments of the provider of meters that is registered now: without a proxy in the API, those of another one stay silent. */
 export class Meters {
   readonly #otel: Otel;

@@ -3,6 +3,7 @@ import { OtelCallSpans, type SpanParts, toolAttributes } from "./call-span.ts";
 import { safely } from "./otel.ts";
 import { SafeSpan } from "./span.ts";
 import type { CallSpans, ConversationSpan, ConversationWork, ProgramWork, Telemetry, WorkSpan } from "./telemetry.ts";
+import { traceParentOf } from "./trace-parent.ts";
 import { OtelConversationSpan, OtelWorkSpan } from "./work-span.ts";
 import { modelAttributes, word } from "./words.ts";
 
@@ -47,6 +48,12 @@ export class OtelTelemetry implements Telemetry {
 
   hostCalls(): CallSpans {
     return new OtelCallSpans(this.#parts, this.#active);
+  }
+
+  get here(): string | undefined {
+    const { otel } = this.#parts;
+    const place = safely(otel, () => otel.trace.getSpanContext(this.#active), undefined);
+    return place && safely(otel, () => otel.isSpanContextValid(place), false) ? traceParentOf(place) : undefined;
   }
 
   noteOutput(bytes: number): void {

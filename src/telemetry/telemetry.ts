@@ -9,6 +9,8 @@ export interface Telemetry {
   beginConversation(about: ConversationWork): ConversationSpan;
   /** For calls that a host makes itself: their spans are below the span that is active. */
   hostCalls(): CallSpans;
+  /** Where the active span is, as `traceparent`; undefined without one. */
+  readonly here: string | undefined;
   /** Counts what a model is given of a program, in bytes. */
   noteOutput(bytes: number): void;
 }

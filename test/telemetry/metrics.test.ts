@@ -1,3 +1,5 @@
+import { metrics } from "@opentelemetry/api";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
@@ -20,6 +22,30 @@ const echo = defineTool({
   effect: "read",
   handler: ({ text }) => text,
 });
+
+/** Another provider of meters, which counts the callbacks of its gauges. */
+function counted() {
+  let callbacks = 0;
+  metrics.disable();
+  const meters = new MeterProvider();
+  metrics.setGlobalMeterProvider({
+    getMeter: (name) => {
+      const meter = meters.getMeter(name);
+      const make = meter.createObservableGauge.bind(meter);
+      meter.createObservableGauge = (...args) => {
+        const gauge = make(...args);
+        const add = gauge.addCallback.bind(gauge);
+        gauge.addCallback = (callback) => {
+          callbacks += 1;
+          add(callback);
+        };
+        return gauge;
+      };
+      return meter;
+    },
+  });
+  return { stop: () => meters.shutdown(), gauges: () => callbacks };
+}
 
 const totals = async (name: string) =>
   (await recording.points(name)).map(({ attributes, value }) => ({ ...attributes, value }));
@@ -58,6 +84,14 @@ test("names that are no tool are no attribute, however many a model writes", asy
   const calls = Array.from({ length: 50 }, (_, index) => ({ tool: `made.up${index}`, input: {} }));
   await runtime.agent({ model: scriptedModel([{ calls }, { text: "done" }]), task: "t" });
   expect(await totals("portcullis.refusals")).toEqual([{ "error.type": "tool_unknown", value: 50 }]);
+});
+
+test("what runs is observed once for each provider of meters, however many runtimes there are", async () => {
+  const { stop, gauges } = counted();
+  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  for (let index = 0; index < 20; index += 1) await runtime.derive({}).execute("return 1");
+  expect(gauges()).toBe(4);
+  await stop();
 });
 
 test("turns of models are timed, and their tokens counted", async () => {

@@ -103,6 +103,18 @@ describe("spans of a program", () => {
     expect(told).not.toMatch(/secret host detail|hunter2/);
   });
 
+  test("a program that is held for its own approval has one span", async () => {
+    await using runtime = await createRuntime({
+      tools: [stock],
+      sandbox,
+      approvePrograms: true,
+      approve: ({ tool }) => tool === "run_program",
+    });
+    await runtime.execute('return await tools.stock.units({ article: "a" });');
+    const call = ["execute_tool stock.units", ["SELECT units"]];
+    expect(tree(recording.spans())).toEqual([["execute_tool run_program", [call]]]);
+  });
+
   test("a program that cannot be run has a span too", async () => {
     await using runtime = await createRuntime({ tools: [], sandbox });
     await runtime.execute("return (");
@@ -199,6 +211,27 @@ describe("spans of a conversation", () => {
     const [first, second] = recording.spans().filter(({ name }) => name === "invoke_agent");
     expect(first?.links).toEqual([]);
     expect(second?.links.map(({ context }) => context.spanId)).toEqual([first?.spanContext().spanId]);
+  });
+
+  test("one that its developer holds leads back to where it began, also when it is continued elsewhere", async () => {
+    const journal = createMemoryJournal();
+    const options = { tools: [pay], sandbox, journal, approve: () => "later" as const };
+    const model = () => scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "done" }]);
+    const first = await createRuntime(options);
+    const began = await tracer().startActiveSpan("POST /talks", async (span) => {
+      const talk = await first.converse({ model: model(), execution: "talk" });
+      await talk.say("Pay.");
+      await talk[Symbol.asyncDispose]();
+      span.end();
+      return span.spanContext().spanId;
+    });
+    await first[Symbol.asyncDispose]();
+    await using second = await createRuntime(options);
+    await second.decide("talk", { "call-1": { allow: true } });
+    await using talk = await second.converse({ model: model(), continue: "talk" });
+    expect((await talk.say()).ending.type).toBe("answered");
+    const agents = recording.spans().filter(({ name }) => name === "invoke_agent");
+    expect(agents.at(-1)?.links.map(({ context }) => context.spanId)).toEqual([began]);
   });
 
   test("a provider that fails is an error of the turn and of the conversation", async () => {

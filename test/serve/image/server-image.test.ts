@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -40,7 +40,10 @@ describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS },
   let key: string;
   beforeAll(async () => {
     server = await makeServerFolder(folder);
-    key = addKey(join(server, "keys.json"), { id: "ann", tenant: "acme" });
+    const keys = join(server, "keys.json");
+    key = addKey(keys, { id: "ann", tenant: "acme" });
+    // The user of the image reads it. It has hashes alone.
+    chmodSync(keys, 0o444);
   }, BUILDING_MS);
 
   test("has all that the command of the image needs", async () => {
