@@ -44,6 +44,8 @@ interface Form {
 
 type Forms = ReadonlyMap<string, Form>;
 
+const NONE: Form["fields"] = [];
+
 const GUEST_FORMS: Forms = new Map<string, Form>([
   [
     "ready",
@@ -62,7 +64,7 @@ const GUEST_FORMS: Forms = new Map<string, Form>([
         ["id", id],
         ["tool", name],
       ],
-      more: ({ tool }) => (tool === SAVE_ARTIFACT ? [["name", name]] : []),
+      more: ({ tool }) => (tool === SAVE_ARTIFACT ? [["name", name]] : NONE),
       body: "required",
     },
   ],
@@ -168,7 +170,8 @@ function parseFrame(text: string, forms: Forms): object {
   if (!header) return new MalformedFrame("its header is not a JSON object");
   const form = typeof header.kind === "string" ? forms.get(header.kind) : undefined;
   if (!form) return new MalformedFrame(`its kind is unknown: ${quote(header.kind)}`);
-  const fields = [...form.fields, ...(form.more?.(header) ?? [])];
+  const more = form.more?.(header) ?? NONE;
+  const fields = more.length === 0 ? form.fields : [...form.fields, ...more];
   for (const [field, accepts] of fields) {
     if (!Object.hasOwn(header, field) || !accepts(header[field])) {
       return new MalformedFrame(
@@ -183,7 +186,9 @@ function parseFrame(text: string, forms: Forms): object {
       `its kind is ${String(header.kind)}, and it ${body === undefined ? "lacks its body" : "has a body"}`,
     );
   }
-  return body === undefined ? header : { ...header, body };
+  // It has no such field of its own: that would not belong there.
+  if (body !== undefined) header.body = body;
+  return header;
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -136,11 +136,15 @@ export class CallLedger {
   }
 
   succeeded(call: OpenCall, { bytes, text }: Value, shape: string): void {
-    const { display } = call;
-    const said = display === undefined ? {} : { display };
-    const shown = display === undefined ? {} : { display: JSON.parse(display) as unknown };
-    const line = { ...lineOf(call, { bytes, outcome: { type: "value", shape }, started: true }), ...shown };
-    this.#answered(line, { ok: true, shape, ...said, ...(call.shown && { shown: call.shown }) });
+    const { display, shown } = call;
+    const plain = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
+    const line = display === undefined ? plain : { ...plain, display: JSON.parse(display) as unknown };
+    const facts = { ok: true, shape };
+    const isPlain = display === undefined && shown === undefined;
+    this.#answered(
+      line,
+      isPlain ? facts : { ...facts, ...(display !== undefined && { display }), ...(shown && { shown }) },
+    );
     call.span?.end({ outcome: "value", bytes, text });
     this.#list(line, call.noticed);
   }
@@ -194,7 +198,10 @@ function lineOf(
 ): CallLine {
   const { identity, since } = call;
   const { callId, tool, caller } = identity;
-  return { callId, tool, caller, ms: performance.now() - since, ...facts, ...unusual(call, facts) };
+  const { bytes, outcome, started } = facts;
+  const line = { callId, tool, caller, ms: performance.now() - since, bytes, outcome, started };
+  const more = unusual(call, facts);
+  return more ? { ...line, ...more } : line;
 }
 
 /** What is said of few calls. */

@@ -1,5 +1,8 @@
 import { Slots } from "./slots.ts";
 
+/** Created once: creating it takes a part of a short program. */
+const CLOSED = new DOMException("The session has closed.", "AbortError");
+
 /**
  * Queues of the calls of one session. Calls that may need approval have their own queues for the input check and for
  * the approval, so that they do not delay calls that need no approval.
@@ -30,9 +33,9 @@ export class CallQueues {
     return this.#approvals.run(task);
   }
 
-  /** Queues a handler. `task` gets a signal that is aborted when the queues close; resolves with undefined if that ended it. */
-  run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value | undefined> {
-    return this.#handlers.run(() => this.#unlessDropped(task(this.#closing.signal)));
+  /** Queues a handler. `task` gets a signal that is aborted when the queues close. */
+  run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value> {
+    return this.#handlers.run(() => task(this.#closing.signal));
   }
 
   /**
@@ -40,17 +43,7 @@ export class CallQueues {
    * are freed with the session.
    */
   close(): void {
-    this.#closing.abort();
+    this.#closing.abort(CLOSED);
     for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.pause();
-  }
-
-  /** A tool's queue rejects with an `AbortError` when the session closes, also for a call that has its answer. */
-  async #unlessDropped<Value>(task: Promise<Value>): Promise<Value | undefined> {
-    try {
-      return await task;
-    } catch (error) {
-      if (this.#closing.signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
-      throw error;
-    }
   }
 }

@@ -52,26 +52,47 @@ export async function runHandler(
   const { tool } = call;
   const { handler } = tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
+  if (call.isOver) return failed(sentences.handlerTimedOut(call));
   call.started = true;
+  let value: unknown;
+  try {
+    const returned = handler(input, context);
+    // What is there at once needs no timer, and nothing that ends it.
+    value = isThenable(returned) ? await withinTime(call, returned, allowedMs) : returned;
+  } catch (error) {
+    return failed(thrownFailure(call, error, context), error);
+  }
+  if (value === OVER) return failed(sentences.handlerTimedOut(call));
+  return new Returned(value);
+}
+
+/** What a handler has promised, or OVER as soon as its time is over or its call has ended. */
+async function withinTime(call: OpenCall, returned: PromiseLike<unknown>, allowedMs: number): Promise<unknown> {
+  const promised = Promise.resolve(returned);
+  if (call.isOver) {
+    // It is not awaited: its error is ignored.
+    promised.catch(() => {});
+    return OVER;
+  }
   let countedMs = call.approvalMs;
   const onTime = () => {
     // The time in which an agent waited for approvals alone is no part of the tool's time.
     const moreMs = call.approvalMs - countedMs;
     countedMs += moreMs;
     if (moreMs >= 1) timer = setTimeout(onTime, moreMs);
-    else call.endHandler(`The call took longer than ${tool.timeoutMs} ms.`);
+    else call.endHandler(`The call took longer than ${call.tool.timeoutMs} ms.`);
   };
   let timer = setTimeout(onTime, allowedMs);
-  let value: unknown;
   try {
-    value = await call.orEnded(() => handler(input, context));
-  } catch (error) {
-    return failed(thrownFailure(call, error, context), error);
+    return await call.orEnded(() => promised);
   } finally {
     clearTimeout(timer);
   }
-  if (value === OVER) return failed(sentences.handlerTimedOut(call));
-  return new Returned(value);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return typeof (value as { readonly then?: unknown }).then === "function";
 }
 
 /** The failure that a handler's error stands for. Of its message the caller reads only what was written for it. */

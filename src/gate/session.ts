@@ -242,7 +242,7 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#calls.add(call);
     try {
       const answer = await call.orOver(() => this.#steps.goOn(call, past));
-      await call.dropped;
+      if (call.dropped) await call.dropped;
       return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
     } finally {
       this.#admission.giveBackInput(call);

@@ -17,8 +17,9 @@ export class Slots {
   /** The task's result. After `pause` it never comes for a task that has not started. */
   run<Value>(task: () => Promise<Value>): Promise<Value> {
     if (this.#running < this.#atOnce && !this.#paused) return this.#start(task);
-    return new Promise((resolve) => {
-      this.#waiting.push(() => resolve(this.#start(task)));
+    return new Promise((resolve, reject) => {
+      // To resolve with a promise takes three turns of the microtask queue, and this one.
+      this.#waiting.push(() => void this.#start(task).then(resolve, reject));
     });
   }
 

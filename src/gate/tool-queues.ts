@@ -38,15 +38,34 @@ export class ToolQueues {
   }
 
   /**
-   * Runs a call when its tool's concurrency and its rate allow one more. Drops it, and rejects with the signal's reason, if
-   * the signal is aborted first. While a call waits for the rate it counts as one that runs.
+   * Runs a call when its tool's concurrency and its rate allow one more. Drops it if the signal is aborted first: resolves with
+   * undefined where its reason is an `AbortError`, as a session's is that closes, and else rejects with it. While a call waits
+   * for the rate it counts as one that runs.
    */
-  whenFree<Value>(tool: Tool, tenant: string, run: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+  whenFree<Value>(
+    tool: Tool,
+    tenant: string,
+    run: () => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
     const queues = this.#queues.get(tool);
-    if (!queues) return run();
-    const { running, starting } = queues;
+    return queues ? this.#inTurn(queues, tool, tenant, run, signal) : run();
+  }
+
+  async #inTurn<Value>(
+    { running, starting }: QueuesOfTool,
+    tool: Tool,
+    tenant: string,
+    run: () => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
     const start = starting ? () => this.whenRate(tool, tenant, signal).then(run) : run;
-    return running ? running.add(start, { signal, tenant }) : start();
+    try {
+      return await (running ? running.add(start, { signal, tenant }) : start());
+    } catch (error) {
+      if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
+      throw error;
+    }
   }
 
   /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
