@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
+import { scriptedModel } from "../../src/testing.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startPage, TOKEN } from "./start-page.ts";
 
@@ -69,7 +70,7 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   expect(problems).toEqual([]);
 });
 
-withBrowser("what is denied is told to the program, and a decision that came too late is said", async () => {
+withBrowser("what is denied is told to the program, and the page says how it ended", async () => {
   await using one = await startPage(open);
   await one.runtime.execute("return tools.bank.pay({ n: 1 });", { execution: "pay" });
   const { page } = await one.show("pay");
@@ -77,4 +78,31 @@ withBrowser("what is denied is told to the program, and a decision that came too
   await page.locator('[data-approval="1"] .deny').click();
   await page.waitForSelector('main[data-state="ended"]');
   await untilText(page, '[data-part="output"]', /denied/);
+});
+
+withBrowser("a call of a program of a conversation is decided on the conversation's page", async () => {
+  await using one = await startPage(open);
+  const model = scriptedModel([{ programs: ["return tools.bank.pay({ n: 9 });"] }, () => ({ text: "Paid." })]);
+  const { execution } = await one.runtime.agent({ model, task: "Pay.", programs: "local" });
+  const { page, problems } = await one.show(execution);
+  await untilText(page, "[data-approval] .whole", /"n": 9/);
+  await page.locator("[data-approval] .allow").click();
+  await page.waitForSelector('[data-approval][data-state="decided"]');
+  expect(await one.runtime.resumeAgent(execution, { model })).toMatchObject({ ending: { type: "answered" } });
+  await page.waitForSelector('main[data-state="ended"]');
+  await untilText(page, '[data-part="output"]', /Paid\./);
+  expect(problems).toEqual([]);
+});
+
+withBrowser("a decision that came too late is answered by the server's sentence", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("return tools.bank.pay({ n: 1 });", { execution: "late" });
+  const { page } = await one.show("late");
+  await page.waitForSelector("[data-approval]");
+  // The page does not hear of the other decision.
+  await page.setRequestInterception(true);
+  page.on("request", (request) => void (request.method() === "GET" ? request.abort() : request.continue()));
+  await one.runtime.decide("late", { "1": { allow: false, by: "ann" } });
+  await page.locator("[data-approval] .allow").click();
+  await untilText(page, "[data-approval] [role=alert]", /ann/);
 });
