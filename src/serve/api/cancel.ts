@@ -1,17 +1,33 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import { isHeadMoved } from "../../journal/execution-log.ts";
 import { drivenHere } from "../../programs/driven-here.ts";
+import { findOwn } from "../../programs/past-execution.ts";
 import type { Key } from "../http/keys.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { jsonAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
 import { statusAnswer } from "./show.ts";
 
+/** How often it is tried against others who append to the same execution. */
+const TRIES = 10;
+
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. One that has ended stays as it is. */
 export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownExecution(parts, key, id);
-  if (parts.runs.has(own)) await parts.runs.cancel(own);
-  else await cancelLeft(parts, key, own);
+  for (let tries = 1; !(await isEnded(parts, key, own)); tries += 1)
+    try {
+      if (parts.runs.has(own)) await parts.runs.cancel(own);
+      else await cancelLeft(parts, key, own);
+      break;
+    } catch (error) {
+      // Another client has said something about it, or has cancelled it too.
+      if (tries === TRIES || !isHeadMoved(error)) throw error;
+    }
   return jsonAnswer(parts, key, await statusAnswer(parts, key, own));
+}
+
+async function isEnded({ runtime }: ApiParts, { tenant }: Key, id: ExecutionId): Promise<boolean> {
+  return (await findOwn({ journal: runtime.journal, tenant }, id)).ended;
 }
 
 /** Ends an execution that is open and that no one drives here: it is taken up only to be ended. */

@@ -1,0 +1,54 @@
+import type { z } from "zod";
+import { expect, test, vi } from "vitest";
+import { ROUTES } from "../../../src/serve/api/routes.ts";
+import { openServer } from "../servers.ts";
+
+const wide = (value: unknown) => Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`f${n}`, value]));
+const BODIES = {
+  "of its own": wide(1),
+  "of calls": { program: "return 1", decisions: wide({}), results: wide({ value: 1 }), limits: wide(1) },
+  "of one call": { decisions: { 1: wide(1) }, results: { 1: wide(1) } },
+};
+
+test.each(
+  ROUTES.filter(({ body }) => body !== undefined).flatMap(({ path, body }) =>
+    Object.entries(BODIES).map(([which, fields]) => ({ path, body, which, fields })),
+  ),
+)("a body of $path with 20,000 fields $which is refused before they are checked", async ({ path, body, fields }) => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", {
+    body: { program: "return await tools.desk.ask({})", execution: "waits" },
+  });
+  const checked = vi.spyOn(body as z.ZodType, "safeParse");
+  const answer = await door.ask("POST", path.replace(":id", "waits"), { body: fields });
+  expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
+  expect(answer.text).toContain("at most 1000 fields");
+  expect(checked).not.toHaveBeenCalled();
+  checked.mockRestore();
+  expect((await door.ask("GET", "/v1/executions/waits")).json.state).toBe("waiting");
+});
+
+test("a value may have as many fields as a body holds", async () => {
+  await using door = await openServer();
+  const program = "return await tools.desk.ask({})";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "waits" } });
+  const value = { said: "x", ...wide(1) };
+  const answer = await door.ask("POST", "/v1/executions/waits/results", { body: { results: { 1: { value } } } });
+  expect(answer.text).not.toContain("at most 1000 fields");
+});
+
+test("clients that cancel and decide at once are told what has come of it", async () => {
+  await using door = await openServer();
+  const program = "return await tools.bank.pay({ amount: 1 })";
+  for (let n = 0; n < 20; n += 1) {
+    const path = `/v1/executions/race-${n}`;
+    await door.ask("POST", "/v1/executions", { body: { program, execution: `race-${n}` } });
+    const decided = { body: { decisions: { 1: { allow: true } } } };
+    const cancels = [0, 1, 2].map(() => door.ask("POST", `${path}/cancel`, { body: {} }));
+    const [decision, ...cancelled] = await Promise.all([door.ask("POST", `${path}/decisions`, decided), ...cancels]);
+    expect([200, 404]).toContain(decision?.status);
+    const { outcome } = (await door.ask("GET", path)).json;
+    for (const one of cancelled) expect([one.status, one.json.outcome]).toEqual([200, outcome]);
+  }
+  expect(door.errors).toEqual([]);
+});
