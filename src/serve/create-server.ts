@@ -56,7 +56,7 @@ export interface PortcullisServer {
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
    * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read, and then those before
-   * stay.
+   * stay; also for keys with tools that there are not, and then those before stay of which there still is one with the id.
    */
   readonly setKeys: (keys: string | object) => void;
   /**
@@ -212,14 +212,22 @@ class Server {
     if (this.#token !== undefined)
       throw new PortcullisError("option_invalid", "setKeys: the server has a token, and no keys: create another one.");
     const read = readKeys("setKeys(keys)", keys).inPlaceOf(this.#keys);
-    this.#runtimes = this.#runtimesOf(read);
-    this.#keys = read;
-    // Streams of keys that were revoked end.
-    this.#watch.wakeAll();
+    try {
+      this.#runtimes = this.#runtimesOf(read, this.#runtimes);
+      this.#keys = read;
+    } catch (error) {
+      // What is wrong with one key must not keep another one that was revoked.
+      this.#keys = this.#keys.still(read);
+      throw error;
+    } finally {
+      // Streams of keys that were revoked end.
+      this.#watch.wakeAll();
+    }
   }
 
-  #runtimesOf({ all }: Keys): ReadonlyMap<Key, Runtime> {
-    return new Map(all.map((key) => [key, runtimeFor(this.#runtime, key)]));
+  /** A key that has not changed keeps its runtime: tools that it names may be gone since, and then it has none of that name. */
+  #runtimesOf({ all }: Keys, before?: ReadonlyMap<Key, Runtime>): ReadonlyMap<Key, Runtime> {
+    return new Map(all.map((key) => [key, before?.get(key) ?? runtimeFor(this.#runtime, key)]));
   }
 
   async #listen(options: ListenOptions = {}): Promise<Listening> {

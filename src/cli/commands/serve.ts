@@ -103,7 +103,9 @@ function changeKeys(server: PortcullisServer, text: string): void {
     server.setKeys(text);
     tell("the keys have changed.");
   } catch (error) {
-    tell(`the keys have changed and cannot be read, so those before stay: ${causeOf(error)}.`);
+    tell(
+      `the keys have changed and cannot all be taken over, so those before stay, but for those that are not in the file any more: ${causeOf(error)}.`,
+    );
   }
 }
 

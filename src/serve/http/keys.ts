@@ -100,6 +100,12 @@ export class Keys {
     return new Keys(this.#keys.map((key) => before.all.find((one) => isDeepStrictEqual(one, key)) ?? key));
   }
 
+  /** Those of them whose ids are still among others. */
+  still(others: Keys): Keys {
+    const ids = new Set(others.all.map(({ id }) => id));
+    return new Keys(this.#keys.filter(({ id }) => ids.has(id)));
+  }
+
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
   find(authorization: string | null): Key | undefined {
     const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];

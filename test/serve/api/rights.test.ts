@@ -1,4 +1,6 @@
+import { defineTool } from "portcullis";
 import { expect, test, vi } from "vitest";
+import { z } from "zod";
 import { KEYS, keyOf, type OpenServer, openServer } from "../servers.ts";
 
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
@@ -119,4 +121,32 @@ test("decisions about many calls read an execution once", async () => {
   const answer = await door.ask("POST", "/v1/executions/ended/decisions", { body: { decisions } });
   expect(answer.status).toBe(404);
   expect(read.mock.calls.length).toBeLessThan(10);
+});
+
+test("a key that is revoked is refused, also where another one cannot be read with its tools", async () => {
+  await using door = await openServer();
+  const keys = without("ann").keys.map((key) => (key.id === "bob" ? { ...key, tools: ["no.such"] } : key));
+  expect(() => door.server.setKeys({ keys })).toThrow(/no\.such/);
+  const status = async (id: string) => (await door.ask("GET", "/v1/executions", { key: keyOf(id) })).status;
+  expect([await status("ann"), await status("ada"), await status("bob")]).toEqual([401, 200, 200]);
+});
+
+test("keys can be replaced after a tool of one that stays is gone, and that one has no other tool for it", async () => {
+  const tool = (name: string) =>
+    defineTool({
+      name,
+      description: "gives its name",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      handler: () => name,
+    });
+  let tools = [tool("crm.find"), tool("bank.pay")];
+  await using door = await openServer({ keys: KEYS }, { tools: () => tools });
+  tools = [tool("bank.pay")];
+  door.server.setKeys(without("ann"));
+  expect((await door.ask("GET", "/v1/executions")).status).toBe(401);
+  const program = "return Object.keys(tools)";
+  const { json } = await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program } });
+  expect(json.outcome.value).not.toContain("bank");
 });
