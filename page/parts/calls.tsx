@@ -9,6 +9,8 @@ import { Rows } from "./rows.tsx";
 export interface CallsProps {
   readonly execution: string;
   readonly calls: readonly CallView[];
+  /** Calls that are not among them. */
+  readonly left?: number | undefined;
   /** Milliseconds since 1970. */
   readonly from: number;
   readonly until: number;
@@ -17,7 +19,7 @@ export interface CallsProps {
 const ROW_HEIGHT = 28;
 
 /** The calls over time. Equal ones are one row, which is opened on demand; one that is chosen is shown whole beside them. */
-export function Calls({ execution, calls, from, until }: CallsProps) {
+export function Calls({ execution, calls, left = 0, from, until }: CallsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(0);
   const [chosen, setChosen] = useState<string>();
@@ -46,7 +48,8 @@ export function Calls({ execution, calls, from, until }: CallsProps) {
   return (
     <section class="panel calls" data-part="calls" data-count={calls.length} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>
-        Calls <small>{count(calls.length)}</small>
+        Calls{" "}
+        <small>{`${count(calls.length)}${left === 0 ? "" : ` of ${count(calls.length + left)}; the latest are not listed`}`}</small>
       </h2>
       <div
         class="calls-tree"

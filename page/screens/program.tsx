@@ -20,7 +20,7 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
     <div class="panels">
       <Replay turns={turns.length} turn={turn} onTurn={setTurn} text={turnText(view, turn ?? turns.length - 1)} />
       <Program view={turn === undefined ? view : unended} calls={calls} />
-      <Calls execution={view.execution} calls={calls} from={startedAt} until={lastAt} />
+      <Calls execution={view.execution} calls={calls} left={view.callsLeft} from={startedAt} until={lastAt} />
       <Funnel funnel={view.funnel} />
       <Limits limits={view.limits} reached={outcome?.limit} />
       <Logs logs={logs} />

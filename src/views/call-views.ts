@@ -41,15 +41,24 @@ export interface MadeCall {
   readonly at: number;
 }
 
+/** Calls that a view lists. A program may make a million. */
+const LISTED = 50_000;
+
 const EMPTY: TextHead = { text: "", bytes: 0 };
 
 /** The calls of an execution, put together from its records in their order. */
 export class CallViews {
   readonly #calls = new Map<string, SeenCall>();
   readonly #room: TextRoom;
+  #left = 0;
 
   constructor(room: TextRoom) {
     this.#room = room;
+  }
+
+  /** Number of calls that are not listed, the latest of all. */
+  get left(): number {
+    return this.#left;
   }
 
   get all(): readonly CallView[] {
@@ -57,6 +66,10 @@ export class CallViews {
   }
 
   make({ inputText, ...call }: MadeCall): void {
+    if (this.#calls.size >= LISTED && !this.#room.isMeant(call.id)) {
+      this.#left += 1;
+      return;
+    }
     this.#calls.set(call.id, {
       ...call,
       input: inputText === "" ? EMPTY : this.#room.headOfCall(call.id, inputText),

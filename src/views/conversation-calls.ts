@@ -2,6 +2,7 @@ import type { PastConversation } from "../agent/past-conversation.ts";
 import type { Journal } from "../journal/journal.ts";
 import { CallViews } from "./call-views.ts";
 import { EventViews } from "./event-views.ts";
+import { inSlices } from "./in-slices.ts";
 import type { TextRoom } from "./text-room.ts";
 import type { CallView, EventView } from "./view.ts";
 
@@ -19,7 +20,7 @@ export class ConversationCalls {
   static async read(journal: Journal, past: PastConversation, room: TextRoom): Promise<ConversationCalls> {
     const seen = new ConversationCalls(room);
     let turn = 0;
-    for await (const record of journal.read(past.header.execution)) {
+    for await (const record of inSlices(journal.read(past.header.execution))) {
       if ("at" in record) seen.#lastAt = Math.max(seen.#lastAt, record.at);
       if (record.type === "message" && record.from === "model") {
         seen.#makeCallsOf(past, turn, record.at);

@@ -9,11 +9,15 @@ import { TokenCount } from "./funnel-view.ts";
 import type { TextRoom } from "./text-room.ts";
 import type { LogView, TurnView } from "./view.ts";
 
+/** Turns that a view lists: a call takes one or two. */
+const LISTED_TURNS = 100_000;
+
 /** What a view has of a program beside what `readPast` reads: its turns, calls and printed texts, one by one. */
 export class ProgramReader {
   readonly calls: CallViews;
   readonly events = new EventViews();
   readonly turns: TurnView[] = [];
+  turnsLeft = 0;
   readonly logs: LogView[] = [];
   readonly tokens = new TokenCount();
   readonly largest = { inputBytes: 0, resultBytes: 0 };
@@ -45,10 +49,11 @@ export class ProgramReader {
 
   #takeTurn(record: TurnRecord): void {
     const { event, commands } = readTurn(record);
-    const turn = this.turns.length;
+    const turn = this.turns.length + this.turnsLeft;
     this.#now = Math.max(this.#now, event.now);
     this.lastAt = Math.max(this.lastAt, event.now);
-    this.turns.push(turnOf(event));
+    if (this.turns.length < LISTED_TURNS) this.turns.push(turnOf(event));
+    else this.turnsLeft += 1;
     if (event.kind === "answer") this.#takeAnswer(event, turn);
     for (const command of commands) this.#takeCommand(command, turn);
   }

@@ -22,6 +22,11 @@ export class TextRoom {
     this.#left = all;
   }
 
+  /** Whether this call is the only one whose texts are held. */
+  isMeant(id: string): boolean {
+    return this.#only === id;
+  }
+
   /** The same for a text of a call. */
   headOfCall(id: string, text: string): TextHead {
     return this.#only === undefined || this.#only === id ? this.head(text) : headOf(text, 0);

@@ -1,6 +1,7 @@
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { ProgramHeader } from "../journal/record.ts";
 
+import { inSlices } from "./in-slices.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { type Past, readPast } from "../programs/past-execution.ts";
 import { openCalls, waitingOf } from "../programs/waiting.ts";
@@ -22,7 +23,7 @@ export async function viewProgram(
   bounds: TextBounds,
 ): Promise<ProgramView> {
   const reader = new ProgramReader(new TextRoom(bounds));
-  const past = await readPast(reader.reading(journal.read(header.execution)));
+  const past = await readPast(reader.reading(inSlices(journal.read(header.execution))));
   const output = await outputText(journal, header, past);
   const waiting = new WaitingViews();
   if (!past.outcome) waiting.take(header, openCalls(past.state));
@@ -39,6 +40,7 @@ export async function viewProgram(
     ...(output && { output: headOf(output.text, bounds.all) }),
     waiting: waiting.all,
     calls,
+    ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
     limits: limitViews(header, past, reader, output),
     funnel: {
       fetched: reader.tokens.of(past.resultBytes),
@@ -53,6 +55,7 @@ export async function viewProgram(
     source,
     places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
     turns: reader.turns,
+    ...(reader.turnsLeft === 0 ? {} : { turnsLeft: reader.turnsLeft }),
     logs: reader.logs,
   };
 }

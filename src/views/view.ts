@@ -152,6 +152,8 @@ interface ViewBase {
   readonly output?: TextHead;
   readonly waiting: readonly WaitingView[];
   readonly calls: readonly CallView[];
+  /** Number of calls that are not among `calls`, because there are very many; the latest of all. */
+  readonly callsLeft?: number;
   readonly limits: readonly LimitView[];
   readonly funnel: FunnelView;
   /** What happened beside calls: restarts, violations, connections, retries, who took it up. */
@@ -188,6 +190,8 @@ export interface ProgramView extends ViewBase {
   /** Lines of the source, counted from 1, that write a tool's name. */
   readonly places: readonly ToolPlaces[];
   readonly turns: readonly TurnView[];
+  /** Number of turns that are not among `turns`, the latest of all. */
+  readonly turnsLeft?: number;
   readonly logs: readonly LogView[];
 }
 

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { Page } from "puppeteer-core";
+import type { Page, SerializedAXNode } from "puppeteer-core";
 import { expect } from "vitest";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
@@ -184,4 +184,44 @@ withBrowser("the list is narrowed by state, tool and text, and shows what comes"
   await one.runtime.execute("return 2; // alpha", { execution: "c" });
   await page.waitForSelector('[data-execution="c"]');
   expect(problems).toEqual([]);
+});
+
+/** Controls without a name, as a screen reader is told of them. */
+async function unnamed(page: Page): Promise<readonly string[]> {
+  const found: string[] = [];
+  const look = (node: SerializedAXNode) => {
+    if (CONTROLS.has(node.role) && (node.name ?? "").trim() === "") found.push(node.role);
+    for (const child of node.children ?? []) look(child);
+  };
+  const tree = await page.accessibility.snapshot();
+  if (tree) look(tree);
+  expect(JSON.stringify(tree).length).toBeGreaterThan(500);
+  return found;
+}
+
+const CONTROLS: ReadonlySet<string> = new Set([
+  "button",
+  "link",
+  "textbox",
+  "searchbox",
+  "combobox",
+  "slider",
+  "tree",
+  "treeitem",
+  "region",
+  "navigation",
+]);
+
+withBrowser("every control and part has a name for screen readers", async () => {
+  await using one = await startPage(open);
+  const program =
+    'console.log("a");\nfor (let n = 0; n < 13; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });';
+  await one.runtime.execute(program, { execution: "named" });
+  const { page } = await open(one.url);
+  await page.waitForSelector(".list-row");
+  expect(await unnamed(page)).toEqual([]);
+  await page.locator(".list-row").click();
+  await page.waitForSelector("[data-approval]");
+  await page.locator(".call-line").click();
+  expect(await unnamed(page)).toEqual([]);
 });

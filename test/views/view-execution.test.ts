@@ -8,6 +8,8 @@ import type { ConversationView, ExecutionView, ProgramView } from "../../src/vie
 import { viewCall } from "../../src/views/view-call.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 
+import { header, turn } from "../journal/records.ts";
+
 const numbers = z.object({ n: z.number() });
 const common = { description: "d", input: numbers, allowedCallers: ["programmatic", "direct"] } as const;
 const tools = [
@@ -166,4 +168,16 @@ test("a list is narrowed by state, tool, tenant and text, and goes on where it w
     next = page.next;
   }
   expect(seen.toSorted()).toEqual(["a", "b", "c"]);
+});
+
+test("of very many calls the first are listed, the others counted, and each can be read whole", async () => {
+  const journal = createMemoryJournal();
+  await journal.create(header("many", { limits: {} }));
+  const calls = Array.from({ length: 50_002 }, (_, n) => `{"kind":"call","id":${n + 1},"tool":"t"}\n{"n":${n}}`);
+  const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"frameBytes":1}}\n{}`;
+  await journal.append("many", 1, [turn(start, ...calls)]);
+  const view = await viewExecution(journal, "many");
+  expect(view.calls).toHaveLength(50_000);
+  expect(view).toMatchObject({ callsLeft: 2, state: "running" });
+  expect(await viewCall(journal, "many", "50002")).toMatchObject({ input: '{"n":50001}' });
 });
