@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
@@ -11,6 +12,8 @@ import type { ListFilter, ListRow, ListView } from "./list.ts";
 const ROWS = 100;
 /** Executions that are looked at for one list: their headers are read. */
 const LOOKED_AT = 5000;
+/** Executions that are looked at before other work of the host goes on. */
+const AT_A_TIME = 16;
 const TITLE_LENGTH = 200;
 
 /**
@@ -33,6 +36,8 @@ export async function listView(journal: Journal, filter: ListFilter = {}): Promi
     const isFull = executions.length >= limit || looked >= LOOKED_AT;
     if (isFull && last !== undefined && summary.startedAt < last) return { executions, next: last };
     looked += 1;
+    // A journal is read without a pause, and the host has others to serve.
+    if (looked % AT_A_TIME === 0) await setImmediate();
     last = summary.startedAt;
     const row = await rowOf(journal, summary, filter);
     if (row) executions.push(row);

@@ -150,3 +150,20 @@ test("keys can be replaced after a tool of one that stays is gone, and that one 
   const { json } = await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program } });
   expect(json.outcome.value).not.toContain("bank");
 });
+
+test.each(["running", "waiting", "ended"])("while a list of what is %s is made, others are served", async (state) => {
+  await using door = await openServer();
+  for (let n = 0; n < 100; n += 1)
+    for (const program of ["return await tools.desk.ask({})", "return 1"])
+      await door.ask("POST", "/v1/executions", { body: { program } });
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns += 1;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  expect((await door.ask("GET", `/v1/executions?state=${state}&limit=200`)).status).toBe(200);
+  isOver = true;
+  expect(turns).toBeGreaterThan(5);
+});
