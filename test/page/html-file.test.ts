@@ -32,7 +32,7 @@ async function start() {
     runtime,
     write: async (id: string) => {
       const file = join(folder, `${id}.html`);
-      writeFileSync(file, await htmlFile(journal, id));
+      writeFileSync(file, (await htmlFile(journal, id)).html);
       return pathToFileURL(file).href;
     },
     [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose](),
@@ -92,4 +92,17 @@ test("the command writes the file for its owner alone, and prints its address", 
   expect(nowhere.stderr).toContain("cannot be written");
   const unknown = await portcullis(["show", "e2", ...journal, "--html", file]);
   expect(unknown.code).not.toBe(0);
+});
+
+test("the programs of a conversation that are not in its file are told", async () => {
+  await using one = await start();
+  const programs = Array.from({ length: 203 }, (_, index) => `return ${index};`);
+  const { execution } = await one.runtime.agent({
+    model: scriptedModel([{ programs }, { text: "Done." }]),
+    task: "Many.",
+    limits: { calls: 1000 },
+  });
+  const { left } = await htmlFile(one.journal, execution);
+  const whole = await Promise.all(left.map((id) => htmlFile(one.journal, id)));
+  expect(whole.map(({ html }) => /return (\d+);/.exec(html)?.[1])).toEqual(["200", "201", "202"]);
 });

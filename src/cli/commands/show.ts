@@ -47,13 +47,18 @@ export async function show(id: string, options: ShowOptions): Promise<number> {
 /** Writes the page about an execution to a file that its owner alone can read: it holds what tools returned. */
 async function showAsPage(journal: Journal, id: string, file: string): Promise<number> {
   const { htmlFile } = await import("../../serve/page/html-file.ts");
-  const text = await htmlFile(journal, id);
+  const { html, left } = await htmlFile(journal, id);
   try {
-    writeFileSync(file, text, { mode: 0o600 });
+    writeFileSync(file, html, { mode: 0o600 });
   } catch (error) {
     throw new Failure(EXIT.usage, `show: ${file} cannot be written: ${reasonOf(error)}`);
   }
   writeStdout(`${pathToFileURL(resolve(file)).href}\n`);
+  const [first] = left;
+  if (first !== undefined)
+    process.stderr.write(
+      `portcullis: ${left.length} programs of the conversation are not in the file. Each can have a file of its own: portcullis show ${oneLine(first)} --html FILE\n`,
+    );
   return EXIT.completed;
 }
 

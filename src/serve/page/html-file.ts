@@ -11,20 +11,29 @@ const FILE_BOUNDS = { each: 64 * 1024, all: 8 * 1024 * 1024 };
 /** Programs of a conversation that are in its file. */
 const PROGRAMS = 200;
 
+export interface HtmlFile {
+  readonly html: string;
+  /** Programs of the conversation that are not in it, by their ids: it holds those of the first 200. */
+  readonly left: readonly ExecutionId[];
+}
+
 /**
  * The page about one execution as one HTML file, which needs nothing else: the programs of a conversation are in it. It holds
  * what the tools returned. Rejects with `execution_unknown`, `journal_invalid`, and as the journal does.
  */
-export async function htmlFile(journal: Journal, execution: ExecutionId): Promise<string> {
+export async function htmlFile(journal: Journal, execution: ExecutionId): Promise<HtmlFile> {
   const view = await viewExecution(journal, execution, FILE_BOUNDS);
-  const below = view.kind === "conversation" ? await programsOf(journal, view) : [];
-  return fileOf([view, ...below]);
+  const ids = view.kind === "conversation" ? programsOf(view) : [];
+  return { html: fileOf([view, ...(await viewsOf(journal, ids.slice(0, PROGRAMS)))]), left: ids.slice(PROGRAMS) };
 }
 
-async function programsOf(journal: Journal, { turns }: ConversationView): Promise<readonly ExecutionView[]> {
-  const ids = turns.flatMap(({ programs }) => programs.flatMap(({ execution }) => execution ?? []));
+function programsOf({ turns }: ConversationView): readonly ExecutionId[] {
+  return turns.flatMap(({ programs }) => programs.flatMap(({ execution }) => execution ?? []));
+}
+
+async function viewsOf(journal: Journal, ids: readonly ExecutionId[]): Promise<readonly ExecutionView[]> {
   const views: ExecutionView[] = [];
-  for (const id of ids.slice(0, PROGRAMS)) {
+  for (const id of ids) {
     const view = await viewIfKnown(journal, id);
     if (view) views.push(view);
   }
