@@ -23,7 +23,9 @@ const PREPARE_MS = 1000;
 const SOON_MS = 50;
 /** How long to wait at most for a busy engine before another one is started, in milliseconds. */
 const BUSY_MS = 150;
-/** The same while as many programs run as there are cores. */
+/** With so many running programs for each core the machine has enough to do: one runs while the other's engine or the host prepares. */
+const RUNNING_PER_CORE = 2;
+/** The same while so many programs run. */
 const CROWDED_MS = 500;
 
 /** For so many times as long as a start takes an engine serves its tenant before another tenant's gets one in its place. */
@@ -329,12 +331,12 @@ export class EnginePool {
 
   /**
    * Whether one more engine is to be started for a tenant. One that it has often comes back before another one has
-   * started. While as many programs run as there are cores, one more engine makes none of them faster.
+   * started. While two programs run for each core, one more engine makes none of them faster.
    */
   #isStartDue(tenant: string, held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): boolean {
     if (!held.has(tenant) || this.#options.reuse === "never") return true;
     const served = (coming.get(tenant) ?? 0) + this.#comingForAny;
-    const isCrowded = this.#busy.size - this.#evictions.size >= availableParallelism();
+    const isCrowded = this.#busy.size - this.#evictions.size >= RUNNING_PER_CORE * availableParallelism();
     return (
       this.#waiting.countWaited(tenant, isCrowded ? CROWDED_MS : Math.min(this.#startMs, BUSY_MS), served + 1) > served
     );
