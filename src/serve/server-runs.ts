@@ -73,10 +73,12 @@ export class ServerRuns {
   }
 
   /** Drives an execution on, after something was noted about it. It answers nothing: the journal tells what becomes of it. */
-  driveOn(id: ExecutionId, tenant: string): void {
-    this.run(id, (signal) => this.#driveOn(id, tenant, signal)).catch((error: unknown) => {
-      if (!isOthers(error)) this.#parts.onError(error);
-    });
+  driveOn(id: ExecutionId, tenant: string, over: () => void): void {
+    this.run(id, (signal) => this.#driveOn(id, tenant, signal))
+      .catch((error: unknown) => {
+        if (!isOthers(error)) this.#parts.onError(error);
+      })
+      .finally(over);
   }
 
   async #driveOn(id: ExecutionId, tenant: string, signal: AbortSignal): Promise<void> {

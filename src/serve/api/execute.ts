@@ -8,11 +8,10 @@ import type { Limits } from "../../programs/limits.ts";
 import { headerOf } from "../../programs/once.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Runtime } from "../../runtime.ts";
-import type { Key } from "../http/keys.ts";
 import { RequestProblem } from "../http/problems.ts";
 import type { EXECUTE_BODY } from "./bodies.ts";
 import { jsonAnswer } from "./json-answer.ts";
-import type { ApiParts, ApiRequest } from "./parts.ts";
+import { type ApiParts, type ApiRequest, takePlace } from "./parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
@@ -84,15 +83,6 @@ async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, i
     header.tenant === key.tenant &&
     header.source === body.program &&
     header.language === (body.language ?? "javascript")
-  );
-}
-
-function takePlace({ atOnce }: ApiParts, key: Key): () => void {
-  const release = atOnce.take(key);
-  if (release) return release;
-  throw new RequestProblem(
-    "too_many_at_once",
-    `This key runs ${key.atOnce} executions at once already, as many as it may.`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Decision } from "../../programs/decide.ts";
 import type { Key } from "../http/keys.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "./bodies.ts";
-import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
+import { type ApiParts, type ApiRequest, ownExecution, takePlace } from "./parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes them, and drives on. */
 export async function decide(
@@ -13,8 +13,8 @@ export async function decide(
 ): Promise<Response> {
   const own = await ownExecution(parts, key, id);
   const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
-  await parts.runtime.decide(own, Object.fromEntries(decisions) as Record<string, Decision>, { tenant: key.tenant });
-  return drivenOn(parts, key, own);
+  const said = Object.fromEntries(decisions) as Record<string, Decision>;
+  return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant }));
 }
 
 /** `POST /v1/executions/:id/results`: notes them, and drives on. */
@@ -23,14 +23,24 @@ export async function answer(
   { key, id, body }: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
 ): Promise<Response> {
   const own = await ownExecution(parts, key, id);
-  await parts.runtime.answer(own, body.results, { tenant: key.tenant });
-  return drivenOn(parts, key, own);
+  return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant }));
 }
 
-/** The journal has what was said. What comes of it is asked for, or seen in the events. */
-function drivenOn({ runs, ids }: ApiParts, { tenant }: Key, id: ExecutionId): Response {
-  runs.driveOn(id, tenant);
-  return Response.json({ execution: ids.shown(tenant, id), state: "running" });
+/**
+ * Notes what is said, and drives on. What comes of it is asked for, or seen in the events. It takes a place of the key: with
+ * many that wait, a key would otherwise run more at once than it may.
+ */
+async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => Promise<void>): Promise<Response> {
+  // One that runs here has its place.
+  const release = parts.runs.has(id) ? () => {} : takePlace(parts, key);
+  try {
+    await note();
+  } catch (error) {
+    release();
+    throw error;
+  }
+  parts.runs.driveOn(id, key.tenant, release);
+  return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" });
 }
 
 /** Who decided is the key, and beside it the name that its client gives. */

@@ -5,6 +5,7 @@ import type { Model } from "../../models/model.ts";
 import { findOwn } from "../../programs/past-execution.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { Key } from "../http/keys.ts";
+import { RequestProblem } from "../http/problems.ts";
 import type { OpenRequests } from "../http/open-requests.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { AtOnce } from "../at-once.ts";
@@ -54,4 +55,14 @@ export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, 
   const stored = await ids.stored(tenant, id);
   await findOwn({ journal: runtime.journal, tenant }, stored);
   return stored;
+}
+
+/** Takes a place of the key for an execution, until the function that it returns is called. */
+export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
+  const release = atOnce.take(key);
+  if (release) return release;
+  throw new RequestProblem(
+    "too_many_at_once",
+    `This key runs ${key.atOnce} executions at once already, as many as it may.`,
+  );
 }

@@ -167,3 +167,20 @@ test.each(["running", "waiting", "ended"])("while a list of what is %s is made, 
   isOver = true;
   expect(turns).toBeGreaterThan(5);
 });
+
+test("a key runs no more at once than it may, also of programs that have waited for its decisions", async () => {
+  await using door = await openServer();
+  const key = keyOf("one");
+  const program = "await tools.desk.ask({}); return await tools.crm.slow({})";
+  for (const execution of ["a", "b"]) await door.ask("POST", "/v1/executions", { key, body: { program, execution } });
+  const answer = (id: string) =>
+    door.ask("POST", `/v1/executions/${id}/results`, { key, body: { results: { 1: { value: { said: "x" } } } } });
+  expect((await answer("a")).status).toBe(200);
+  await door.slow.begun();
+  const refused = await answer("b");
+  expect([refused.status, refused.json.error.code]).toEqual([429, "too_many_at_once"]);
+  expect((await door.ask("GET", "/v1/executions/b")).json.state).toBe("waiting");
+  door.slow.release();
+  await door.ask("GET", "/v1/executions/a/events");
+  await vi.waitFor(async () => expect((await answer("b")).status).toBe(200));
+});
