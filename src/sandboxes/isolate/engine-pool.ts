@@ -21,11 +21,9 @@ const PREPARE_MS = 1000;
 
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
-/** How long to wait at most for a busy engine before another one is started, in milliseconds. */
-const BUSY_MS = 150;
 /** With so many running programs for each core the machine has enough to do: one runs while the other's engine or the host prepares. */
 const RUNNING_PER_CORE = 2;
-/** The same while so many programs run. */
+/** How long to wait for a busy engine while so many run before another one is started, in milliseconds. */
 const CROWDED_MS = 500;
 
 /** For so many times as long as a start takes an engine serves its tenant before another tenant's gets one in its place. */
@@ -330,16 +328,15 @@ export class EnginePool {
   }
 
   /**
-   * Whether one more engine is to be started for a tenant. One that it has often comes back before another one has
-   * started. While two programs run for each core, one more engine makes none of them faster.
+   * Whether one more engine is to be started for a tenant at once. While two programs run for each core, one more engine makes
+   * none of them faster, and one that the tenant has is soon free.
    */
   #isStartDue(tenant: string, held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): boolean {
     if (!held.has(tenant) || this.#options.reuse === "never") return true;
+    const running = this.#busy.size + this.#coming.size - this.#evictions.size;
+    if (running < RUNNING_PER_CORE * availableParallelism()) return true;
     const served = (coming.get(tenant) ?? 0) + this.#comingForAny;
-    const isCrowded = this.#busy.size - this.#evictions.size >= RUNNING_PER_CORE * availableParallelism();
-    return (
-      this.#waiting.countWaited(tenant, isCrowded ? CROWDED_MS : Math.min(this.#startMs, BUSY_MS), served + 1) > served
-    );
+    return this.#waiting.countWaited(tenant, CROWDED_MS, served + 1) > served;
   }
 
   #startLater(): void {
