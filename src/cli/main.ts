@@ -239,6 +239,7 @@ program
   .addOption(limitOption())
   .option(...JOURNAL)
   .option("--at-once <number>", "executions that run at once; 256 by default")
+  .option("--per-tenant <number>", "executions of one tenant that run at once; as many as of all by default")
   .option("--queue <number>", "executions that may wait for a place; 1,000 by default")
   .option("--drain <seconds>", "how long what runs may take to end when the server is told to; 30 by default")
   .option("--open", "open the page in a browser")

@@ -29,6 +29,15 @@ test("an address that others can reach is refused without keys, before anything 
   expect(stderr).toContain("--keys");
 });
 
+test.each(["--port", "--drain", "--at-once", "--per-tenant", "--queue"])(
+  "%s that is no number is refused by name",
+  async (name) => {
+    const { code, stderr } = await run("serve", "--tools", tools, name, "none");
+    expect(code).toBe(2);
+    expect(stderr).toContain(name);
+  },
+);
+
 test(
   "a key is shown once, stored as a hash for its owner alone, opens the server, and is refused once it is revoked",
   { timeout: 60_000 },

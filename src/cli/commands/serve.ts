@@ -31,6 +31,7 @@ export interface ServeOptions extends ToolsOptions {
   readonly limit: Partial<Limits>;
   readonly journal?: string;
   readonly atOnce?: string;
+  readonly perTenant?: string;
   readonly queue?: string;
   readonly drain?: string;
   readonly open?: boolean;
@@ -121,16 +122,17 @@ async function close(server: PortcullisServer, drainMs: number): Promise<void> {
     );
 }
 
-function numbersOf({ port, drain, atOnce, queue }: ServeOptions): {
+function numbersOf({ port, drain, atOnce, perTenant, queue }: ServeOptions): {
   readonly port: number;
   readonly drainMs: number;
-  readonly executions: { readonly atOnce: number; readonly queued: number };
+  readonly executions: { readonly atOnce: number; readonly perTenant?: number; readonly queued: number };
 } {
   return {
     port: port === undefined ? PORT.default : parseWhole("--port", port, PORT),
     drainMs: drain === undefined ? CLOSE_RULES.drainMs.default : parseWhole("--drain", drain, DRAIN) * 1000,
     executions: {
       atOnce: atOnce === undefined ? AT_ONCE.default : parseWhole("--at-once", atOnce, AT_ONCE),
+      ...(perTenant === undefined ? {} : { perTenant: parseWhole("--per-tenant", perTenant, AT_ONCE) }),
       queued: queue === undefined ? QUEUE.default : parseWhole("--queue", queue, QUEUE),
     },
   };
