@@ -45,7 +45,7 @@ export default defineConfig({
         test: {
           name: "rooms",
           include: ["test/**/*.test.ts"],
-          exclude: ALONE,
+          exclude: ["**/node_modules/**", ...ALONE],
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
         },
