@@ -142,7 +142,7 @@ describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS },
 
     test("it serves without rights and without a file system that can be written, and its journal outlives it", async () => {
       await started();
-      expect(await script("console.log(process.getuid())")).toBe("65532");
+      expect(await script("console.log(String(process.getuid()))")).toBe("65532");
       const write = `import { writeFileSync } from "node:fs"; try { writeFileSync("/app/x", ""); } catch ({ code }) { console.log(code); }`;
       expect(await script(write)).toBe("EROFS");
       const run = (program: string, execution: string) => request("POST", "/v1/executions", { program, execution });
