@@ -30,7 +30,7 @@ const BRACE = 123;
 /** How long frames may wait to be sent together with later frames, in milliseconds. */
 const FLUSH_MS = 2;
 /**
- * Text delivered to a guest before its garbage is collected, in UTF-16 code units. isolated-vm keeps long texts outside of
+ * Text that a guest is delivered and gives before its garbage is collected, in UTF-16 code units. isolated-vm keeps long texts outside of
  * the heap, where they would make the process reach its memory limit before V8 sees a reason to collect them.
  */
 const COLLECT_LENGTH = 16 * 1024 * 1024;
@@ -172,8 +172,9 @@ function serve(memoryBytes) {
     const message = nextMessage();
     if (message.charCodeAt(0) !== BRACE) return message;
     deliver(message);
-    take(drain());
-    length += message.length;
+    const drained = drain();
+    take(drained);
+    length += message.length + String(drained).length;
     if (length < COLLECT_LENGTH) continue;
     length = 0;
     // The host goes on with the turn meanwhile.
