@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALL_TESTS } from "./support/all-tests.ts";
+import { makeClone } from "./support/make-clone.ts";
 
 /*
  * The package as its users have it: the tarball in a new project. It fetches dependencies from the registry of npm, so it
@@ -17,7 +18,6 @@ const bin = join(root, "node_modules/.bin");
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 const { devDependencies, ...manifest } = JSON.parse(read("package.json")) as {
   readonly dependencies: Readonly<Record<string, string>>;
-  readonly files: readonly string[];
   readonly optionalDependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 };
@@ -57,27 +57,6 @@ async function succeed(command: string, args: readonly string[], cwd?: string): 
   const { code, stdout, stderr } = await run(command, args, cwd);
   expect(`${stdout}${stderr}`).toBe(code === 0 ? `${stdout}${stderr}` : "the output of a command that succeeds");
   return stdout;
-}
-
-/** A clone of the sources whose packages are installed, so that packing it builds it and installs nothing. */
-function makeClone(): void {
-  const built = [
-    "src",
-    "bridge",
-    "Makefile",
-    "tsconfig.json",
-    "tsconfig.dist.json",
-    "package.json",
-    "package-lock.json",
-  ];
-  const shipped = manifest.files.filter((file) => file !== "dist" && !file.startsWith("!"));
-  for (const file of [...built, ...shipped, "README.md", "LICENSE"])
-    cpSync(join(root, file), join(clone, file), { recursive: true });
-  mkdirSync(join(clone, "node_modules"));
-  for (const name of readdirSync(join(root, "node_modules")))
-    if (name !== ".installed") symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
-  // The Makefile takes this file for the time of the last installation.
-  writeFileSync(join(clone, "node_modules/.installed"), "");
 }
 
 const TSCONFIG = {
@@ -123,7 +102,7 @@ await compare(runtime, { name: "x", question: "x", program: "return 1;" });`,
 
 describe.skipIf(!ALL_TESTS)("a new project", { timeout: 600_000 }, () => {
   beforeAll(async () => {
-    makeClone();
+    makeClone(clone);
     mkdirSync(join(project, "examples/movies"), { recursive: true });
     writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await succeed("sh", ["-ec", installation]);

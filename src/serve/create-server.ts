@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
-import { createRequire } from "node:module";
 import { CONSOLE_LOGGER } from "../output/console-logger.ts";
 import { readOptions, type Resolved } from "../options/options.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import type { OtherRoute } from "./api/app.ts";
 import type { ApiParts } from "./api/parts.ts";
+import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
@@ -29,9 +29,6 @@ import {
 } from "./server-options.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { TenantIds } from "./tenant-ids.ts";
-
-/** Not imported: the compiler would write a second package.json into dist, by which the engine's files are not found. */
-const packageJson = createRequire(import.meta.url)("portcullis/package.json") as { readonly version: string };
 
 const LOOPBACK = "127.0.0.1";
 /** How often executions are looked for that others have left or decided, in milliseconds. */
@@ -146,7 +143,7 @@ class Server {
     ]);
     this.#mcp = new MountedMcp({
       runtime: this.#runtime,
-      version: packageJson.version,
+      version: packageVersion(),
       decideCommand: decideCommand ?? decidePath,
       atOnce,
       onError,
@@ -169,7 +166,7 @@ class Server {
       onEvent,
       onError,
     };
-    const document = JSON.stringify(openApiDocument(packageJson.version));
+    const document = JSON.stringify(openApiDocument(packageVersion()));
     const others: readonly OtherRoute[] = [
       ...PAGE_PATHS.map((path) => ({ path, methods: ["GET"], isOpen: true, handle: () => pageResponse(path) })),
       {

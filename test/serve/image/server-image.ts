@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import packageJson from "../../../package.json" with { type: "json" };
+import { makeClone } from "../../support/make-clone.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -14,23 +15,7 @@ const withVersion = (name: keyof typeof packageJson.devDependencies) => `${name}
 /** Packs this package as it would be published, and returns the path of the tarball. */
 async function pack(folder: string): Promise<string> {
   const clone = join(folder, "clone");
-  const shipped = packageJson.files.filter((file) => file !== "dist" && !file.startsWith("!"));
-  const built = [
-    "src",
-    "bridge",
-    "Makefile",
-    "tsconfig.json",
-    "tsconfig.dist.json",
-    "package.json",
-    "package-lock.json",
-  ];
-  for (const file of [...built, ...shipped, "README.md", "LICENSE"])
-    cpSync(join(root, file), join(clone, file), { recursive: true });
-  mkdirSync(join(clone, "node_modules"));
-  for (const name of readdirSync(join(root, "node_modules")))
-    if (name !== ".installed") symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
-  // The Makefile takes this file for the time of the last installation.
-  writeFileSync(join(clone, "node_modules/.installed"), "");
+  makeClone(clone);
   const path = [dirname(process.execPath), env["PATH"]].join(":");
   await run("npm", ["pack", "--pack-destination", folder, ...quiet], { cwd: clone, env: { ...env, PATH: path } });
   return join(folder, `portcullis-${packageJson.version}.tgz`);
