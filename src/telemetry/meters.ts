@@ -64,10 +64,7 @@ function instrumentsOf(meter: Meter): Instruments {
   const duration = (name: string, description: string) =>
     meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: SECONDS } });
   return {
-    toolDuration: duration(
-      "gen_ai.execute_tool.duration",
-      "Time that a handler took, or a program, without its waits for a place.",
-    ),
+    toolDuration: duration("gen_ai.execute_tool.duration", "Time that a handler took, without its waits for a place."),
     operationDuration: duration(
       "gen_ai.client.operation.duration",
       "Time of a request to a model, its retries included.",
