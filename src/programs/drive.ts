@@ -218,11 +218,11 @@ class Driver {
 
   /** Continues the timers and the calls that the last driver has left open. */
   #continueOpen(): void {
-    const timers = this.#timers.batch();
+    this.#timers.beginTurn();
     for (const { id, ms, setAt } of this.#state.timers.values())
-      timers.arm({ id, ms: Math.max(0, setAt + ms - Date.now()) });
+      this.#timers.set({ id, ms: Math.max(0, setAt + ms - Date.now()) });
     for (const call of this.#state.calls.values()) this.#callAgain(call);
-    timers.end();
+    this.#timers.endTurn();
     if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
   }
 
@@ -337,14 +337,14 @@ class Driver {
   /** Carries out what is left. */
   *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
     for (const { commands } of ended) {
-      const timers = this.#timers.batch();
+      this.#timers.beginTurn();
       for (const command of commands) {
         if (this.#ending !== undefined) return;
         if (command.kind === "clear") this.#timers.clear(command.id);
-        else if (command.kind === "timer" && !this.#stopping) timers.arm(command);
+        else if (command.kind === "timer" && !this.#stopping) this.#timers.set(command);
         yield;
       }
-      timers.end();
+      this.#timers.endTurn();
     }
   }
 

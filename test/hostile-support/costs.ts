@@ -1,11 +1,10 @@
 import { availableParallelism, loadavg } from "node:os";
-import { expect } from "vitest";
 import type { HostCost } from "./watch.ts";
 
 /** Longest time that the host's event loop may stand still, and where its thread had to wait for a core meanwhile. */
 export const GAP_MS = 50;
 const LOADED_GAP_MS = 200;
-const ATTEMPTS = 3;
+const ATTEMPTS = 4;
 
 /** What an attack cost, and the most that is promised of that. */
 export interface Cost {
@@ -34,10 +33,15 @@ export function gapCosts({ gapMs, ownGapMs }: Pick<HostCost, "gapMs" | "ownGapMs
 /** Runs an attack and holds its costs to what is promised. What costs more is run again: what others do on this machine is not to blame on it. */
 export async function holdToPromise(name: string, attack: () => Promise<readonly Cost[]>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const over = (await attack()).filter(({ value, most }) => value > most);
-    for (const { of, value, most } of over)
-      process.stdout.write(`${name}, run ${attempt}: ${value.toFixed(0)} ${of}, ${most.toFixed(0)} promised\n`);
-    if (over.length === 0) return;
-    if (attempt === ATTEMPTS) return expect(over).toEqual([]);
+    const costs = await attack();
+    const over = costs
+      .filter(({ value, most }) => value > most)
+      .map(({ of, value, most }) => `${value.toFixed(0)} ${of}, ${most.toFixed(0)} promised`)
+      .join("; ");
+    if (over === "") return;
+    process.stdout.write(`${name}, run ${attempt}: ${over}\n`);
+    // In one line, which is still read where only the end of what the tests print is kept.
+    if (attempt === ATTEMPTS)
+      throw new Error(`${name} cost too much in each of ${ATTEMPTS} runs; in the last: ${over}`);
   }
 }
