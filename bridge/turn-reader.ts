@@ -14,6 +14,9 @@ export interface GuestTurn {
 /** The guest broke the protocol: a malformed frame, or one that is not allowed at this point. No more of its frames may be read. */
 export class BridgeViolation extends Error {}
 
+/** Ended events that are kept, so that dropping them takes little time for each. */
+const EVENTS_KEPT = 10_000;
+
 /** Memory that a kept command takes besides its text, as a number of characters. */
 const COMMAND_LENGTH = 256;
 
@@ -42,7 +45,7 @@ export class TurnReader {
   #settled = false;
   #unreplayable = false;
   /** What each event that was handed over closes. */
-  #events: Closes[] = [];
+  readonly #events: Closes[] = [];
   /** How many of those events have had their turns. They stay in the list, because removing the first entry of a long list is slow. */
   #ended = 0;
   readonly #open = new Set<number>();
@@ -148,8 +151,8 @@ export class TurnReader {
     this.#texts = [];
     this.#length = 0;
     this.#ended += 1;
-    if (this.#ended === this.#events.length) {
-      this.#events = [];
+    if (this.#ended === this.#events.length || this.#ended === EVENTS_KEPT) {
+      this.#events.splice(0, this.#ended);
       this.#ended = 0;
     }
     this.#settled = settled;

@@ -161,7 +161,7 @@ class Driver {
     const asked = { hasWork, onEnding, onFailure };
     this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks, share, ...asked });
     this.#events = new EventQueue((events) => this.#guests.send(events));
-    this.#timers = new Timers((id) => this.#push(fireEvent(this.#now(), id)));
+    this.#timers = new Timers(this.#state.timers, (id) => this.#push(fireEvent(this.#now(), id)));
   }
 
   async run(): Promise<Driven> {
@@ -340,7 +340,7 @@ class Driver {
       this.#timers.beginTurn();
       for (const command of commands) {
         if (this.#ending !== undefined) return;
-        if (command.kind === "clear") this.#timers.clear(command.id);
+        if (command.kind === "clear") this.#timers.noteCleared();
         else if (command.kind === "timer" && !this.#stopping) this.#timers.set(command);
         yield;
       }

@@ -29,15 +29,17 @@ export class HeldTurns {
     let heldBytes = 0;
     for (const [{ head }, { commands, texts }] of turns) {
       if (this.#isDurable && "id" in head) this.#storedBytes += this.#close(head.id);
-      for (const [index, command] of commands.entries()) {
-        const bytes = memoryOf(texts[index] ?? "") + COMMAND_BYTES;
+      let taken = 0;
+      for (const command of commands) {
+        const bytes = memoryOf(texts[taken] ?? "") + COMMAND_BYTES;
+        taken += 1;
         heldBytes += bytes;
         if (this.#isDurable) {
           if (command.kind === "call" || command.kind === "timer") this.#open.set(command.id, bytes);
           else if (command.kind !== "settled") this.#storedBytes += bytes;
           if (command.kind === "clear") this.#storedBytes += this.#close(command.id);
         }
-        if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
+        if (taken % COMMANDS_PER_SLICE === 0) yield;
       }
     }
     return this.#share.hold(heldBytes);

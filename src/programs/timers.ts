@@ -16,16 +16,20 @@ interface Timer {
  * sets a hundred thousand a second keeps the host busy with making and collecting them.
  */
 export class Timers {
+  readonly #open: ReadonlyMap<number, unknown>;
   readonly #onDue: (id: number) => void;
-  readonly #live = new Set<number>();
   #queue = newQueue([]);
   #clock: NodeJS.Timeout | undefined;
   #clockDueMs = Infinity;
   /** When the turn began whose timers are being set; undefined between turns. */
   #turnMs: number | undefined;
 
-  /** `onDue` is called once for each timer that fires. */
-  constructor(onDue: (id: number) => void) {
+  /**
+   * `open` has the ids of the timers that were set, and have neither fired in the guest nor been cleared. `onDue` is called
+   * once for each timer that is due and open.
+   */
+  constructor(open: ReadonlyMap<number, unknown>, onDue: (id: number) => void) {
+    this.#open = open;
     this.#onDue = onDue;
   }
 
@@ -38,22 +42,21 @@ export class Timers {
   }
 
   set({ id, ms }: { readonly id: number; readonly ms: number }): void {
-    this.#live.add(id);
     this.#queue.push({ id, dueMs: (this.#turnMs ?? performance.now()) + ms });
   }
 
-  /** Timers that are live, and cleared ones that still take room. */
+  /** Timers that have not fired, with cleared ones that still take room. */
   get queued(): number {
     return this.#queue.length;
   }
 
-  clear(id: number): void {
-    if (!this.#live.delete(id) || this.#queue.length <= 2 * this.#live.size + CLEARED) return;
-    this.#queue = newQueue(this.#queue.data.filter((timer) => this.#live.has(timer.id)));
+  /** Drops cleared timers where they take more room than the others. */
+  noteCleared(): void {
+    if (this.#queue.length <= 2 * this.#open.size + CLEARED) return;
+    this.#queue = newQueue(this.#queue.data.filter(({ id }) => this.#open.has(id)));
   }
 
   clearAll(): void {
-    this.#live.clear();
     this.#queue = newQueue([]);
     this.#stopClock();
   }
@@ -67,7 +70,7 @@ export class Timers {
     if (this.#turnMs !== undefined) return;
     for (let next = this.#queue.peek(); next !== undefined && next.dueMs <= nowMs; next = this.#queue.peek()) {
       this.#queue.pop();
-      if (this.#live.delete(next.id)) this.#onDue(next.id);
+      if (this.#open.has(next.id)) this.#onDue(next.id);
     }
     this.#setClock();
   }

@@ -127,9 +127,11 @@ export class TrackedLog implements GateLog {
     const records: TurnRecord[] = [];
     for (const [{ head, text }, { commands, texts }] of turns) {
       beginTurn(this.state, head);
-      for (const [index, command] of commands.entries()) {
+      let applied = 0;
+      for (const command of commands) {
         applyCommand(this.state, command);
-        if (index % COMMANDS_PER_SLICE === COMMANDS_PER_SLICE - 1) yield;
+        applied += 1;
+        if (applied % COMMANDS_PER_SLICE === 0) yield;
       }
       records.push({ type: "turn", event: text, commands: texts });
     }
