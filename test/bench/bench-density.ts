@@ -83,7 +83,7 @@ const evictions = ran.reduce((sum, { usage }) => sum + usage.evictions, 0);
 const processorS = (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
 const rows = [
   ["programs, each waiting five times", `${PROGRAMS} × 5 × ${WAIT_MS} ms`, ""],
-  ["that end as they do alone", `${equal}`, `${PROGRAMS}`],
+  ["programs that end as they do alone", `${equal}`, `${PROGRAMS}`],
   ["time until all have ended", `${seconds.toFixed(1)} s`, PROGRAMS === 1000 ? "≤ 20 s" : ""],
   ["engines", `${engines}`, `≤ ${ENGINES}`],
   ["resident memory of the tree of processes, at most", `${peakMb.toFixed(0)} MB`, PROGRAMS === 1000 ? "≤ 700 MB" : ""],

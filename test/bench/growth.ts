@@ -86,7 +86,7 @@ for (const { kind, unit, sizes } of KINDS) {
 }
 
 process.stdout.write(
-  `${markdown(["unit", "of them", "time of one", "its processor time", "held for one", "processor time against 1,000"], rows)}\n\n`,
+  `${markdown(["unit", "number", "time of one", "its processor time", "held for one", "processor time against 1,000"], rows)}\n\n`,
 );
 process.stdout.write(
   `node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${new Date().toISOString().slice(0, 10)}\n`,
