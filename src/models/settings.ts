@@ -1,5 +1,5 @@
 import { PortcullisError } from "../errors.ts";
-import { flag, option, type OptionsOf, wholeNumber } from "../options/options.ts";
+import { flag, option, wholeNumber } from "../options/options.ts";
 import { isFields } from "../values/fields.ts";
 import type { ModelSettings, Opening, Reasoning, ToolChoice } from "./model.ts";
 import { RUN_PROGRAM } from "./program-input.ts";
@@ -27,8 +27,6 @@ export const SETTINGS_RULES = {
   /** Texts at which the model stops. */
   stop: option<readonly string[]>(`an array of 1 to ${MAX_STOPS} texts of 1 to ${STOP_LENGTH} characters`, isStops),
 };
-
-export type SettingsOptions = OptionsOf<typeof SETTINGS_RULES>;
 
 /** What a provider takes of the settings. */
 export interface SettingsTaken {

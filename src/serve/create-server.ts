@@ -166,14 +166,17 @@ class Server {
       onEvent,
       onError,
     };
-    const document = JSON.stringify(openApiDocument(packageVersion()));
+    let document: string | undefined;
     const others: readonly OtherRoute[] = [
       ...PAGE_PATHS.map((path) => ({ path, methods: ["GET"], isOpen: true, handle: () => pageResponse(path) })),
       {
         path: "/openapi.json",
         methods: ["GET"],
         isOpen: false,
-        handle: () => new Response(document, { headers: { "content-type": "application/json" } }),
+        handle: () => {
+          document ??= JSON.stringify(openApiDocument(packageVersion()));
+          return new Response(document, { headers: { "content-type": "application/json" } });
+        },
       },
       {
         path: "/mcp",
@@ -207,7 +210,7 @@ class Server {
 
   #setKeys(keys: string | object): void {
     if (this.#token !== undefined)
-      throw new PortcullisError("option_invalid", "setKeys: the server has a token, and no keys: create another one.");
+      throw new PortcullisError("option_invalid", "setKeys: this server has a token and no keys. Create another server with keys.");
     const read = readKeys("setKeys(keys)", keys).inPlaceOf(this.#keys);
     try {
       this.#runtimes = this.#runtimesOf(read, this.#runtimes);
@@ -235,7 +238,7 @@ class Server {
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
     if (this.#listener)
-      throw new PortcullisError("option_invalid", "listen: this server listens already: create another one.");
+      throw new PortcullisError("option_invalid", "listen: this server already listens. Create another server to listen again.");
     for (const name of allowedHosts(host, [])) this.#hosts.add(name);
     const { connections, headersMs, requestMs, idleMs } = this.#options;
     const onError = (error: unknown) => this.#tell(error);

@@ -23,9 +23,9 @@ export interface Gauge {
 
 const HELP: Readonly<Record<string, string>> = {
   portcullis_http_requests_total: "Requests, by route, method and status.",
-  portcullis_http_request_seconds: "Time until the head of the answer, by route.",
+  portcullis_http_request_seconds: "Time until the headers of the answer, by route.",
   portcullis_executions_total: "Programs that have ended or begun to wait, by outcome.",
-  portcullis_calls_total: "Calls of tools, by outcome and, where there is none, code.",
+  portcullis_calls_total: "Calls of tools, by outcome, and by the code of refusals and failures.",
   portcullis_tool_bytes_total: "Bytes of JSON that tools have returned.",
   portcullis_conversations_total: "Conversations that have ended, by ending.",
 };

@@ -15,7 +15,7 @@ export function runtimeFor(runtime: Runtime, principal: Principal): Runtime {
 }
 
 /** Limits only narrow. Throws `option_invalid` for one that is above what is allowed. */
-export function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitChanges): void {
+function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitChanges): void {
   for (const [name, value = 0] of Object.entries(limits)) {
     const most = allowed[name as keyof LimitChanges];
     if (most !== undefined && value > most)

@@ -22,11 +22,6 @@ export class Contents {
     return this.#captures.has(kind);
   }
 
-  /** Whether spans have to wait for a redaction before they end. */
-  get isLate(): boolean {
-    return this.#redactor !== undefined && this.#captures.size > 0;
-  }
-
   /** A promise only where something is redacted. Never rejects. */
   json(text: string, about: Omit<About, "to">): string | Promise<string> {
     const redactor = this.#redactor;

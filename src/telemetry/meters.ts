@@ -92,7 +92,7 @@ function instrumentsOf(meter: Meter): Instruments {
     }),
     bytesIn: meter.createCounter("portcullis.bytes.in", { description: "Bytes that tools returned.", unit: "By" }),
     bytesOut: meter.createCounter("portcullis.bytes.out", {
-      description: "Bytes that models were given of programs.",
+      description: "Bytes of programs' results that models were given.",
       unit: "By",
     }),
   };
@@ -103,8 +103,8 @@ function observeLoads(meter: Meter): void {
   const gauge = (name: string, description: string, unit: string): ObservableGauge =>
     meter.createObservableGauge(name, { description, unit });
   const running = gauge("portcullis.running", "Executions, conversations and calls that run.", "{execution}");
-  const waiting = gauge("portcullis.waiting", "Those that wait for a place of the runtime.", "{execution}");
-  const engines = gauge("portcullis.engines", "Engines and containers, by whether they are idle.", "{engine}");
+  const waiting = gauge("portcullis.waiting", "Executions, conversations and calls that wait for a place of the runtime.", "{execution}");
+  const engines = gauge("portcullis.engines", "Engines and containers, by state.", "{engine}");
   const queued = gauge("portcullis.engines.waiting", "Programs that wait for an engine or a container.", "{execution}");
   const observe = (gauges: readonly ObservableGauge[], report: (result: ObservableResult) => void) => {
     for (const one of gauges) one.addCallback(report);

@@ -1,7 +1,7 @@
 import { option, type OptionsOf, optionsIn, readOptions } from "../options/options.ts";
 
 /** Contents that spans may have: inputs of calls, results of calls and programs, sources of programs. */
-export const CAPTURES = ["inputs", "results", "programs"] as const;
+const CAPTURES = ["inputs", "results", "programs"] as const;
 export type Capture = (typeof CAPTURES)[number];
 
 const TELEMETRY_RULES = {

@@ -9,7 +9,7 @@ import { viewHostCall } from "./view-host-call.ts";
 import { viewProgram } from "./view-program.ts";
 
 /** What a view holds of texts that grow with an execution, unless its caller says otherwise. */
-export const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };
+const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };
 
 /**
  * One execution, conversation or call as its journal tells of it: plain JSON, made in one pass. Inputs and results are

@@ -31,13 +31,13 @@ export function keyAdd(id: string, { keys, tenant, scope, allowTool, expires }: 
     ...(expires === undefined ? {} : { expires }),
   });
   writeStdout(`${key}\n`);
-  process.stderr.write(`portcullis: this key is shown once. A server with this file knows it within seconds.\n`);
+  process.stderr.write(`portcullis: this key is shown once. A server with this file accepts it within seconds.\n`);
   return EXIT.completed;
 }
 
 /** `portcullis key list`. No key is printed, and no hash of one. */
 export function keyList({ keys: path, json = false }: KeyOptions): number {
-  if (!existsSync(path)) throw new Failure(EXIT.usage, `There is no file ${path}. portcullis key add makes it.`);
+  if (!existsSync(path)) throw new Failure(EXIT.usage, `There is no file ${path}. portcullis key add creates it.`);
   const { all } = listKeys(path);
   if (json) for (const { digest: _, isPlain: __, ...key } of all) printJson(key);
   else

@@ -86,7 +86,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       stack.use(
         watchDoorKeys(options.keys, keys, {
           onChange: (text) => changeKeys(server, text),
-          onUnread: (reason) => tell(`the file of keys cannot be read, so the keys before stay: ${reason}.`),
+          onUnread: (reason) => tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`),
         }),
       );
     greet(server, url, options);
@@ -105,20 +105,20 @@ function changeKeys(server: PortcullisServer, text: string): void {
     tell("the keys have changed.");
   } catch (error) {
     tell(
-      `the keys have changed and cannot all be taken over, so those before stay, but for those that are not in the file any more: ${causeOf(error)}.`,
+      `the new keys are not all valid: ${causeOf(error)}. The server keeps its former keys, except those that are no longer in the file.`,
     );
   }
 }
 
 /** Ends the server, and says what is left. */
 async function close(server: PortcullisServer, drainMs: number): Promise<void> {
-  tell(`no further requests are taken; what runs has ${drainMs / 1000} s to end.`);
+  tell(`no further requests are accepted; running executions have ${drainMs / 1000} s to end.`);
   const { leftOpen } = await server.close({ drainMs });
   if (leftOpen > 0)
     tell(
       leftOpen === 1
-        ? "1 execution is left open in the journal: the next start goes on with it."
-        : `${leftOpen} executions are left open in the journal: the next start goes on with them.`,
+        ? "1 execution is left open in the journal: the next start continues it."
+        : `${leftOpen} executions are left open in the journal: the next start continues them.`,
     );
 }
 

@@ -114,7 +114,7 @@ function turnsText(past: PastConversation): string {
   return [...texts, ...past.said.map(saidText), ...(isResting(past) ? [RESTS] : [])].join("\n\n");
 }
 
-const RESTS = "It waits for the user to say more: continue it by runtime.converse({ continue }).";
+const RESTS = "It waits for a message of the user: continue it with runtime.converse({ continue }).";
 
 function saidText({ by, message }: SaidMessage): string {
   const text = typeof message === "string" ? message : message.map(partText).join(" ");
@@ -241,7 +241,7 @@ async function driverText(
   isHeld: boolean,
 ): Promise<string> {
   const { lease } = await journal.find(execution);
-  if (lease && lease.until > Date.now()) return `It is driven until ${new Date(lease.until).toISOString()} at least.`;
+  if (lease && lease.until > Date.now()) return `A driver holds it until at least ${new Date(lease.until).toISOString()}.`;
   if (kind === "call") return "It has no driver, and cannot be taken up.";
   const same = { ...(path === undefined ? {} : { journal: path }), ...(tenant === "default" ? {} : { tenant }) };
   const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";

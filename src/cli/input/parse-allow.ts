@@ -12,7 +12,7 @@ export interface Allowed {
   readonly effect: Effect;
 }
 
-export function parseAllow(text: string): Allowed {
+function parseAllow(text: string): Allowed {
   const [pattern = "", effect = "", ...rest] = text.split("=");
   const known = EFFECTS.find((one) => one === effect);
   if (pattern === "" || known === undefined || rest.length > 0)

@@ -49,7 +49,7 @@ export interface OfflineCheck {
 }
 
 /** Largest deviation from the provider's count that counts as agreement. */
-export const AGREEMENT = 0.1;
+const AGREEMENT = 0.1;
 
 /** A trial and its conversation. */
 export interface EndedTrial {

@@ -38,7 +38,7 @@ async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key
   if (listed.kind === "call" || drivenHere(runtime.journal, id))
     throw new RequestProblem(
       "execution_driven",
-      "The server's own code runs this execution, and it alone can cancel it.",
+      "Code of the server itself runs this execution, and only that code can cancel it.",
     );
   const signal = AbortSignal.abort(new Error("A client has cancelled it."));
   const options = { tenant, signal, onEvent, approve: () => "later" as const };
@@ -47,7 +47,7 @@ async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key
   if (!model)
     throw new RequestProblem(
       "model_unavailable",
-      `The server has no model ${conversation.model} to take the conversation up with.`,
+      `The server has no model ${conversation.model} to continue the conversation with.`,
     );
   await runs.run(id, () => runtime.resumeAgent(id, { ...options, model }));
 }

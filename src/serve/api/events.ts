@@ -14,7 +14,7 @@ export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<u
   if (last !== null && last !== "" && !after)
     throw new RequestProblem(
       "request_invalid",
-      "The header Last-Event-ID is none of an event: send the last `id` that you got.",
+      "The header Last-Event-ID is not the id of an event: send the last `id` that you received.",
     );
   const execution = await ownExecution(parts, key, id);
   const { ended, records } = await runtime.journal.find(execution);
@@ -22,7 +22,7 @@ export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<u
   if (ended && after && after.record >= records - 1) return new Response(null, { status: 204 });
   const over = open.begin(key.id, STREAM_BYTES);
   if (!over)
-    throw new RequestProblem("too_many_at_once", "This key has too much under way: end streams, then try again.");
+    throw new RequestProblem("too_many_at_once", "The open requests of this key hold too many bytes: end streams, then try again.");
   const shown = ids.shown(key.tenant, execution);
   const isAllowed = () => isCurrent(key);
   const { journal } = runtime;

@@ -63,6 +63,6 @@ export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
   if (release) return release;
   throw new RequestProblem(
     "too_many_at_once",
-    `This key runs ${key.atOnce} executions at once already, as many as it may.`,
+    `This key runs ${key.atOnce} executions already, its maximum.`,
   );
 }

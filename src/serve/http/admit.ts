@@ -24,7 +24,7 @@ export function refuseForeign(
   if (name === undefined || !hosts.has(name))
     return {
       code: "host_unknown",
-      message: "This door is not at the host that the request names. The operator allows a name by --host-name.",
+      message: "The server is not known under the host that the request names. Its operator can add a name with --host-name.",
     };
   const origin = headers.get("origin");
   if (origin !== null && !hosts.has(originHostOf(origin) ?? ""))
@@ -34,7 +34,7 @@ export function refuseForeign(
 
 function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | Problem {
   const key = keys.find(headers.get("authorization"));
-  if (!key) return unauthorized("key_unknown", "A key is needed: send it as Authorization: Bearer KEY.");
+  if (!key) return unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   if (isExpired(key))
     return unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
   const waitSeconds = key.rate && rates.take(key.id, key.rate);

@@ -92,7 +92,7 @@ function take(lock: string): void {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
     throw new PortcullisError(
       "option_invalid",
-      `Another process changes the keys: ${lock} is there. Nothing was changed. Try again; if that process is gone, delete ${lock}.`,
+      `Another process is changing the keys: ${lock} exists. Nothing was changed. Try again; if that process is gone, delete ${lock}.`,
       { cause },
     );
   }

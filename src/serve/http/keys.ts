@@ -156,7 +156,7 @@ function readKey(place: string, written: unknown): Key {
     scopes = DEFAULT_SCOPES,
     ...principal
   } = checkOptions(fieldsOf(place), written, KEY_RULES);
-  if (OWN_IDS.has(principal.id)) throw invalid(place, `the id ${principal.id} is the door's own: give another`);
+  if (OWN_IDS.has(principal.id)) throw invalid(place, `the id ${principal.id} is reserved: choose another`);
   if ((key === undefined) === (hashed === undefined)) throw invalid(place, "expected either key or hash");
   if (key !== undefined && !isKey(key))
     throw invalid(`${place}.key`, `expected ${MIN_LENGTH} to ${MAX_LENGTH} characters without spaces`);

@@ -57,7 +57,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   } catch (cause) {
     throw new PortcullisError(
       "door_unavailable",
-      `The door cannot listen on ${host}, port ${port}: ${(cause as Error).message}. Give another port with ${portOption}.`,
+      `The server cannot listen on ${host}, port ${port}: ${(cause as Error).message}. Give another port with ${portOption}.`,
       { cause },
     );
   }

@@ -52,21 +52,21 @@ export type ProblemCode = keyof typeof STATUS_OF;
 
 /** Sentences in place of those of errors that name files or options of the host. */
 const SENTENCES: Partial<Record<ProblemCode, string>> = {
-  execution_unknown: "There is no such execution. GET /v1/executions lists those that there are.",
-  busy: "The server runs as many executions as it may, and as many wait. Nothing was started. Try again later.",
+  execution_unknown: "There is no such execution. GET /v1/executions lists the existing ones.",
+  busy: "The server already runs and queues as many executions as it may. Nothing was started. Try again later.",
   queue_full: "Too many programs wait for an engine. Nothing was started. Try again later.",
-  sandbox_unavailable: "The server cannot run this: its sandbox does not run the language, or is missing.",
+  sandbox_unavailable: "The server cannot run this program: its sandbox is missing, or does not run the language.",
   runtime_closed: "The server is closing. Nothing was started. Try again later.",
   runtime_suspended:
-    "The server is closing. What ran stays open in its journal, and goes on at its next start: ask for the execution then.",
+    "The server is closing. The execution stays open in the journal and continues at the server's next start: request it then.",
   journal_gone: "The server's journal is gone. Nothing was written. Its operator has to restore it.",
   journal_locked: "The server's journal is locked by another process. Nothing was written. Try again.",
-  journal_full: "The server's journal has no more space. Nothing was written. Its operator has to free some.",
+  journal_full: "The server's journal has no more space. Nothing was written. Its operator has to free space.",
   journal_corrupt: "The server's journal is damaged. Its operator has to restore it.",
-  journal_read_only: "The server's journal cannot be written. Its operator has to mend it.",
-  journal_version: "The server's journal was written in another format. Its operator has to see to it.",
-  journal_invalid: "The journal of this execution cannot be read. The server's operator has to see to it.",
-  server_failed: "The server has failed at this, and its operator was told why. Nothing is known to be lost.",
+  journal_read_only: "The server's journal cannot be written. Its operator has to make it writable.",
+  journal_version: "The server's journal has a format that this version cannot read. Tell its operator.",
+  journal_invalid: "The journal of this execution cannot be read. Tell the server's operator.",
+  server_failed: "The server failed to handle the request. Its operator was told why. No data is known to be lost.",
 };
 
 /** Seconds after which it is worth to try again. */

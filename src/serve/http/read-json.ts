@@ -15,7 +15,7 @@ export function declaredBytes({ headers }: Request, most: number): number {
 /** Reads a body of JSON. Its size is known before any of it is parsed. Throws a `RequestProblem`. */
 export async function readJson(request: Request, most: number): Promise<ReadBody> {
   if (!isJson(request.headers.get("content-type")))
-    throw new RequestProblem("body_not_json", "The body is sent as application/json.");
+    throw new RequestProblem("body_not_json", "Send the body as application/json.");
   if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge(most);
   const bytes = await readBytes(request, most);
   try {
@@ -39,7 +39,7 @@ async function readBytes({ body }: Request, most: number): Promise<Buffer> {
     }
   } catch (error) {
     if (error instanceof RequestProblem) throw error;
-    throw new RequestProblem("request_invalid", "The body broke off: send the request again.");
+    throw new RequestProblem("request_invalid", "The body is incomplete: send the request again.");
   }
   return Buffer.concat(chunks, size);
 }

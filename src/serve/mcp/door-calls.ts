@@ -41,7 +41,7 @@ export interface DoorCallsParts {
   readonly onError?: (error: unknown) => void;
 }
 
-const NOT_RUN = "This could not be run. The cause is an error of the host, and the caller is not to blame.";
+const NOT_RUN = "The host could not run this. The cause is an error of the host, not of the call.";
 
 /** Codes of errors whose message is for the caller. */
 const TOLD: ReadonlySet<string> = new Set([
@@ -139,7 +139,7 @@ export class DoorCalls {
     if (!release)
       throw new PortcullisError(
         "busy",
-        `This key runs ${principal.atOnce} executions at once already, as many as it may. Nothing was started. Wait for their results, then try again.`,
+        `This key runs ${principal.atOnce} executions already, its maximum. Nothing was started. Wait for their results, then try again.`,
       );
     try {
       return await work();

@@ -111,7 +111,7 @@ function declaredBytes({ headers }: Request): number {
 }
 
 function tooMany(): Response {
-  return refusal(429, "This key has too much under way: read its answers, then try again.", -32000, {
+  return refusal(429, "The open requests of this key hold too many bytes: read its answers, then try again.", -32000, {
     "retry-after": "1",
   });
 }

@@ -129,7 +129,7 @@ export function readOperation(
 }
 
 /** Names of the variables in a path. Throws a `PartFault` for a path that is none. */
-export function variablesOf(path: string): ReadonlySet<string> {
+function variablesOf(path: string): ReadonlySet<string> {
   if (!path.startsWith("/") || /[?#\\]/.test(path))
     throw new PartFault(
       `its path ${JSON.stringify(path.slice(0, 200))} is not one: a path begins with / and has no ?, # or \\`,

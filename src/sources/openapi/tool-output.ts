@@ -5,7 +5,7 @@ import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 
 /** Bytes that are no text, as a program gets them. */
-export const BYTES_SCHEMA: JsonSchema = Object.freeze({
+const BYTES_SCHEMA: JsonSchema = Object.freeze({
   type: "object",
   description: "Bytes that are no text.",
   properties: { mediaType: { type: "string" }, base64: { type: "string" } },

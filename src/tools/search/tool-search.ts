@@ -26,7 +26,7 @@ export interface SearchSettings {
   readonly stubTokens?: number | undefined;
 }
 
-export const STUB_TOKENS = 1500;
+const STUB_TOKENS = 1500;
 
 export interface SearchRequest extends Searcher {
   readonly query: string;

@@ -146,10 +146,10 @@ describe("keys", () => {
     expect(said).not.toContain("secret");
   });
 
-  test.each(["stdio", "token"])("the id %s is the door's own", async (id) => {
+  test.each(["stdio", "token"])("the id %s is reserved", async (id) => {
     const door = await keyed([{ id, tenant: "acme", key: "0123456789abcdef" }]);
     expect((await door.ended)[0]).toBe(2);
-    expect(await door.stderr).toContain(`the id ${id} is the door's own`);
+    expect(await door.stderr).toContain(`the id ${id} is reserved`);
   });
 
   test("that other users can read are told of", async () => {
@@ -377,7 +377,7 @@ describe("bad input is one sentence", () => {
     const { port } = taken.address() as { port: number };
     const { code, stderr } = await portcullis(["mcp", "--tools", `${fixtures}tools.ts`, "--http", String(port)]);
     expect(code).toBe(5);
-    expect(stderr).toContain(`The door cannot listen on 127.0.0.1, port ${port}`);
+    expect(stderr).toContain(`The server cannot listen on 127.0.0.1, port ${port}`);
     taken.close();
   });
 });
