@@ -46,9 +46,9 @@ export class CallRunner {
   }
 
   /**
-   * Runs a call when the concurrency of its execution and its tool and the tool's rate allow it, and the program has read enough of its
-   * answers. Reads its input then, unless it was read before. The result becomes text after the tool is free again: a
-   * program that reads nothing does not keep others from it.
+   * Runs a call when the concurrency of its execution and its tool and the tool's rate allow it, and the program has
+   * read enough of its answers. Reads its input then, unless it was read before. The result becomes text only after the
+   * tool is free again, so that a program that reads nothing does not keep others from the tool.
    */
   runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { queues, tenant, toolQueues, unread } = this.#parts;
@@ -102,7 +102,10 @@ export class CallRunner {
     if (tool.rate) await this.#parts.toolQueues.whenRate(tool, this.#parts.tenant, signal);
   }
 
-  /** Makes the answer of what a handler returned. That of a large result waits until the program has read those before it. */
+  /**
+   * Makes the answer of a handler's result. The answer of a large result waits until the program has read those before
+   * it.
+   */
   #answerWith(call: OpenCall, result: unknown): Answer | undefined | Promise<Answer | undefined> {
     const { calls, inContext, limits, share, unread } = this.#parts;
     let returned: unknown;
@@ -111,7 +114,7 @@ export class CallRunner {
       const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
       if (refused) return calls.fail(call, refused);
     } catch (error) {
-      // A revoked proxy, or what is shown to people and has no JSON form any more.
+      // A revoked proxy, or a `display` that has no JSON form any more.
       return calls.fail(call, sentences.handlerFailed(call.tool.name, call.identity.callId, undefined), error);
     }
     const make = () => {
@@ -125,7 +128,10 @@ export class CallRunner {
     return redactor && call.display !== undefined ? redactDisplay(call, redactor).then(answer) : answer();
   }
 
-  /** Keeps what goes beside a value. Parts are for a model that called directly. Returns the failure if they are too large. */
+  /**
+   * Keeps the display and the parts beside a value. Parts are for a model that called directly. Returns the failure if
+   * they are too large.
+   */
   #takeContent(call: OpenCall, { display, parts }: Content): Failure | undefined {
     if (display !== undefined) call.display = displayText(display);
     if (call.identity.caller !== "direct" || parts.length === 0) return undefined;
@@ -161,7 +167,7 @@ export class CallRunner {
   }
 }
 
-/** People read it in reports, events and logs. */
+/** Redacts the display, which people read in reports, events and logs. */
 async function redactDisplay(call: OpenCall, redactor: Redactor): Promise<void> {
   const { tool, callId } = call.identity;
   call.display = (await redactor.json(call.display ?? "null", { to: "log", tool, callId })).text;

@@ -18,7 +18,7 @@ export class Slots {
   run<Value>(task: () => Promise<Value>): Promise<Value> {
     if (this.#running < this.#atOnce && !this.#paused) return this.#start(task);
     return new Promise((resolve, reject) => {
-      // To resolve with a promise takes three turns of the microtask queue, and this one.
+      // To resolve with a promise takes three turns of the microtask queue, this takes one.
       this.#waiting.push(() => void this.#start(task).then(resolve, reject));
     });
   }
@@ -41,7 +41,7 @@ export class Slots {
     this.#running -= 1;
     const start = this.#waiting[this.#next];
     if (start === undefined || this.#paused) return;
-    // It leads to the task's result, which may be large.
+    // The function holds the task's result, which may be large.
     this.#waiting[this.#next] = GONE;
     this.#next += 1;
     if (this.#next === this.#waiting.length) {
@@ -54,7 +54,7 @@ export class Slots {
 
 const GONE = (): void => {};
 
-/** What the task throws at once is a rejection too. */
+/** An error that the task throws at once becomes a rejection. */
 function begin<Value>(task: () => Promise<Value>): Promise<Value> {
   try {
     return task();

@@ -38,9 +38,9 @@ export class ToolQueues {
   }
 
   /**
-   * Runs a call when its tool's concurrency and its rate allow one more. Drops it if the signal is aborted first: resolves with
-   * undefined where its reason is an `AbortError`, as a session's is that closes, and else rejects with it. While a call waits
-   * for the rate it counts as one that runs.
+   * Runs a call when its tool's concurrency and rate allow one more. Drops it if the signal is aborted first: resolves
+   * with undefined if the reason is an `AbortError`, as when a session closes, and otherwise rejects with the reason.
+   * While a call waits for the rate it counts as running.
    */
   whenFree<Value>(
     tool: Tool,

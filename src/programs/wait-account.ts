@@ -1,11 +1,11 @@
 /**
- * What a program has earned by waiting, and spends on its replays in other guests. All times in milliseconds. A program that
- * has waited long is likely to wait long again, so it need not wait once more in its guest for as long as its next replay
+ * The time that a program has waited, and has spent on its replays in other guests, in milliseconds. A program that has
+ * waited long is likely to wait long again, so it need not wait once more in its guest for as long as its next replay
  * takes.
  */
 export class WaitAccount {
   #since: number | undefined;
-  /** The last wait, and all that are over. */
+  /** The last wait, and all past waits together. */
   #lastMs = 0;
   #allMs = 0;
   #spentMs = 0;
@@ -23,12 +23,15 @@ export class WaitAccount {
     this.#since = undefined;
   }
 
-  /** A change of guests has taken so much processor time, beside the replay. */
+  /** A change of guests took this much processor time, beside the replay. */
   spend(ms: number): void {
     this.#spentMs += ms;
   }
 
-  /** What is left of the time that the program has waited, but no more than its last wait. `replayingMs` is what all replays have taken. */
+  /**
+   * The waited time that no replay has used up, but no more than the last wait. `replayingMs` is the time of all
+   * replays.
+   */
   earnedMs(replayingMs: number): number {
     return Math.max(0, Math.min(this.#lastMs, this.#allMs - this.#spentMs - replayingMs));
   }

@@ -70,7 +70,10 @@ export class Evictions<Place> {
     return this.#offers.size;
   }
 
-  /** The place whose program has waited longest, of those that may be taken. Without one it calls `onChange` as soon as there may be one. */
+  /**
+   * The place whose program has waited longest, of those that may be taken. If none may be taken yet, it calls
+   * `onChange` when one may.
+   */
   longest(mayTake: (tenant: string) => boolean): Place | undefined {
     const now = performance.now();
     for (const [place, { tenant, from }] of this.#offers) {

@@ -13,7 +13,10 @@ export function countNames(names: Iterable<string | undefined>): ReadonlyMap<str
 /** A program that waits in a line. */
 export interface InLine {
   readonly tenant: string;
-  /** Whether it has begun already, and gave up its engine or container. Such a one is not bounded in number here. */
+  /**
+   * Whether it has begun already, and gave up its engine or container. The number of begun programs is not bounded
+   * here.
+   */
   readonly hasBegun?: boolean;
   /** Called if the program is removed because the line is full or closed. */
   readonly reject: (error: unknown) => void;
@@ -28,10 +31,10 @@ interface OwnLine<Waiter> {
 const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + fresh.length;
 
 /**
- * Programs that wait for an engine or a container, each kind in order of arrival. Within a tenant those that have begun
- * come last until they have waited for `BEGUN_WAITS_MS`, and then first. So many programs soon wait for their tools at the
- * same time, and however many more come, one that has begun goes on. Across tenants the one with the fewest engines or containers is next; among equals, the one that was served
- * longest ago.
+ * Programs that wait for an engine or a container, each kind in order of arrival. Within a tenant, new programs come
+ * first, until a begun one has waited for `BEGUN_WAITS_MS`: so many programs soon wait for their tools at the same
+ * time, and no stream of new programs keeps a begun one waiting. Across tenants the one with the fewest engines or
+ * containers is next; among equals, the one that was served longest ago.
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #maxLength: number;
@@ -156,9 +159,9 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /**
-   * Of which tenants a waiting program may lose its place to one of `tenant`: always of the same, and else of those that
-   * have the most engines or containers, and more than `tenant`. So a tenant's programs lose their places to others only
-   * beyond its equal part.
+   * Whether a waiting program of another tenant may lose its place to one of `tenant`. Within the same tenant it always
+   * may. Another tenant loses places only while it has the most engines or containers, and more than `tenant`, so only
+   * those beyond its equal part.
    */
   mayLoseTo(tenant: string, held: ReadonlyMap<string, number>): (other: string) => boolean {
     const has = held.get(tenant) ?? 0;
@@ -167,9 +170,9 @@ export class WaitingLine<Waiter extends InLine> {
   }
 
   /**
-   * Returns the tenant that is served next, one with fewer than `perTenant`. `held` counts each tenant's engines, coming ones included; `coming` counts
-   * only the coming ones. The tenant `keeps` has just released an engine. While it has waiters it keeps that engine,
-   * unless the next tenant has none, or fewer than `keeps` has.
+   * Returns the tenant that is served next, one with fewer than `perTenant`. `held` counts each tenant's engines,
+   * coming ones included; `coming` counts only the coming ones. The tenant `keeps` has just released an engine. While
+   * it has waiters it keeps that engine, unless the next tenant has none, or fewer than `keeps` has.
    */
   next(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>, keeps?: string): string | undefined {
     let best: string | undefined;

@@ -1,10 +1,12 @@
 import type { Principal } from "./principal.ts";
 
-/** Counts the executions of principals that run, whatever door they came by. */
+/** Counts the running executions of each principal, over all doors. */
 export class AtOnce {
   readonly #running = new Map<string, number>();
 
-  /** Takes a place until the function that it returns is called, once or again; undefined where all of them are taken. */
+  /**
+   * Takes a place. Returns the function that releases it, which may be called twice; undefined if all places are taken.
+   */
   take({ id, atOnce = Number.POSITIVE_INFINITY }: Pick<Principal, "id" | "atOnce">): (() => void) | undefined {
     const running = this.#running.get(id) ?? 0;
     if (running >= atOnce) return undefined;

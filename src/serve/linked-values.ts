@@ -22,7 +22,9 @@ const OWN_VALUES = 1000;
 /** How long a value can be read, in milliseconds. */
 const KEPT_MS = 60 * 60 * 1000;
 
-/** Values that were too large for a result, for the principal whose call made them, for an hour at most. */
+/**
+ * Values that were too large for a result. Only the principal whose call made a value can read it, for an hour at most.
+ */
 export class LinkedValues {
   readonly #entries = new Map<string, Entry>();
 
@@ -38,14 +40,14 @@ export class LinkedValues {
     return { uri, name, bytes };
   }
 
-  /** The text of a value; undefined for one of another principal, and for one that is not kept any more. */
+  /** The text of a value; undefined for a value of another principal, and for one that is no longer kept. */
   read(principal: string, uri: string): string | undefined {
     this.#dropOld();
     const entry = this.#entries.get(uri);
     return entry?.principal === principal ? entry.text.toString("utf8") : undefined;
   }
 
-  /** Bytes of a value; 0 for what `read` does not give. */
+  /** Bytes of a value; 0 where `read` gives none. */
   bytesOf(principal: string, uri: string): number {
     const entry = this.#entries.get(uri);
     return entry?.principal === principal ? entry.bytes : 0;

@@ -19,21 +19,26 @@ export interface Principal {
   readonly limits?: Partial<Limits>;
 }
 
-/** Whose something is that a door holds in memory. A key may be removed, and its name given to one of another tenant. */
+/**
+ * The owner of something that a door holds in memory. The tenant is a part of it: a key may be removed, and its id
+ * given to a key of another tenant.
+ */
 export function ownerOf({ id, tenant }: Principal): string {
   return JSON.stringify([tenant, id]);
 }
 
-/** Who comes by the standard streams, and by the only key of a door that was opened without keys. */
+/** Id of the client on the standard streams, and of the token of a door that was opened without keys. */
 export const STDIO_ID = "stdio";
 export const TOKEN_ID = "token";
-/** What no key of a file may be named: a door would give it the executions of another one. */
+/** Ids that no key of a file may have: such a key would see the executions of these clients. */
 export const OWN_IDS: ReadonlySet<string> = new Set([STDIO_ID, TOKEN_ID]);
 
 /** Characters of the digest in the ids of executions. */
 const TAG_LENGTH = 16;
 
-/** How the ids of a principal's executions begin. After the door has been opened again, they still tell whose an execution is. */
+/**
+ * The prefix of the ids of a principal's executions. By it a door that was opened anew knows the owner of an execution.
+ */
 export function idPrefixOf({ id }: Pick<Principal, "id">): string {
   return `mcp-${hash("sha256", id).slice(0, TAG_LENGTH)}-`;
 }

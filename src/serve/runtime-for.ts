@@ -6,7 +6,7 @@ import { isMeantBy } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { Principal } from "./principal.ts";
 
-/** The runtime as a principal has it: for its tenant and with its limits, and with the tools that it may use, as the callers that it may be. */
+/** The runtime of a principal: with its tenant, its limits, and the tools that it may call, for its callers only. */
 export function runtimeFor(runtime: Runtime, principal: Principal): Runtime {
   const { id, tenant, limits } = principal;
   refuseWider(`limits of the key ${id}`, limits, runtime.limits);
@@ -26,13 +26,14 @@ function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitCha
   }
 }
 
-/** The tools of the principal, of those that there are now; undefined for all. */
+/** The principal's part of the tools that exist now; undefined for all. */
 function toolsOf(
   runtime: Runtime,
   { id, tools: names, callers = CALLERS }: Principal,
 ): (() => readonly Tool[]) | undefined {
   if (names === undefined && CALLERS.every((caller) => callers.includes(caller))) return undefined;
-  // A name that no tool has is an error when the door opens. Later a source may drop a tool, and then the name selects none.
+  // A name that no tool has is an error when the door opens. Later a source may drop a tool; its name then selects
+  // none.
   if (names !== undefined) runtime.tools.select(names, `the tools of the key ${id}`);
   let narrowed: { readonly of: ToolSet; readonly tools: readonly Tool[] } | undefined;
   return () => {

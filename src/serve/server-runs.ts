@@ -7,7 +7,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** Failures to take something up that are remembered. */
+/** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
 
 interface Run {
@@ -24,16 +24,16 @@ export interface ServerRunsParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is run, with the signal by which it is cancelled. */
+/** Runs an execution until the signal cancels it. */
 type Work<Value> = (signal: AbortSignal) => Promise<Value>;
 
-/** The executions that the server drives: begun by clients, driven on after decisions, and taken up at its start. */
+/** The executions that the server drives: begun by clients, continued after decisions, and taken up at its start. */
 export class ServerRuns {
   readonly #parts: ServerRunsParts;
   readonly #runs = new Map<ExecutionId, Set<Run>>();
-  /** What could not be taken up, and of which the operator knows: each sweep finds it again. */
+  /** Failed recoveries that the operator was told of: each sweep fails with them again. */
   readonly #told = new Set<string>();
-  /** What the last sweep has left. */
+  /** Digest of the open executions after the last sweep. */
   #left: string | undefined;
   #isStopped = false;
 
@@ -72,7 +72,7 @@ export class ServerRuns {
     this.#isStopped = true;
   }
 
-  /** Drives an execution on, after something was noted about it. It answers nothing: the journal tells what becomes of it. */
+  /** Continues an execution after a decision or a result was noted. Returns nothing: the journal has the outcome. */
   driveOn(id: ExecutionId, tenant: string, over: () => void): void {
     this.run(id, (signal) => this.#driveOn(id, tenant, signal))
       .catch((error: unknown) => {
@@ -84,11 +84,14 @@ export class ServerRuns {
   async #driveOn(id: ExecutionId, tenant: string, signal: AbortSignal): Promise<void> {
     const resume = await this.#resumption(id, tenant);
     if (!resume) return;
-    // The first may join a driver that came to its end before it read what was noted.
+    // The first attempt may join a driver that ended before it read the note.
     if (await resume(signal)) await resume(signal);
   }
 
-  /** What drives it on, and resolves with whether it waits; undefined for a conversation without a model here. */
+  /**
+   * The function that continues it, and resolves with whether it waits again; undefined for a conversation whose model
+   * the server does not have.
+   */
   async #resumption(id: ExecutionId, tenant: string): Promise<((signal: AbortSignal) => Promise<boolean>) | undefined> {
     const { runtime, models, onEvent } = this.#parts;
     const { listed, conversation } = await runtime.status(id, { tenant });
@@ -100,14 +103,14 @@ export class ServerRuns {
       (await runtime.resumeAgent(id, { model, tenant, signal, onEvent })).ending.type === "waiting";
   }
 
-  /** Takes up what was left open by drivers that are gone, if something has changed since the last time. */
+  /** Takes up executions whose drivers are gone, if any of them has changed since the last sweep. */
   async sweep(): Promise<void> {
     if ((await this.#openNow()) === this.#left) return;
     await this.recover();
     this.#left = await this.#openNow();
   }
 
-  /** Tells the open executions that no driver has, as they are now, from those of another time. */
+  /** A digest of the open executions without a driver, by which two sweeps are compared. */
   async #openNow(): Promise<string> {
     const { journal } = this.#parts.runtime;
     const all = createHash("sha256");
@@ -125,7 +128,7 @@ export class ServerRuns {
     this.#parts.onError(error);
   }
 
-  /** Takes up what was left open by drivers that are gone. Resolves with the number of executions that were taken up. */
+  /** Takes up executions whose drivers are gone. Resolves with their number. */
   async recover(): Promise<number> {
     const { runtime, models, onEvent } = this.#parts;
     const under = new Map<ExecutionId, () => void>();
@@ -156,7 +159,7 @@ export class ServerRuns {
   }
 }
 
-/** Codes of errors that mean that something else goes on with it. */
+/** Codes of errors that mean that another driver has the execution, or that it is gone. */
 const OTHERS: ReadonlySet<string> = new Set([
   "execution_driven",
   "head_moved",

@@ -33,7 +33,7 @@ export class OtelCallSpans implements CallSpans {
     return new OtelCallSpan(this.#parts, span, { tool, callId }, (late) => this.#await(late));
   }
 
-  /** Of a tool that there is not, the name is any text: it is no name of a span, and no attribute. */
+  /** The name of an unknown tool may be any text: it is neither the name of a span nor an attribute. */
   refused({ tool, callId, ...end }: CallEnd & { readonly tool: string; readonly callId: string }): void {
     const { otel } = this.#parts;
     const isKnown = end.code !== "tool_unknown";
@@ -119,7 +119,7 @@ function meterAttributes(tool: string): Attributes {
   return { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": word(tool), "gen_ai.tool.type": "function" };
 }
 
-/** Without a name for a tool that there is not. */
+/** Without a name for an unknown tool. */
 export function toolAttributes(tool: string | undefined, callId: string | undefined): Attributes {
   return {
     "gen_ai.operation.name": "execute_tool",

@@ -8,7 +8,7 @@ const CONTENT_BYTES = 16 * 1024;
 /** Stands for an input that is not JSON, which a redaction cannot look into. */
 const NOT_JSON = "(left out: it is not JSON)";
 
-/** What spans have of inputs, results and programs: nothing, unless it is asked for. It is redacted before it is cut. */
+/** The inputs, results and programs in spans: none, unless they are asked for. A text is redacted before it is cut. */
 export class Contents {
   readonly #captures: ReadonlySet<Capture>;
   readonly #redactor: Redactor | undefined;

@@ -1,4 +1,4 @@
-/** What a sandbox has and what waits for it. */
+/** The engines or containers of a sandbox, and the programs that wait for them. */
 interface GuestCounts {
   /** Engines or containers. */
   readonly guests: number;
@@ -7,7 +7,7 @@ interface GuestCounts {
   readonly waiting: number;
 }
 
-/** What one runtime has under way. */
+/** The load of one runtime. */
 export interface RuntimeLoad {
   readonly running: number;
   readonly waiting: number;

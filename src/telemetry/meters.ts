@@ -19,7 +19,7 @@ export interface Instruments {
   readonly bytesOut: Counter;
 }
 
-/** The meters of this process: each that is made observes what runs, for good. */
+/** The meters of this process. There is one instance, because each observes the load of all runtimes for good. */
 export function metersOf(otel: Otel): Meters {
   shared ??= new Meters(otel);
   return shared;
@@ -27,7 +27,10 @@ export function metersOf(otel: Otel): Meters {
 
 let shared: Meters | undefined;
 
-/** Instruments of the provider of meters that is registered now: without a proxy in the API, those of another one stay silent. */
+/**
+ * Instruments of the meter provider that is registered now. The API has no proxy for meters, so instruments of a former
+ * provider stay silent.
+ */
 export class Meters {
   readonly #otel: Otel;
   #provider: unknown;
@@ -37,7 +40,7 @@ export class Meters {
     this.#otel = otel;
   }
 
-  /** Lets a provider that was registered since observe what runs. */
+  /** Lets a provider that was registered since the last use observe the load. */
   follow(): void {
     void this.now;
   }
@@ -98,7 +101,7 @@ function instrumentsOf(meter: Meter): Instruments {
   };
 }
 
-/** What runs and what waits now, of all runtimes of this process. */
+/** Observes the running and the waiting work of all runtimes of this process. */
 function observeLoads(meter: Meter): void {
   const gauge = (name: string, description: string, unit: string): ObservableGauge =>
     meter.createObservableGauge(name, { description, unit });

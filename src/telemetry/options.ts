@@ -1,6 +1,6 @@
 import { option, type OptionsOf, optionsIn, readOptions } from "../options/options.ts";
 
-/** Contents that spans may have: inputs of calls, results of calls and programs, sources of programs. */
+/** Kinds of contents that spans may have: inputs of calls, results of calls and programs, sources of programs. */
 const CAPTURES = ["inputs", "results", "programs"] as const;
 export type Capture = (typeof CAPTURES)[number];
 

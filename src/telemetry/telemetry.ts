@@ -1,6 +1,6 @@
 /**
- * What the runtime tells of its work, for spans and metrics. A scope has one only while something records: without it,
- * each place that would tell costs one comparison. No method throws, whatever the SDK does.
+ * The facts of the runtime's work that become spans and metrics. A scope has a `Telemetry` only while an SDK records:
+ * without one, each place that reports costs one comparison. No method throws, whatever the SDK does.
  */
 export interface Telemetry {
   /** Begins the span of a program's execution, below the span that is active. */
@@ -9,9 +9,9 @@ export interface Telemetry {
   beginConversation(about: ConversationWork): ConversationSpan;
   /** For calls that a host makes itself: their spans are below the span that is active. */
   hostCalls(): CallSpans;
-  /** Where the active span is, as `traceparent`; undefined without one. */
+  /** The active span as `traceparent`; undefined without one. */
   readonly here: string | undefined;
-  /** Counts what a model is given of a program, in bytes. */
+  /** Counts the bytes of a program's result that a model is given. */
   noteOutput(bytes: number): void;
 }
 
@@ -42,7 +42,7 @@ export interface CallSpans {
   refused(end: CallEnd & { readonly tool: string; readonly callId: string }): void;
 }
 
-/** A call of a tool that there is. */
+/** A call of a known tool. */
 export interface CallWork {
   readonly callId: string;
   readonly tool: string;
@@ -71,24 +71,24 @@ export interface CallEnd {
 
 /** The span of an execution or a conversation, for as long as one driver drives it. */
 export interface WorkSpan extends CallSpans {
-  /** Where the span is, as W3C `traceparent`, for the journal; undefined where there is none to lead back to. */
+  /** The span as W3C `traceparent`, for the journal; undefined if it cannot be linked to. */
   readonly traceparent: string | undefined;
   /** Runs work with the span as the active one. */
   run<Value>(work: () => Value): Value;
-  /** Resolves once what was captured is redacted and the span has ended. */
+  /** Resolves once the captured texts are redacted and the span has ended. */
   end(end: WorkEnd): Promise<void>;
 }
 
 export interface WorkEnd {
   /** One word, like `completed`. */
   readonly outcome: string;
-  /** What went wrong, as a word that does not come from a program; undefined where nothing did. */
+  /** Code of a failure, never chosen by a program; undefined without a failure. */
   readonly code?: string | undefined;
-  /** What the work has used: of each a count, in bytes, milliseconds or by itself. */
+  /** Amounts that the work has used, by name: counts, bytes or milliseconds. */
   readonly usage?: Readonly<Record<string, number>>;
   /** The value as JSON text. It is kept only where results are captured. */
   readonly value?: string | undefined;
-  /** The message of a fault. The same. */
+  /** The message of a fault. It is kept only where results are captured. */
   readonly fault?: string | undefined;
 }
 

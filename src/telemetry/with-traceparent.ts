@@ -3,9 +3,9 @@ import { inContext, safely } from "./otel.ts";
 import { parseTraceParent } from "./trace-parent.ts";
 
 /**
- * Runs the work of a request within the span of the one who sent it, as its header `traceparent` says: what the work begins
- * is below that span. A server that is instrumented already has a span of its own for the request, which is kept. Without
- * an SDK, or with a header that is none, the work runs as it is.
+ * Runs the work of a request below the span that its header `traceparent` names. A server that is instrumented already
+ * has a span of its own for the request; that one is kept. Without an SDK, or with an invalid header, the work runs
+ * unchanged.
  */
 export async function withTraceparent<Value>(
   headers: Pick<Headers, "get">,

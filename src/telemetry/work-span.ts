@@ -14,13 +14,13 @@ import type {
 } from "./telemetry.ts";
 import { modelAttributes } from "./words.ts";
 
-/** The span of an execution or a conversation, and of what is below it. */
+/** The span of an execution or a conversation, with the spans below it. */
 export class OtelWorkSpan implements WorkSpan {
   readonly traceparent: string | undefined;
   protected readonly parts: SpanParts;
   protected readonly span: SafeSpan;
   readonly #calls: OtelCallSpans;
-  /** What it is, for the metrics: `run_program` or `invoke_agent`. */
+  /** Kind of the work in metrics: `run_program` or `invoke_agent`. */
   readonly #kind: string;
 
   constructor(parts: SpanParts, span: SafeSpan, kind: string) {

@@ -2,7 +2,7 @@ import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
 
-/** What the views of all kinds have of the header. */
+/** The fields of the header that the views of all kinds have. */
 export function baseOf(journal: Journal, summary: ExecutionSummary, header: Header) {
   const { execution, tenant, startedAt, versions, parent } = header;
   return {

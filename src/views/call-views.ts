@@ -56,7 +56,7 @@ export class CallViews {
     this.#room = room;
   }
 
-  /** Number of calls that are not listed, the latest of all. */
+  /** Number of the latest calls, which are not listed. */
   get left(): number {
     return this.#left;
   }

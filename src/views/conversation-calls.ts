@@ -6,7 +6,7 @@ import { inSlices } from "./in-slices.ts";
 import type { TextRoom } from "./text-room.ts";
 import type { CallView, EventView } from "./view.ts";
 
-/** The direct calls of a conversation, and what happened beside them. */
+/** The direct calls of a conversation, and the events beside them. */
 export class ConversationCalls {
   readonly #calls: CallViews;
   readonly #events = new EventViews();
@@ -16,7 +16,7 @@ export class ConversationCalls {
     this.#calls = new CallViews(room);
   }
 
-  /** Reads the records again: `past` has the turns, and not their times. */
+  /** Reads the records again: `past` has the turns without their times. */
   static async read(journal: Journal, past: PastConversation, room: TextRoom): Promise<ConversationCalls> {
     const seen = new ConversationCalls(room);
     let turn = 0;

@@ -2,10 +2,10 @@ import { PROGRAM_CALL } from "../programs/execution-state.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { EventView } from "./view.ts";
 
-/** Events that a view holds; the latest are left out, and said to be. */
+/** Number of events that a view lists. Later ones are counted in a last line. */
 const KEPT = 500;
 
-/** What happened to an execution beside its turns and calls. */
+/** The events of an execution beside its turns and calls. */
 export class EventViews {
   readonly #events: EventView[] = [];
   #left = 0;

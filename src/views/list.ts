@@ -23,7 +23,7 @@ export interface ListRow {
   readonly title: string;
   /** Language of a program, name of the model of a conversation, caller of a call. */
   readonly by: string;
-  /** Of a program: tools that its source writes. Of a conversation: its tools. */
+  /** Of a program: tools that its source names. Of a conversation: its tools. */
   readonly tools: readonly string[];
   /** Type of the ending, like `completed`. */
   readonly outcome?: string;
@@ -31,7 +31,7 @@ export interface ListRow {
   readonly ms?: number;
 }
 
-/** What a list is narrowed to. */
+/** The filter of a list. */
 export interface ListFilter {
   readonly state?: ListRow["state"] | undefined;
   /** Name of a tool, or a part of one. */
@@ -47,6 +47,6 @@ export interface ListFilter {
 
 export interface ListView {
   readonly executions: readonly ListRow[];
-  /** Given as `before`, leads to what follows; missing where nothing does. */
+  /** The `before` of the next page; missing on the last page. */
   readonly next?: number;
 }

@@ -12,14 +12,17 @@ import { undriven } from "../programs/undriven.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 
-/** What the model gets of a program. */
+/** The text that the model gets of a program. */
 export interface OutputText {
   readonly text: string;
-  /** Whether these are the very bytes. The hint of a fault needs the tools, which the journal does not hold. */
+  /** Whether the text is exact. The hint of a fault is missing: it needs the tools, which the journal does not hold. */
   readonly isExact: boolean;
 }
 
-/** What the model got of a program that has ended; undefined for one that has not, or whose outcome cannot be read. */
+/**
+ * The text that the model got of a program that has ended; undefined for one that has not, or whose outcome cannot be
+ * read.
+ */
 export async function outputText(journal: Journal, header: ProgramHeader, past: Past): Promise<OutputText | undefined> {
   const ending = parseEnding(past.outcome?.outcome ?? "");
   if (!ending) return undefined;

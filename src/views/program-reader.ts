@@ -12,7 +12,7 @@ import type { LogView, TurnView } from "./view.ts";
 /** Turns that a view lists: a call takes one or two. */
 const LISTED_TURNS = 100_000;
 
-/** What a view has of a program beside what `readPast` reads: its turns, calls and printed texts, one by one. */
+/** Reads the facts of a program that `readPast` does not give: turns, calls and printed texts, one by one. */
 export class ProgramReader {
   readonly calls: CallViews;
   readonly events = new EventViews();

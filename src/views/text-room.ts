@@ -1,6 +1,6 @@
 import type { TextHead } from "./view.ts";
 
-/** How much of texts a view holds, in UTF-16 code units. */
+/** Bounds of the texts of a view, in UTF-16 code units. */
 export interface TextBounds {
   /** Of one text. */
   readonly each: number;

@@ -10,10 +10,13 @@ export interface TextHead {
   readonly cut?: true;
 }
 
-/** Where an execution is. `waiting`: only a decision, a client's result or, in a conversation, the user brings it further. */
+/**
+ * The state of an execution. `waiting`: it continues only with a decision, a client's result or, in a conversation, the
+ * user.
+ */
 export type ViewState = "running" | "waiting" | "ended";
 
-/** How one call stands. `open`: it has no answer and waits for nothing from outside. */
+/** The state of one call. `open`: it has no answer and waits for nothing from outside. */
 export type CallState = "open" | "waiting" | "value" | "refused" | "failed" | "aborted";
 
 /** One call. `turn`s count from 0. */
@@ -27,7 +30,7 @@ export interface CallView {
   readonly detail?: string;
   /** The turn that made it. */
   readonly made: number;
-  /** The turn whose beginning brought its answer; missing where none has. */
+  /** The turn that began with its answer; missing without one. */
   readonly told?: number;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -44,7 +47,7 @@ export interface CallView {
   /** How often the handler was run, where it was run again. */
   readonly attempts?: number;
   readonly decision?: DecisionView;
-  /** What the handler has said to people: JSON text. */
+  /** The handler's text for people (`display`), as JSON text. */
   readonly display?: string;
 }
 
@@ -62,14 +65,17 @@ export interface WaitingView {
   /** `run_program` for a program itself; its input has `source` and `language`. */
   readonly tool: string;
   readonly why: "approval" | "outcome_unknown" | "result";
-  /** The whole JSON text, unless all that wait have more than 4 MiB together: then it is cut, and `viewCall` gives the whole. */
+  /**
+   * The whole JSON text, unless all waiting calls together have more than 4 MiB: then it is cut, and `viewCall` gives
+   * the whole.
+   */
   readonly input: TextHead;
   readonly inputDigest?: string;
   /** Milliseconds since 1970. */
   readonly since: number;
 }
 
-/** A limit and what was used of it; `used` is missing where it is not known before the end. */
+/** A limit and how much of it was used; `used` is missing where it is not known before the end. */
 export interface LimitView {
   readonly name: string;
   readonly used?: number;
@@ -86,7 +92,7 @@ export interface FunnelPart {
   readonly estimated?: true;
 }
 
-/** What tools returned, what the programs were handed, what the model gets. */
+/** Three amounts: returned by tools, handed to the programs, given to the model. */
 export interface FunnelView {
   readonly fetched: FunnelPart;
   /** Of a program only. */
@@ -104,7 +110,7 @@ export interface LogView {
   readonly dropped?: number;
 }
 
-/** One turn of a program: what it was told. */
+/** One turn of a program, by the event that began it. */
 export interface TurnView {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -123,7 +129,7 @@ export interface FaultView {
   readonly column?: number;
 }
 
-/** How it ended. */
+/** The ending of an execution. */
 export interface OutcomeView {
   /** Type of the ending, like `completed` or `answered`. */
   readonly type: string;
@@ -148,15 +154,15 @@ interface ViewBase {
   readonly parent?: { readonly execution: ExecutionId; readonly call: string };
   readonly versions: readonly NamedText[];
   readonly outcome?: OutcomeView;
-  /** What the model or the caller gets. */
+  /** The text that the model or the caller gets. */
   readonly output?: TextHead;
   readonly waiting: readonly WaitingView[];
   readonly calls: readonly CallView[];
-  /** Number of calls that are not among `calls`, because there are very many; the latest of all. */
+  /** Number of the latest calls that are not in `calls`, because there are very many. */
   readonly callsLeft?: number;
   readonly limits: readonly LimitView[];
   readonly funnel: FunnelView;
-  /** What happened beside calls: restarts, violations, connections, retries, who took it up. */
+  /** Events beside calls: restarts, violations, connections, retries, drivers that took it up. */
   readonly events: readonly EventView[];
   readonly notes: readonly string[];
   readonly artifacts: readonly ArtifactView[];
@@ -187,15 +193,18 @@ export interface ProgramView extends ViewBase {
   readonly language: string;
   readonly sandbox: string;
   readonly source: string;
-  /** Lines of the source, counted from 1, that write a tool's name. */
+  /** Lines of the source, counted from 1, that name a tool. */
   readonly places: readonly ToolPlaces[];
   readonly turns: readonly TurnView[];
-  /** Number of turns that are not among `turns`, the latest of all. */
+  /** Number of the latest turns that are not in `turns`. */
   readonly turnsLeft?: number;
   readonly logs: readonly LogView[];
 }
 
-/** Where a program writes a tool. With more than one line, the journal does not tell which of them made a call. */
+/**
+ * The lines of a program that name a tool. With more than one line, the journal does not tell which of them made a
+ * call.
+ */
 export interface ToolPlaces {
   readonly tool: string;
   readonly lines: readonly number[];
@@ -212,9 +221,9 @@ export interface ConversationView extends ViewBase {
   readonly model: string;
   readonly task: string;
   readonly turns: readonly ModelTurnView[];
-  /** What was said after the last turn. */
+  /** Messages after the last turn. */
   readonly said: readonly SaidView[];
-  /** It goes no further before the user says more. */
+  /** It continues only with a message of the user. */
   readonly rests: boolean;
 }
 
@@ -243,12 +252,12 @@ export interface ProgramCallView {
   /** Its execution; missing where the program ran at the provider, or was never begun. */
   readonly execution?: ExecutionId;
   readonly source: TextHead;
-  /** What the model got; missing while there is nothing. */
+  /** The result that the model got; missing until there is one. */
   readonly result?: TextHead;
   readonly isError?: boolean;
 }
 
-/** An execution as its journal tells of it, for people who look at it. */
+/** The view of an execution, made from its journal, for people. */
 export type ExecutionView = ProgramView | ConversationView | HostCallView;
 
 /** The whole texts of one call. */

@@ -41,7 +41,7 @@ const PORT = LISTEN_RULES.port;
 const DRAIN = wholeNumber({ min: 0, max: 3600 });
 const AT_ONCE = wholeNumber({ min: 1, max: 100_000, default: 256 });
 const QUEUE = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
-/** How long the rest may take, after what ran has ended or was left open. */
+/** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;
 
 /** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
@@ -98,7 +98,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-/** Keys that cannot be read change nothing: a server must not lock all its clients out by a slip. */
+/** Invalid keys change nothing: a mistake in the file must not lock all clients out. */
 function changeKeys(server: PortcullisServer, text: string): void {
   try {
     server.setKeys(text);
@@ -110,7 +110,7 @@ function changeKeys(server: PortcullisServer, text: string): void {
   }
 }
 
-/** Ends the server, and says what is left. */
+/** Ends the server, and reports how many executions it left open. */
 async function close(server: PortcullisServer, drainMs: number): Promise<void> {
   tell(`no further requests are accepted; running executions have ${drainMs / 1000} s to end.`);
   const { leftOpen } = await server.close({ drainMs });

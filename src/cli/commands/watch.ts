@@ -20,7 +20,7 @@ export interface WatchOptions {
 
 /** How often the journal is looked at, in milliseconds. */
 const LOOK_MS = 250;
-/** To look takes no more than this part of the time. */
+/** Maximum share of the time that looking takes. */
 const LOOKING_SHARE = 1 / 5;
 /** Ended executions in the list. */
 const ENDED_ROWS = 20;
@@ -47,7 +47,7 @@ export async function watch(id: string | undefined, options: WatchOptions): Prom
   }
 }
 
-/** Looks once, and shows what it finds. Resolves with whether there will be nothing more. */
+/** Looks at the journal once and shows the news. Resolves with whether there will be nothing more. */
 type Look = () => Promise<boolean>;
 
 function executionLook(

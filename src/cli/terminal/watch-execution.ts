@@ -57,7 +57,7 @@ function waitingLines({ execution, waiting, parent }: ExecutionView, options: Sa
   return waiting.map((one) => waitingLine(one, parent ? undefined : execution, options));
 }
 
-/** What a program of a conversation waits for is decided there, under another id. */
+/** A waiting call of a conversation's program is decided in the conversation, under another id. */
 function waitingLine(
   { id, tool, why, input }: WaitingView,
   execution: string | undefined,

@@ -63,7 +63,7 @@ export function listKeys(path: string): Keys {
   return parseKeys(path, readFileSync(path, "utf8"));
 }
 
-/** Changes the file that a path leads to. Of two that change it at once the second is refused: one change would be lost. */
+/** Changes the file that a path leads to. Of two changes at once the second is refused: one of them would be lost. */
 function change(path: string, to: (keys: Written["keys"]) => Written["keys"]): void {
   const file = pathOfFile(path);
   const lock = `${file}.lock`;
@@ -75,7 +75,7 @@ function change(path: string, to: (keys: Written["keys"]) => Written["keys"]): v
   }
 }
 
-/** A link stays a link: a server may read the file by its own name. */
+/** Follows links, so that a link is not replaced by a file: a server may read the file by its own name. */
 function pathOfFile(path: string): string {
   try {
     return realpathSync(path);
@@ -111,7 +111,10 @@ function read(path: string): Written | undefined {
   return JSON.parse(text) as Written;
 }
 
-/** Writes the whole or nothing, for its owner alone or for those who could read it before. What is written is checked before. */
+/**
+ * Checks the keys and writes the whole file or nothing. A new file is for its owner alone; an existing one keeps its
+ * mode.
+ */
 function write(path: string, written: Written): void {
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   parseKeys(path, text);

@@ -22,7 +22,7 @@ import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 const MIN_LENGTH = 16;
 const MAX_LENGTH = 1024;
 
-/** Errors of options show what was given. What may be a key is therefore checked in `readKey`, whose errors do not. */
+/** Errors of options show the given value. Keys are therefore checked in `readKey`, whose errors do not show them. */
 const SECRET = option<string>("text", () => true);
 
 const RATE_RULES = {
@@ -63,7 +63,7 @@ const KEY_RULES = {
   atOnce: wholeNumber({ min: 1 }),
   /** What it may do: any of `run`, `decide`, `read` and `admin`; all but `admin` by default. */
   scopes: option<readonly Scope[]>('a list of "run", "decide", "read" and "admin"', isListOfScopes),
-  /** When it ends, as an ISO time like `2027-01-31T00:00:00Z`; never by default. */
+  /** When it expires, as an ISO time like `2027-01-31T00:00:00Z`; never by default. */
   expires: option<string>("an ISO time, like 2027-01-31T00:00:00Z", isTime),
 };
 
@@ -90,7 +90,7 @@ export class Keys {
     return this.#keys;
   }
 
-  /** Whether this very key is one of them, and has not expired. One that was changed is another key. */
+  /** Whether this object is one of the keys, and has not expired. A changed key is another object. */
   holds(key: Key): boolean {
     return this.#keys.includes(key) && !isExpired(key);
   }
@@ -100,7 +100,7 @@ export class Keys {
     return new Keys(this.#keys.map((key) => before.all.find((one) => isDeepStrictEqual(one, key)) ?? key));
   }
 
-  /** Those of them whose ids are still among others. */
+  /** The keys whose ids others have too. */
   still(others: Keys): Keys {
     const ids = new Set(others.all.map(({ id }) => id));
     return new Keys(this.#keys.filter(({ id }) => ids.has(id)));
@@ -191,7 +191,7 @@ function isListOfScopes(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((one) => SCOPES.includes(one as Scope));
 }
 
-/** With its zone: a time without one would be another at each server. */
+/** With its time zone: without one, each server would read another time. */
 function isTime(value: unknown): boolean {
   return (
     typeof value === "string" &&

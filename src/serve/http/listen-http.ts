@@ -7,7 +7,7 @@ import { type ProblemCode, STATUS_OF } from "./problems.ts";
 
 /** Bytes of all headers of a request. */
 const HEADER_BYTES = 16 * 1024;
-/** How long answers that are not taken yet may take after the last request, when the door closes, in milliseconds. */
+/** Time for unread answers when the server closes, in milliseconds. */
 const FLUSH_MS = 1000;
 
 export interface HttpOptions {
@@ -17,12 +17,12 @@ export interface HttpOptions {
   readonly host: string;
   /** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
   readonly connections: number;
-  /** Times that a client has for its headers, and for a whole request, in milliseconds. */
+  /** Time that a client has for its headers, and for a whole request, in milliseconds. */
   readonly headersMs: number;
   readonly requestMs: number;
   /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
   readonly idleMs: number;
-  /** How the error names the option with the port. */
+  /** Name of the port's option in the error. */
   readonly portOption: string;
   readonly onError: (error: unknown) => void;
 }
@@ -36,7 +36,7 @@ export interface HttpListener {
   readonly close: () => Promise<void>;
 }
 
-/** Serves a function of the web at an address. Rejects with `door_unavailable` if it cannot be listened on. */
+/** Serves a web-standard function at an address. Rejects with `door_unavailable` if it cannot be listened on. */
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const { fetch, port, host, connections, headersMs, requestMs, idleMs, portOption, onError } = options;
   const server = createServer(
@@ -84,7 +84,7 @@ function openConnections(server: Server): Promise<number> {
   return new Promise((resolve) => void server.getConnections((error, count) => resolve(error ? 0 : count)));
 }
 
-/** What is no request at all is answered in the same form as what is refused. */
+/** Answers malformed HTTP in the same form as a refused request. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
   const [status, reason, code, message] =

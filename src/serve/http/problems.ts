@@ -50,7 +50,7 @@ export const STATUS_OF = { ...RUNTIME_STATUS, ...DOOR_STATUS } as const;
 
 export type ProblemCode = keyof typeof STATUS_OF;
 
-/** Sentences in place of those of errors that name files or options of the host. */
+/** Messages in place of the runtime's own, which may name files or options of the host. */
 const SENTENCES: Partial<Record<ProblemCode, string>> = {
   execution_unknown: "There is no such execution. GET /v1/executions lists the existing ones.",
   busy: "The server already runs and queues as many executions as it may. Nothing was started. Try again later.",
@@ -69,7 +69,7 @@ const SENTENCES: Partial<Record<ProblemCode, string>> = {
   server_failed: "The server failed to handle the request. Its operator was told why. No data is known to be lost.",
 };
 
-/** Seconds after which it is worth to try again. */
+/** Seconds after which a client may try again. */
 const RETRY_AFTER: Partial<Record<ProblemCode, number>> = {
   busy: 2,
   queue_full: 2,
@@ -87,7 +87,7 @@ export interface Problem {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal that is thrown by what reads a request. */
+/** A refusal that is thrown while a request is read or handled. */
 export class RequestProblem extends Error {
   readonly problem: Problem;
 
@@ -109,7 +109,7 @@ export function problemResponse({ code, message, headers }: Problem): Response {
   );
 }
 
-/** What a client is told of an error; `server_failed` for one that says nothing that is meant for it. */
+/** The problem that a client is sent for an error; `server_failed` for an error that is not meant for clients. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) return error.problem;
   const known = PortcullisError.is(error) && Object.hasOwn(RUNTIME_STATUS, error.code);
@@ -117,7 +117,7 @@ export function problemOf(error: unknown): Problem {
   return { code, message: SENTENCES[code] ?? withoutPrefixes((error as Error).message) };
 }
 
-/** Whether the operator has to know of it. */
+/** Whether the operator is told of it. */
 export function isOperators({ code }: Problem): boolean {
   return STATUS_OF[code] >= 500 && code !== "busy" && code !== "queue_full" && !CLOSING.has(code);
 }

@@ -6,7 +6,7 @@ interface Bucket {
   at: number;
 }
 
-/** Counts the requests of keys. Requests that were not made add up to `calls`. */
+/** Limits the requests of keys. Unused requests add up to `calls` (a token bucket). */
 export class Rates {
   readonly #buckets = new Map<string, Bucket>();
 

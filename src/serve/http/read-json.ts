@@ -1,12 +1,12 @@
 import { RequestProblem } from "./problems.ts";
 
-/** What a body was read to. */
+/** A body that was read. */
 export interface ReadBody {
   readonly value: unknown;
   readonly bytes: number;
 }
 
-/** Bytes that a request says its body has; `most` where it says nothing, or what is no number. */
+/** The declared bytes of a request's body; `most` where none are declared, or no valid number. */
 export function declaredBytes({ headers }: Request, most: number): number {
   const declared = Number(headers.get("content-length") ?? most);
   return declared >= 0 && declared <= most ? declared : most;

@@ -1,4 +1,4 @@
-/** The response, which says when its body is over. */
+/** The response with the same body; `over` is called once, when the body has been read or cancelled. */
 export function whenOver(response: Response, over: () => void): Response {
   if (!response.body) {
     over();
@@ -24,7 +24,7 @@ export function whenOver(response: Response, over: () => void): Response {
         await reader.cancel(reason);
       },
     },
-    // Nothing is read before it is asked for: the end is not seen before what comes before it was passed on.
+    // Read on demand: the end is seen only after everything before it was passed on.
     { highWaterMark: 0 },
   );
   const { status, headers } = response;

@@ -22,7 +22,7 @@ const WORD_BYTES = 1024;
 /** Calls of a turn of a model that an event lists. */
 const LISTED_CALLS = 128;
 
-/** One event, as its record tells of it. Fields are JSON, and bounded: a text that was cut says so itself. */
+/** One event, made from its record. Fields are JSON, and bounded: a text that was cut says so itself. */
 export interface JournalEvent {
   /** Place of its record in the journal, and after a dot its place among the events of that record where there are several. */
   readonly id: string;
@@ -33,8 +33,8 @@ export interface JournalEvent {
 type Told = readonly [type: string, data: Fields];
 
 /**
- * Turns the records of one execution, from the first on, into events. The same records always give the same events, so that
- * what is live and what is read again are one. It holds what is open, and no text.
+ * Turns the records of one execution, from the first on, into events. The same records always give the same events, so
+ * that a live stream and a later one are equal. It holds open calls, and no text.
  */
 export class JournalEvents {
   #index = 0;
@@ -205,7 +205,7 @@ function word(whole: string): string {
   return cutMiddle(whole, WORD_BYTES);
 }
 
-/** What an ending says of itself. Its value, if it has one, is read by `GET /v1/executions/:id`. */
+/** The fields of an ending without its value, which `GET /v1/executions/:id` gives. */
 function endingOf(json: string): unknown {
   return short(parse(json), 0);
 }
@@ -225,7 +225,7 @@ function usageOf(usage: unknown): unknown {
   return short(usage, 1);
 }
 
-/** A journal may come from elsewhere, and what stands in it may be no JSON. */
+/** A journal may come from elsewhere, and its texts may be no JSON. */
 function parse(json: string): unknown {
   try {
     return JSON.parse(json) as unknown;

@@ -2,14 +2,14 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 
-/** How often executions are looked at that other processes may append to, in milliseconds. */
+/** Interval of asking the journal for records of other processes, in milliseconds. */
 const POLL_MS = 500;
 
 /** Waits for records of one execution. */
 export interface Watching extends Disposable {
   /**
-   * Resolves when there may be records from `position` on, or after `ms`. News that came since the last wait count: none is
-   * missed between reading the journal and waiting.
+   * Resolves when there may be records from `position` on, or after `ms`. Records since the last wait count too, so
+   * that none is missed between reading the journal and waiting.
    */
   readonly wait: (position: number, ms: number) => Promise<void>;
 }
@@ -21,8 +21,7 @@ interface Watcher {
 }
 
 /**
- * Knows when executions have new records. What happens in this process is told by `wake`; the journal is asked about
- * what others append.
+ * Knows when executions have new records: this process calls `wake`, and the journal is asked for records of others.
  */
 export class JournalWatch implements Disposable {
   readonly #journal: Journal;
@@ -50,7 +49,7 @@ export class JournalWatch implements Disposable {
     };
   }
 
-  /** Tells those who watch an execution that it may have new records. */
+  /** Wakes the watchers of an execution: it may have new records. */
   wake(id: ExecutionId): void {
     for (const watcher of this.#watchers.get(id) ?? []) wake(watcher);
   }
@@ -80,7 +79,7 @@ export class JournalWatch implements Disposable {
         for (const watcher of resting) if (records > watcher.position) wake(watcher);
       }
     } catch {
-      // The journal fails. Those who watch read it, and tell their clients.
+      // The journal fails. Its watchers read it, and tell their clients.
       this.wakeAll();
     } finally {
       this.#isPolling = false;

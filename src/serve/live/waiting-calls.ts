@@ -6,7 +6,10 @@ import type { Fields } from "../../values/fields.ts";
 /** Calls that an event lists. */
 const LISTED = 100;
 
-/** What the records of a program so far wait for: whether all that is open is held. It has no inputs, of which there may be much. */
+/**
+ * Whether a program waits after its records so far: all its open calls are held. It keeps no inputs, which may be
+ * large.
+ */
 export class WaitingCalls {
   readonly #open = new Set<string>();
   readonly #held = new Map<string, Fields>();
@@ -38,7 +41,7 @@ export class WaitingCalls {
     for (const command of commands) this.#command(command);
   }
 
-  /** What is waited for, if that has begun with the last record. */
+  /** The calls that it waits for, if the wait has begun with the last record. */
   begun(): Fields | undefined {
     const waits = this.#isWaiting;
     const begins = waits && !this.#waits;
