@@ -31,7 +31,7 @@ import { ServerRuns } from "./server-runs.ts";
 import { TenantIds } from "./tenant-ids.ts";
 
 const LOOPBACK = "127.0.0.1";
-/** Interval of looking for executions that others have left or decided, in milliseconds. */
+/** How often executions are looked for that others have left or decided, in milliseconds. */
 const SWEEP_MS = 10_000;
 
 /** A server that listens. */
@@ -52,20 +52,19 @@ export interface PortcullisServer {
    */
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
-   * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read; the former keys
-   * then stay. Throws it also for a key with an unknown tool; then the former keys stay whose ids the new keys have
-   * too.
+   * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read, and then those before
+   * stay; also for keys with tools that there are not, and then those before stay of which there still is one with the id.
    */
   readonly setKeys: (keys: string | object) => void;
   /**
-   * Continues executions that other drivers have left, and those that were decided since. `listen` does so at its start
-   * and every ten seconds. Resolves with their number once they have ended or wait.
+   * Takes up executions that drivers have left, and those that were decided since; `listen` does so at once and again and
+   * again. Resolves with their number when they have ended or wait.
    */
   readonly recover: () => Promise<number>;
   /**
-   * Refuses further requests, waits for running executions, and leaves the rest open in the journal, for the next start
-   * to continue; with a journal in memory the rest is cancelled. Resolves with the number of executions that were left
-   * open. The runtime stays open.
+   * Takes no further requests, waits for what runs, and leaves the rest open in the journal, where the next start takes it
+   * up; with a journal in memory it is cancelled. Resolves with the number of executions that were left open. The runtime
+   * stays open.
    */
   readonly close: (options?: CloseOptions) => Promise<{ readonly leftOpen: number }>;
 }
@@ -92,7 +91,7 @@ async function loadApp(): Promise<LoadedApp> {
 
 class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
-  /** Executions of the server end with it; other executions of the given runtime continue. */
+  /** What the server runs ends with the server, and nothing else of the runtime does. */
   readonly #runtime: Runtime;
   #keys: Keys;
   #runtimes: ReadonlyMap<Key, Runtime>;
@@ -110,7 +109,7 @@ class Server {
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp, openApiDocument }: LoadedApp) {
     this.#options = options;
-    // The server's event listener only counts. Failures still go to the operator's console.
+    // The server's own listener only counts, and does not take the place of what an operator reads.
     this.#runtime = runtime.derive(runtime.tellsFailures ? {} : { logger: CONSOLE_LOGGER });
     const { journal } = runtime;
     const { keys, models = () => undefined, decideCommand, maxBodyBytes, hostNames = [] } = options;
@@ -167,17 +166,14 @@ class Server {
       onEvent,
       onError,
     };
-    let document: string | undefined;
+    const document = JSON.stringify(openApiDocument(packageVersion()));
     const others: readonly OtherRoute[] = [
       ...PAGE_PATHS.map((path) => ({ path, methods: ["GET"], isOpen: true, handle: () => pageResponse(path) })),
       {
         path: "/openapi.json",
         methods: ["GET"],
         isOpen: false,
-        handle: () => {
-          document ??= JSON.stringify(openApiDocument(packageVersion()));
-          return new Response(document, { headers: { "content-type": "application/json" } });
-        },
+        handle: () => new Response(document, { headers: { "content-type": "application/json" } }),
       },
       {
         path: "/mcp",
@@ -211,13 +207,13 @@ class Server {
 
   #setKeys(keys: string | object): void {
     if (this.#token !== undefined)
-      throw new PortcullisError("option_invalid", "setKeys: this server has a token and no keys. Create another server with keys.");
+      throw new PortcullisError("option_invalid", "setKeys: the server has a token, and no keys: create another one.");
     const read = readKeys("setKeys(keys)", keys).inPlaceOf(this.#keys);
     try {
       this.#runtimes = this.#runtimesOf(read, this.#runtimes);
       this.#keys = read;
     } catch (error) {
-      // An invalid new key must not keep a revoked key in use.
+      // What is wrong with one key must not keep another one that was revoked.
       this.#keys = this.#keys.still(read);
       throw error;
     } finally {
@@ -226,7 +222,7 @@ class Server {
     }
   }
 
-  /** An unchanged key keeps its runtime: a tool that it names may have disappeared since. */
+  /** A key that has not changed keeps its runtime: tools that it names may be gone since, and then it has none of that name. */
   #runtimesOf({ all }: Keys, before?: ReadonlyMap<Key, Runtime>): ReadonlyMap<Key, Runtime> {
     return new Map(all.map((key) => [key, before?.get(key) ?? runtimeFor(this.#runtime, key)]));
   }
@@ -239,7 +235,7 @@ class Server {
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
     if (this.#listener)
-      throw new PortcullisError("option_invalid", "listen: this server already listens. Create another server to listen again.");
+      throw new PortcullisError("option_invalid", "listen: this server listens already: create another one.");
     for (const name of allowedHosts(host, [])) this.#hosts.add(name);
     const { connections, headersMs, requestMs, idleMs } = this.#options;
     const onError = (error: unknown) => this.#tell(error);
@@ -261,7 +257,7 @@ class Server {
     await this.#recovering;
   }
 
-  /** One recovery at a time: a second one would find executions that the first has not reached yet. */
+  /** One recovery at a time: a second one would find what the first has not come to yet. */
   #recover(): Promise<number> {
     this.#recovering ??= this.#runs.recover().finally(() => {
       this.#recovering = undefined;
@@ -291,7 +287,7 @@ class Server {
     try {
       this.#options.onError?.(error);
     } catch {
-      // A failing `onError` must not cause further errors.
+      // What is told of errors must not make new ones.
     }
   }
 }

@@ -13,5 +13,5 @@ export function jsonAnswer({ open }: Pick<ApiParts, "open">, { id }: Key, value:
   if (text.length < COUNTED_LENGTH) return response;
   const over = open.begin(id, 2 * text.length);
   if (over) return whenOver(response, over);
-  throw new RequestProblem("too_many_at_once", "The open requests of this key hold too many bytes: read its answers, then try again.");
+  throw new RequestProblem("too_many_at_once", "This key has too much under way: read its answers, then ask again.");
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 
 /** How long the rest of a refused body is read. */
 const DISCARD_MS = 5000;
-/** Methods that a web-standard `Request` can have. Others are refused here. */
+/** What the web's requests can be made with. Others are refused here. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 export type Fetch = (request: Request) => Promise<Response>;
@@ -14,7 +14,7 @@ export interface ListenerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Serves node's requests by a web-standard function. A client that leaves aborts the request's signal. */
+/** Serves node's requests by a function of the web's. A client that leaves aborts the request's signal. */
 export function nodeListener(fetch: Fetch, { idleMs, onError }: ListenerOptions): RequestListener {
   return (incoming, outgoing) => {
     serve(fetch, incoming, outgoing, idleMs).catch((error: unknown) => {
@@ -40,7 +40,7 @@ async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerRe
   if (!incoming.complete) discard(incoming);
 }
 
-/** Reads the rest of a refused body: many clients read the answer only after they have sent all. */
+/** Reads on what the client still sends of a body that was refused: it reads the answer when it has sent all, if ever. */
 function discard(incoming: IncomingMessage): void {
   const timer = setTimeout(() => incoming.destroy(), DISCARD_MS).unref();
   incoming.once("close", () => clearTimeout(timer));
@@ -52,7 +52,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const hasBody = method !== "GET" && method !== "HEAD";
-  // The client's name for this host is in the headers, and is checked there.
+  // What the client calls this host stands in the headers, and is checked there.
   const address = new URL("http://localhost");
   const query = url.indexOf("?");
   address.pathname = query < 0 ? url : url.slice(0, query);
@@ -65,7 +65,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   });
 }
 
-/** The body is read on demand: most refused requests are refused by their headers. */
+/** Nothing is read before it is asked for: most requests that are refused are refused by their headers. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let chunks: AsyncIterator<Buffer> | undefined;
   return new ReadableStream<Uint8Array>(
@@ -84,7 +84,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   );
 }
 
-/** Passes the body on as fast as the client reads. */
+/** A reader that is slow holds the body up. */
 async function pass(
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
@@ -101,10 +101,7 @@ async function pass(
   }
 }
 
-/**
- * Resolves when more can be written, or the connection has closed. Ends the connection of a client that reads nothing
- * for `idleMs`. Leaves no listener behind.
- */
+/** Resolves when more can be written, or nothing can any more. It leaves no listener behind. A client that reads nothing is left. */
 async function drained(outgoing: ServerResponse, idleMs: number): Promise<void> {
   const over = new AbortController();
   const { signal } = over;

@@ -5,7 +5,7 @@ import { problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import type { JournalWatch } from "./journal-watch.ts";
 
-/** Interval of lines without an event, in milliseconds: by them a lost connection is noticed. */
+/** How often a line is sent where nothing happens, in milliseconds: a connection that is gone is noticed by it. */
 const HEARTBEAT_MS = 15_000;
 /** Characters of events that are made at a time. No more are read from the journal before the client has taken them. */
 const CHUNK_LENGTH = 64 * 1024;
@@ -58,7 +58,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
       },
       async cancel() {
         left.abort();
-        // The generator may be suspended at a chunk that was read, and would hold its watch for ever.
+        // It may rest at a chunk that was taken, and would hold its watch for ever.
         await chunks.return(undefined);
       },
     },
@@ -96,7 +96,7 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
 class EventChunks {
   readonly #parts: EventStreamParts;
   readonly #events = new JournalEvents();
-  /** All existing records have been read. */
+  /** All records that there were have been read. */
   isAtEnd = false;
   /** The last event was given. */
   isOver = false;
