@@ -106,7 +106,11 @@ function observeLoads(meter: Meter): void {
   const gauge = (name: string, description: string, unit: string): ObservableGauge =>
     meter.createObservableGauge(name, { description, unit });
   const running = gauge("portcullis.running", "Executions, conversations and calls that run.", "{execution}");
-  const waiting = gauge("portcullis.waiting", "Executions, conversations and calls that wait for a place of the runtime.", "{execution}");
+  const waiting = gauge(
+    "portcullis.waiting",
+    "Executions, conversations and calls that wait for a place of the runtime.",
+    "{execution}",
+  );
   const engines = gauge("portcullis.engines", "Engines and containers, by state.", "{engine}");
   const queued = gauge("portcullis.engines.waiting", "Programs that wait for an engine or a container.", "{execution}");
   const observe = (gauges: readonly ObservableGauge[], report: (result: ObservableResult) => void) => {

@@ -93,7 +93,9 @@ test("recover says which executions another process holds, and until when; their
   expect(told.stderr).toMatch(
     /^Left alone: held is held by another process until \d{4}-.*run this command again then\.$/m,
   );
-  expect((await portcullis(["show", "held", "--journal", path])).stdout).toMatch(/^A driver holds it until at least \d{4}-/m);
+  expect((await portcullis(["show", "held", "--journal", path])).stdout).toMatch(
+    /^A driver holds it until at least \d{4}-/m,
+  );
   expect((await portcullis(["resume", "held", ...TOOLS, "--journal", path])).code).toBe(5);
 });
 

@@ -241,7 +241,8 @@ async function driverText(
   isHeld: boolean,
 ): Promise<string> {
   const { lease } = await journal.find(execution);
-  if (lease && lease.until > Date.now()) return `A driver holds it until at least ${new Date(lease.until).toISOString()}.`;
+  if (lease && lease.until > Date.now())
+    return `A driver holds it until at least ${new Date(lease.until).toISOString()}.`;
   if (kind === "call") return "It has no driver, and cannot be taken up.";
   const same = { ...(path === undefined ? {} : { journal: path }), ...(tenant === "default" ? {} : { tenant }) };
   const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";

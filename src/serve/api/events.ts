@@ -22,7 +22,10 @@ export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<u
   if (ended && after && after.record >= records - 1) return new Response(null, { status: 204 });
   const over = open.begin(key.id, STREAM_BYTES);
   if (!over)
-    throw new RequestProblem("too_many_at_once", "The open requests of this key hold too many bytes: end streams, then try again.");
+    throw new RequestProblem(
+      "too_many_at_once",
+      "The open requests of this key hold too many bytes: end streams, then try again.",
+    );
   const shown = ids.shown(key.tenant, execution);
   const isAllowed = () => isCurrent(key);
   const { journal } = runtime;

@@ -61,8 +61,5 @@ export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, 
 export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
   const release = atOnce.take(key);
   if (release) return release;
-  throw new RequestProblem(
-    "too_many_at_once",
-    `This key runs ${key.atOnce} executions already, its maximum.`,
-  );
+  throw new RequestProblem("too_many_at_once", `This key runs ${key.atOnce} executions already, its maximum.`);
 }

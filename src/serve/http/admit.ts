@@ -24,7 +24,8 @@ export function refuseForeign(
   if (name === undefined || !hosts.has(name))
     return {
       code: "host_unknown",
-      message: "The server is not known under the host that the request names. Its operator can add a name with --host-name.",
+      message:
+        "The server is not known under the host that the request names. Its operator can add a name with --host-name.",
     };
   const origin = headers.get("origin");
   if (origin !== null && !hosts.has(originHostOf(origin) ?? ""))
