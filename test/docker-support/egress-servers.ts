@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import { createServer as createRawServer, type AddressInfo, type Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -36,6 +36,22 @@ export function httpServer(answer: Answer = echo): Promise<TestServer> {
 /** With a certificate for allowed.test, other.test and what is below below.test. */
 export function tlsServer(answer: Answer = echo, options: SecureContextOptions = {}): Promise<TestServer> {
   return listen(createTlsServer({ key: certificate("server-key"), cert: certificate("server"), ...options }), answer);
+}
+
+/** A server that speaks no protocol, and passes on its connections. Resolves with its port. */
+export async function rawServer(onSocket: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = [];
+  const server = createRawServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {});
+    onSocket(socket);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 async function listen(server: Server, answer: Answer): Promise<TestServer> {

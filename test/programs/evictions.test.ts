@@ -1,8 +1,7 @@
 import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
-import { createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createSqliteJournal } from "../../src/index.ts";
 import type { Report } from "../../src/output/report.ts";
 import type { ExecutionEvent } from "../../src/programs/execute.ts";
 import { replay } from "../../src/programs/replay.ts";
@@ -11,7 +10,7 @@ import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { echo, later, signal, tool } from "../support/tools.ts";
+import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
 
 describe("evicted at every wait, programs in JavaScript do", () => {
@@ -337,15 +336,6 @@ test("a program that was evicted ends when its sandbox is closed", async () => {
 test("an evicted program whose calls all wait for decisions is left, and goes on later", async () => {
   const sandbox = evicting(createMemorySandbox());
   const asked = signal();
-  const pay = defineTool({
-    name: "pay",
-    description: "Pays",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "write",
-    approval: "always",
-    handler: () => "paid",
-  });
   const journal = createSqliteJournal({ path: ":memory:" });
   const answered = signal();
   await using runtime = await createRuntime({

@@ -50,3 +50,14 @@ export const price = defineTool({
   effect: "read",
   handler: ({ thing }) => ({ euros: thing.length }),
 });
+
+/** For programs: writes, and only after an approval. */
+export const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  input: z.object({}),
+  allowedCallers: ["programmatic"],
+  effect: "write",
+  approval: "always",
+  handler: () => "paid",
+});

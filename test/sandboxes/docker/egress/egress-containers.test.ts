@@ -1,8 +1,6 @@
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { z } from "zod";
-import { defineTool } from "../../../../src/index.ts";
 import type { ExecutionEvent } from "../../../../src/programs/execute.ts";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
@@ -14,6 +12,7 @@ import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
 import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { LIMITS, openGuest } from "../../../support/guests.ts";
+import { pay } from "../../../support/tools.ts";
 
 /** Names resolve to this machine's loopback, which alone may be reached; one resolves to somewhere else. */
 const WAY = {
@@ -364,15 +363,6 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
   test("a program that has reached a host waits for an approval in its container, and keeps what it has", async () => {
     const { port } = await httpServer();
     await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] } });
-    const pay = defineTool({
-      name: "pay",
-      description: "Pays",
-      input: z.object({}),
-      allowedCallers: ["programmatic"],
-      effect: "write",
-      approval: "always",
-      handler: () => "paid",
-    });
     await using runtime = await createRuntime({ tools: [pay], sandbox, approve: () => "later" });
     const waits = Promise.withResolvers<ExecutionEvent>();
     const running = runtime.execute(

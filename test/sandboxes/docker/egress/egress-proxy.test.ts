@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { connect as connectTls } from "node:tls";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/public-address.ts";
-import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
+import { AUTHORITY, httpServer, rawServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
 
 const get = (url: string, headers = "Host: whatever.test\r\n") => `GET ${url} HTTP/1.1\r\n${headers}\r\n`;
@@ -29,22 +29,6 @@ async function askByTls(socket: Socket, servername: string, host = servername): 
   await once(secured, "end");
   secured.end();
   return heard;
-}
-
-/** A server that speaks no protocol: what it gets, it hands over. */
-async function rawServer(onSocket: (socket: Socket) => void): Promise<number> {
-  const sockets: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.push(socket);
-    socket.on("error", () => {});
-    onSocket(socket);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
 }
 
 // ---- what works ------------------------------------------------------------------------------------------------

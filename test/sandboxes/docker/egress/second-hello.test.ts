@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import * as fc from "fast-check";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { readServerReply } from "../../../../src/sandboxes/docker/egress/server-hello.ts";
-import { AUTHORITY, tlsServer } from "../../../docker-support/egress-servers.ts";
+import { AUTHORITY, rawServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
 
 const HANDSHAKE = 22;
@@ -24,22 +24,6 @@ const EARLY_DATA = record(23, Buffer.from("early"));
 let allowed: Buffer;
 let other: Buffer;
 let unnamed: Buffer;
-
-/** A server that speaks no protocol: what it gets, it hands over. */
-async function rawServer(onSocket: (socket: Socket) => void): Promise<number> {
-  const sockets: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.push(socket);
-    socket.on("error", () => {});
-    onSocket(socket);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 async function greeting(servername: string): Promise<Buffer> {
   const server = createServer().listen(0, "127.0.0.1");
