@@ -23,7 +23,7 @@ const run = (...args: readonly string[]) =>
     );
   });
 
-test("an address that others can reach is refused without keys, before anything is opened", async () => {
+test("without keys an address that others can reach is refused before anything is opened", async () => {
   const { code, stderr } = await run("serve", "--tools", tools, "--host", "0.0.0.0");
   expect(code).toBe(2);
   expect(stderr).toContain("--keys");

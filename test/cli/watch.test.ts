@@ -40,7 +40,7 @@ function watching(args: readonly string[]) {
   return { child, ended, lines, until };
 }
 
-test("one execution is shown as it goes on, as lines, and the command ends with it", async () => {
+test("one execution is shown as lines while it runs, and the command ends with it", async () => {
   const { journal, path } = openJournal();
   const go = signal();
   const wait = tool("wait", async () => {
@@ -63,7 +63,7 @@ test("one execution is shown as it goes on, as lines, and the command ends with 
   expect(lines.at(-1)).toBe("ended as completed: 7");
 });
 
-test("what an execution waits for is shown with the command that decides it, and its end once it was taken up", async () => {
+test("a waiting call is shown with the command that decides it, and then the end of its execution", async () => {
   const { journal, path } = openJournal();
   await using runtime = await createRuntime({
     tools: [pay],
@@ -92,7 +92,7 @@ test("a conversation is shown by its turns and its programs", async () => {
   expect(stdout).toContain("It is one.");
 });
 
-test("without an execution all of a tenant are shown, new ones and changes, until it is interrupted", async () => {
+test("without an id all executions of a tenant are shown, with new ones and changes, until it is interrupted", async () => {
   const { journal, path } = openJournal();
   const sandbox = createMemorySandbox();
   await using runtime = await createRuntime({ tools: [pay], journal, sandbox, approve: () => "later" });
@@ -109,7 +109,7 @@ test("without an execution all of a tenant are shown, new ones and changes, unti
   expect(lines.filter((line) => line.includes("others"))).toEqual([]);
 });
 
-test("an execution that there is not, and a journal that there is not, are named", async () => {
+test("an unknown execution and a missing journal are named in the error", async () => {
   const { path } = openJournal();
   const unknown = await portcullis(["watch", "nothing", "--journal", path]);
   expect(unknown.code).not.toBe(0);

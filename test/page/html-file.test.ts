@@ -94,7 +94,7 @@ test("the command writes the file for its owner alone, and prints its address", 
   expect(unknown.code).not.toBe(0);
 });
 
-test("the programs of a conversation that are not in its file are told", async () => {
+test("the command names programs of a conversation that are not in its file", async () => {
   await using one = await start();
   const programs = Array.from({ length: 203 }, (_, index) => `return ${index};`);
   const { execution } = await one.runtime.agent({

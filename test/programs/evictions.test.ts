@@ -97,7 +97,7 @@ function withoutClock({ event, commands }: Extract<JournalRecord, { type: "turn"
 }
 
 test(
-  "wherever a program is evicted, its report, its journal and what it prints are the same",
+  "at whatever turn a program is evicted, its report, its journal and its output are the same",
   { timeout: 120_000 },
   async () => {
     const expected = await Promise.all(
@@ -192,7 +192,7 @@ test("a program that cannot be replayed keeps its guest, and its usage says why"
   expect([usage.evictions, usage.notEvicted, sandbox.evicted()]).toEqual([0, "network", 0]);
 });
 
-test("a program that is dear to replay keeps its guest, and its replays never take half of what it may run", async () => {
+test("a program with an expensive replay keeps its guest, and its replays never take half of runningMs", async () => {
   const computes = (ms: number) => {
     for (const until = performance.now() + ms; performance.now() < until;);
   };
@@ -250,7 +250,7 @@ test("a cancelled program that gets no guest ends all the same", async () => {
   expect((await running).outcome).toEqual({ type: "cancelled" });
 });
 
-test("time without a guest is no wall time, and a program that gets none within queueMs says what it has done", async () => {
+test("time without a guest is not counted in wallMs, and a program that gets none within queueMs reports what it has done", async () => {
   const inner = evicting(createMemorySandbox());
   let opened = 0;
   const free = signal();

@@ -80,7 +80,7 @@ test("after evictAfterMs a place is given up that no other program needs, but ne
   expect(due).toEqual(["cheap for time", "dear for time"]);
 });
 
-test("while memory is short, places are given up one after the other, those that have waited longest first", () => {
+test("while memory is short, programs give up their places one after the other, the longest waiting first", () => {
   let isShort = false;
   const { made, due } = evictions({ isShort: () => isShort });
   for (const place of ["a", "b", "c"]) made.offer(place, "t", { costMs: 1, earnedMs: 0 });
@@ -106,7 +106,7 @@ test("nothing is given up where evictions are off, or after the end", () => {
   for (const { made, due } of [off, over]) expect([made.longest(ANY), made.size, due]).toEqual([undefined, 0, []]);
 });
 
-test("what a program has waited before counts as if it had waited now", () => {
+test("earlier waits of a program count like its present wait", () => {
   const { made } = evictions();
   made.offer("a", "t", { costMs: 100, earnedMs: 60 });
   pass(41);

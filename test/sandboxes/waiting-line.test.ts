@@ -180,7 +180,7 @@ test("a program that has begun is served after those of its tenant that have not
   expect(refused).toEqual(["a1", "newest"]);
 });
 
-test("tenants that want an engine come with the fewest first, without those for which all is coming", () => {
+test("tenants that want an engine are in the order of how many they have, without those whose engines are all starting", () => {
   const { line } = lineOf(100, "aabbc");
   const held = new Map([
     ["a", 3],
@@ -191,7 +191,7 @@ test("tenants that want an engine come with the fewest first, without those for 
   expect(line.wanting(held, new Map([["b", 1]]))).toEqual(["b", "c", "a"]);
 });
 
-test("a tenant takes places from its own programs, and else from the tenant with the most, while that has more", () => {
+test("a tenant takes places from its own programs, and otherwise from the tenant with the most while that one has more", () => {
   const line = new WaitingLine<{ tenant: string; reject: () => void }>(100, 3);
   const losers = (tenant: string, a: number, b: number, c: number) => {
     const held = new Map(Object.entries({ a, b, c }));

@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const SLOW = "return await tools.crm.slow({})";
 
-test("a server that closes waits for what runs, and refuses what is new", async () => {
+test("a closing server waits for running executions and refuses new ones", async () => {
   await using door = await openServer();
   const running = door.ask("POST", "/v1/executions", { body: { program: SLOW } });
   await door.slow.begun();
@@ -25,7 +25,7 @@ test("a server that closes waits for what runs, and refuses what is new", async 
   expect(await closing).toEqual({ leftOpen: 0 });
 });
 
-test("what has not ended is left open, its client is told, and another server goes on with it", async () => {
+test("an execution that has not ended is left open, its client is told, and another server continues it", async () => {
   using journal = createSqliteJournal({ path: join(folder, "left.db") });
   {
     await using door = await openServer(undefined, { journal });
@@ -54,7 +54,7 @@ test("streams end with the server, after the last event of what still ended", as
   expect((await events).text).toContain("event: execution_ended");
 });
 
-test("only what the server runs ends with it: the runtime goes on", async () => {
+test("closing the server ends its executions, and the runtime continues", async () => {
   await using door = await openServer();
   await door.server.close();
   expect((await door.runtime.execute("return 1")).outcome).toEqual({ type: "completed", value: 1 });

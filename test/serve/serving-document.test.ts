@@ -57,7 +57,7 @@ test("the service leaves the server longer than its drain, and sends the signal 
   expect(unit).not.toMatch(/MemoryDenyWriteExecute|ProcSubset/);
 });
 
-test("the container has no rights, no file system that it can write but for its journal, and time to end", () => {
+test("the container has no rights, can write its journal alone, and has time to end", () => {
   const run = blockWith("shell", "docker run");
   for (const option of ["--init", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges"])
     expect(run).toContain(option);

@@ -84,7 +84,7 @@ test("handlers run once, whatever the context's manager does with them", async (
   expect(runs).toBe(1);
 });
 
-test("an SDK that is registered after the runtime was created records from then on, and one that is gone no more", async () => {
+test("an SDK that is registered after the runtime was created records from then on, and stops when it is removed", async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox });
   await runtime.execute("return 1");
   const kept = new InMemorySpanExporter();

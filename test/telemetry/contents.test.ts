@@ -74,7 +74,7 @@ test("the message of a fault is shown with results alone", async () => {
   expect((await attributesWith({ capture: ["results"] }, program)).fault).toBe("the guest says this");
 });
 
-test("what is captured is redacted before it is cut, also where it is cut in two", async () => {
+test("captured contents are redacted before they are cut, also where a secret lies across the cut", async () => {
   const long = `${"x".repeat(8160)} ${SECRET} `;
   const program = `const { said } = await tools.echo({ text: "${long}" + "y".repeat(50000) }); return said.slice(0, 20) + " ${SECRET}";`;
   const capture = ["inputs", "results", "programs"] as const;
@@ -91,7 +91,7 @@ test("what is captured is redacted before it is cut, also where it is cut in two
     expect(endTime[0] * 1e9 + endTime[1]).toBeGreaterThanOrEqual(startTime[0] * 1e9 + startTime[1]);
 });
 
-test("an option that is none is refused, and false records nothing", async () => {
+test("an invalid option is refused, and false records nothing", async () => {
   const make = (telemetry: unknown) => createRuntime({ tools: [], sandbox, telemetry: telemetry as false });
   await expect(make({ capture: ["secrets"] })).rejects.toMatchObject({ code: "option_invalid" });
   await expect(make({ captures: [] })).rejects.toThrow("did you mean capture?");

@@ -79,14 +79,14 @@ test("calls, refusals by code and bytes are counted by tool, and handlers are ti
   expect(await counts("portcullis.execution.duration")).toEqual([{ ...ended, count: 1 }]);
 });
 
-test("names that are no tool are no attribute, however many a model writes", async () => {
+test("unknown tool names become no attribute, however many a model writes", async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox });
   const calls = Array.from({ length: 50 }, (_, index) => ({ tool: `made.up${index}`, input: {} }));
   await runtime.agent({ model: scriptedModel([{ calls }, { text: "done" }]), task: "t" });
   expect(await totals("portcullis.refusals")).toEqual([{ "error.type": "tool_unknown", value: 50 }]);
 });
 
-test("what runs is observed once for each provider of meters, however many runtimes there are", async () => {
+test("load is observed once for each meter provider, however many runtimes there are", async () => {
   const { stop, gauges } = counted();
   await using runtime = await createRuntime({ tools: [echo], sandbox });
   for (let index = 0; index < 20; index += 1) await runtime.derive({}).execute("return 1");
@@ -114,7 +114,7 @@ test("turns of models are timed, and their tokens counted", async () => {
   ]);
 });
 
-test("what runs, what waits and the engines are observed, of all runtimes and each engine once", async () => {
+test("running and waiting work and engines of all runtimes are observed, each engine once", async () => {
   const engines = createIsolateSandbox({ engines: 1, warm: 0 });
   const begun = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();

@@ -121,7 +121,7 @@ describe("spans of a program", () => {
     expect(recording.span("execute_tool run_program").attributes).toMatchObject({ "error.type": "program_failed" });
   });
 
-  test("a name that is no tool is no name of a span and no attribute, and a call id is cut", async () => {
+  test("an unknown tool name is in no span's name or attribute, and a call id is cut", async () => {
     await using runtime = await createRuntime({ tools: [stock], sandbox });
     const hostile = "\u202e<script>".repeat(50);
     const calls = [{ tool: hostile, input: {}, id: "x".repeat(5000) }];
@@ -309,7 +309,7 @@ describe("an execution that waits", () => {
     ]);
   });
 
-  test("a span in a journal from elsewhere that is none is no link", async () => {
+  test("an invalid span in a journal from elsewhere becomes no link", async () => {
     const journal = createMemoryJournal();
     await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
     await runtime.execute("return await tools.pay({});", { execution: "order" });

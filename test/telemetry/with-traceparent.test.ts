@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => recording.stop());
 
-test("what a request begins is below the span of its sender", async () => {
+test("spans of a request are below the span of its sender", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   await withTraceparent(headers(GOOD), () => runtime.execute("return 1"));
   const program = recording.span("execute_tool run_program");
@@ -27,7 +27,7 @@ test("what a request begins is below the span of its sender", async () => {
   expect(program.parentSpanContext).toMatchObject({ spanId: SPAN, isRemote: true });
 });
 
-test("what the server runs for a request is below it, and a header that is none fails no request", async () => {
+test("executions of a request are below its span, and an invalid header fails no request", async () => {
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
   const server = await createServer(runtime);
   const post = (traceparent: string) =>
@@ -77,7 +77,7 @@ test("work without an SDK runs as it is, and its errors are its own", async () =
   await expect(withTraceparent(headers(GOOD), () => Promise.reject(new Error("own")))).rejects.toThrow("own");
 });
 
-test("any text is read without an error, and what is read is written as it was", () => {
+test("any text is read without an error, and a valid traceparent is written unchanged", () => {
   const hex = (length: number) =>
     fc.string({ unit: fc.constantFrom(..."0123456789abcdef".split("")), minLength: length, maxLength: length });
   const form = fc.tuple(hex(2), hex(32), hex(16), hex(2)).map((parts) => parts.join("-"));

@@ -145,7 +145,7 @@ test("one call of a host has a view too", async () => {
   });
 });
 
-test("a list is narrowed by state, tool, tenant and text, and goes on where it was cut", async () => {
+test("a list has filters for state, tool, tenant and text, and its next page continues it", async () => {
   await using one = await open();
   for (const [id, source] of [
     ["a", "return 1; // Alpha"],
@@ -170,7 +170,7 @@ test("a list is narrowed by state, tool, tenant and text, and goes on where it w
   expect(seen.toSorted()).toEqual(["a", "b", "c"]);
 });
 
-test("of very many calls the first are listed, the others counted, and each can be read whole", async () => {
+test("of very many calls the first are listed and the others counted, and each can be read whole", async () => {
   const journal = createMemoryJournal();
   await journal.create(header("many", { limits: {} }));
   const calls = Array.from({ length: 50_002 }, (_, n) => `{"kind":"call","id":${n + 1},"tool":"t"}\n{"n":${n}}`);

@@ -37,7 +37,7 @@ async function waiting(hasModel: boolean) {
   };
 }
 
-test("a conversation that waits is shown, decided and driven on with its model", async () => {
+test("a waiting conversation is shown, decided and continued with its model", async () => {
   await using door = await waiting(true);
   const shown = await door.asked("GET", "");
   expect(shown.json).toMatchObject({

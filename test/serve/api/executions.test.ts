@@ -3,7 +3,7 @@ import { keyOf, openServer } from "../servers.ts";
 
 const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
 
-test("a program runs, and its report has what the library's has", async () => {
+test("a program runs, and its report equals the library's", async () => {
   await using door = await openServer();
   const { status, json } = await door.ask("POST", "/v1/executions", {
     body: { program: "console.log('hello'); return await tools.crm.find({})" },
@@ -28,7 +28,7 @@ test("a program that fails is a report, not an error", async () => {
   expect([unread.status, unread.json.outcome.fault.code]).toEqual([200, "syntax"]);
 });
 
-test("a program that waits is decided over HTTP, signed with the key, and goes on by itself", async () => {
+test("a waiting program is decided over HTTP, with the key as its signature, and continues by itself", async () => {
   await using door = await openServer();
   const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "order-1" } });
   expect(waiting.json).toMatchObject({ execution: "order-1", state: "waiting" });

@@ -20,7 +20,7 @@ const FORGED = [
 const program = (value: unknown) => `return ${JSON.stringify(value)}`;
 
 describe("whatever ids one tenant chooses", () => {
-  test("every other one gets the id that it chooses, as if it were alone", async () => {
+  test("every other tenant gets the id that it chooses", async () => {
     await using door = await openServer({ keys: KEYS });
     const [attacker, ...others] = KEYS.keys;
     const run = (key: string, execution: string, value: unknown, more: Partial<AskOptions> = {}) =>
@@ -97,7 +97,7 @@ test.each(["\u0000", "%00", "a".repeat(10_000), "..%2f..%2fetc", "\ud800", "a/".
   },
 );
 
-test("what is said of an execution names it as its client does", async () => {
+test("messages about an execution use its client's id", async () => {
   await using door = await openServer();
   const program = "return await tools.bank.pay({ amount: 3 })";
   const texts: string[] = [];

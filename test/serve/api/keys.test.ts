@@ -20,7 +20,7 @@ test.each([
   expect(await Array.fromAsync(door.runtime.executions())).toEqual([]);
 });
 
-test("what is open needs no key, everything else does, also what there is not", async () => {
+test("open paths need no key; all others do, unknown ones too", async () => {
   await using door = await openServer();
   expect((await door.ask("GET", "/healthz", { key: "" })).json).toEqual({ status: "ok" });
   for (const path of ["/readyz", "/metrics", "/openapi.json", "/v1/executions", "/mcp", "/nothing"])
@@ -31,7 +31,7 @@ test("what is open needs no key, everything else does, also what there is not", 
   expect(metrics.text).toContain('portcullis_http_requests_total{route="/readyz",method="GET",status="401"} 1');
 });
 
-test("a key's rate is a 429 that says when to come again", async () => {
+test("a key over its rate gets 429 with the time to wait", async () => {
   await using door = await openServer();
   const asked = { key: keyOf("few"), body: RUN };
   for (const status of [200, 200, 429]) expect((await door.ask("POST", "/v1/executions", asked)).status).toBe(status);
@@ -50,7 +50,7 @@ test("a key runs no more at once than it may, and others go on", async () => {
   expect((await door.ask("POST", "/v1/executions", { body: RUN })).status).toBe(200);
 });
 
-test("above the runtime's bound an honest 503 says that nothing was started", async () => {
+test("above the runtime's bound a 503 says that nothing was started", async () => {
   await using door = await openServer(undefined, { executions: { atOnce: 1, queued: 0 } });
   const slow = { program: "return await tools.crm.slow({})", wait: false };
   expect((await door.ask("POST", "/v1/executions", { body: slow })).status).toBe(202);

@@ -37,7 +37,7 @@ function schemaFor(method: string, path: string, status: number): z.ZodType | un
   return answer instanceof zod.ZodType ? answer : undefined;
 }
 
-test("what is really answered, good and bad, is what the document says", async () => {
+test("real answers and refusals fit the schemas of the document", async () => {
   await using door = await openServer();
   const asked = async (method: string, path: string, id: string, options: Parameters<typeof door.ask>[2] = {}) => {
     const answer = await door.ask(method, path.replace(":id", id), options);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openServer } from "../servers.ts";
 
-test("the page's files are open, with a policy that lets nothing in from elsewhere", async () => {
+test("the page's files need no key, and their policy allows nothing from elsewhere", async () => {
   await using door = await openServer();
   for (const path of ["/", "/page.js", "/page.css", "/icon.svg"]) {
     const { status, headers, text } = await door.ask("GET", path, { key: "" });

@@ -42,7 +42,7 @@ test.each([
   expect(await Array.fromAsync(door.runtime.executions())).toEqual([]);
 });
 
-test("keys that stay as they were lose nothing while others change", async () => {
+test("a request under an unchanged key goes on while other keys change", async () => {
   await using door = await openServer();
   const { request, send } = slowRequest("ann", { program: "return 1" });
   const answer = door.server.fetch(request);
@@ -103,7 +103,7 @@ test("a key runs no more at once than it may, also with requests that come toget
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(19);
 });
 
-test("who decided is signed with the key, however long a name the client gives", async () => {
+test("a decision is signed with the key, however long a name the client gives", async () => {
   await using door = await openServer();
   const program = "return await tools.bank.pay({ amount: 3 })";
   await door.ask("POST", "/v1/executions", { body: { program, execution: "pays" } });

@@ -38,7 +38,7 @@ test.each(OF_AN_EXECUTION)("$method $path answers another tenant's execution lik
   expect((await door.ask("GET", "/v1/executions/theirs")).json.state).toBe("waiting");
 });
 
-test("a list has the tenant's own executions alone", async () => {
+test("a list shows only executions of the tenant", async () => {
   await using door = await openServer();
   await door.ask("POST", "/v1/executions", { body: { program: "return 1", execution: "theirs" } });
   await door.ask("POST", "/v1/executions", { key: keyOf("bob"), body: { program: "return 2", execution: "own" } });

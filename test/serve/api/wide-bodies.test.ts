@@ -37,7 +37,7 @@ test("a value may have as many fields as a body holds", async () => {
   expect(answer.text).not.toContain("at most 1000 fields");
 });
 
-test("clients that cancel and decide at once are told what has come of it", async () => {
+test("clients that cancel and decide at the same time are told the outcome", async () => {
   await using door = await openServer();
   const program = "return await tools.bank.pay({ amount: 1 })";
   for (let n = 0; n < 20; n += 1) {

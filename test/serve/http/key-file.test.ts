@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const ids = (path: string) => listKeys(path).all.map(({ id }) => id);
 
-test("a new file is its owner's alone, and one that is changed keeps who may read it", () => {
+test("a new key file is readable by its owner alone, and a changed one keeps its mode", () => {
   const path = join(folder, "mode.json");
   addKey(path, { id: "a", tenant: "t" });
   expect(statSync(path).mode & 0o777).toBe(0o600);

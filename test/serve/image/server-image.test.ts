@@ -140,7 +140,7 @@ describe.skipIf(!ALL_TESTS)("the folder of the image", { timeout: BUILDING_MS },
       }
     }
 
-    test("it serves without rights and without a file system that can be written, and its journal outlives it", async () => {
+    test("it serves without rights and with a read-only file system, and its journal outlives it", async () => {
       await started();
       expect(await script("console.log(String(process.getuid()))")).toBe("65532");
       const write = `import { writeFileSync } from "node:fs"; try { writeFileSync("/app/x", ""); } catch ({ code }) { console.log(code); }`;

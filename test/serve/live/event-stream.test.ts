@@ -42,7 +42,7 @@ test("events come as they happen", async () => {
   expect((await reader.read()).done).toBe(true);
 });
 
-test("a client that comes again after any event gets the others, each once", async () => {
+test("a client that reconnects after any event gets the later events, each once", async () => {
   await using door = await openServer();
   const program =
     "console.log('a'); await tools.crm.find({}); console.log('b'); await Promise.all([tools.crm.find({}), tools.crm.find({})]); return 1";
@@ -56,7 +56,7 @@ test("a client that comes again after any event gets the others, each once", asy
   }
 });
 
-test("a client that was cut off comes again after a restart of the server, without a loss or a repeat", async () => {
+test("a client reconnects after a restart of the server without losing or repeating an event", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-events-"));
   using journal = createSqliteJournal({ path: join(folder, "j.db") });
   const body = { program: "await tools.crm.find({}); await tools.crm.slow({}); return 1", execution: "e", wait: false };
@@ -95,7 +95,7 @@ test("records that another process appends are seen too", async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("a stream of a client that takes nothing reads nothing ahead", async () => {
+test("a stream reads nothing ahead for a client that reads nothing", async () => {
   const journal = createMemoryJournal();
   let read = 0;
   await using door = await openServer(undefined, {
@@ -122,7 +122,7 @@ test("a stream of a client that takes nothing reads nothing ahead", async () => 
   await reader.cancel();
 });
 
-test("a client that never reads is left after a while, and one that reads slowly gets everything", async () => {
+test("the connection of a client that never reads is ended, and a slow reader gets everything", async () => {
   await using door = await openServer({ token: keyOf("tok"), idleMs: 300 });
   const { url } = await door.server.listen({ port: 0 });
   const program =

@@ -64,7 +64,7 @@ test("a failure of a handler has its code, and nothing of its message", async ()
   });
 });
 
-test("waiting is told once, when all that is open waits, and the decision and what follows after it", async () => {
+test("waiting is one event, sent when all open calls wait; the decision and later events follow it", async () => {
   const { all } = await eventsOf(
     "const [paid] = await Promise.all([tools.a.pay({}), tools.a.get({})]); return paid",
     true,

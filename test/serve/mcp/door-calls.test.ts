@@ -73,7 +73,7 @@ describe("the limits of a key bind all that it does", () => {
     expect(textOf(await as().call("shop_buy", { text }, asks()))).toContain(text);
   });
 
-  test("a key without calls has none, of either kind", async () => {
+  test("a key whose limit of calls is 0 makes no call, direct or by a program", async () => {
     const { as } = await open();
     const none = as({ id: "none", limits: { calls: 0 } });
     expect(await none.call("shop_buy", {}, asks())).toMatchObject({ isError: true });
@@ -84,7 +84,7 @@ describe("the limits of a key bind all that it does", () => {
   });
 });
 
-describe("a tool that a principal does not have is told apart from an unknown one by nothing", () => {
+describe("a tool that a principal may not call looks exactly like an unknown one", () => {
   const tools = [
     tool("shop.buy"),
     tool("shop.sell", { enabled: ({ tenant }) => tenant === "acme" }),
@@ -116,7 +116,7 @@ describe("a tool that a principal does not have is told apart from an unknown on
     expect(ran).toEqual([]);
   });
 
-  test("its tenant is listed what is enabled for it, when it asks", async () => {
+  test("a tenant's list has the tools that are enabled for it at that moment", async () => {
     let isOn = false;
     const { as } = await open({ tools: [tool("shop.buy"), tool("shop.sell", { enabled: () => isOn })] });
     const names = () => as().tools.map(({ name }) => name);
@@ -127,7 +127,7 @@ describe("a tool that a principal does not have is told apart from an unknown on
   });
 });
 
-test("a key has the tools that it may use of those that there are now", async () => {
+test("a key has those of its tools that exist now", async () => {
   let tools = [tool("shop.buy"), tool("bank.pay")];
   const { as } = await open({ tools: () => tools });
   const keys = [as({ tools: ["shop.*"], id: "shop" }), as({ id: "direct", callers: ["direct"] }), as()];

@@ -28,7 +28,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
       readonly stopped: number;
     };
 
-  test("it is told of programs, of results, and of the tools that it may call", async () => {
+  test("its instructions describe programs, results, and the tools that it may call", async () => {
     expect(client.version).toBe(version);
     expect(client.instructions).toMatch(/^Use run_program [^.]+\.[^.]+\.[^.]+\.$/);
     expect(await client.list()).toEqual([

@@ -136,18 +136,18 @@ describe("a request is refused by its headers", () => {
     expect(body).not.toContain("0123456789");
   });
 
-  test("a key in the query counts for nothing, and no other path is there", async () => {
+  test("a key in the query is ignored, and other paths do not exist", async () => {
     expect((await post("{}", { authorization: "" }, `/mcp?key=${ANN}`)).status).toBe(401);
     expect((await post("{}", {}, "/other")).status).toBe(404);
     expect((await post("{}", {}, "//evil.example/mcp")).status).toBe(404);
   });
 
-  test("a page of this machine, and other names of the loopback, may come in", async () => {
+  test("requests of pages of this machine, and under other names of the loopback, are admitted", async () => {
     for (const headers of [{ origin: "http://localhost:3000" }, { host: "localhost:9" }, { host: "[::1]" }])
       expect((await post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)).status).toBe(200);
   });
 
-  test("a key with a rate is told when to come back", async () => {
+  test("a key over its rate is told how long to wait", async () => {
     const headers = { authorization: `Bearer ${SLOW}` };
     const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
     const answers = [await post(message, headers), await post(message, headers), await post(message, headers)];
@@ -189,7 +189,7 @@ describe("a body", () => {
   });
 });
 
-describe("what a client makes the door hold is bounded", () => {
+describe("the memory that a client can take is bounded", () => {
   const initialize = (padding: number) => ({
     jsonrpc: "2.0",
     id: 1,
@@ -257,7 +257,7 @@ describe("the door goes on for all clients", () => {
     expect(textOf(await call("shop_list", { n: 0 }))).toBe("[]");
   });
 
-  test("when a request comes without a key and with a method that is none of the web's, and the operator's log does not grow", async () => {
+  test("when a request comes without a key and with an unknown method, and the operator's log does not grow", async () => {
     const before = door.said();
     for (const method of ["TRACE", "PROPFIND"])
       expect((await post("", { authorization: "" }, "/mcp", method)).status).toBe(405);
@@ -275,7 +275,7 @@ describe("a requestState", () => {
   const repeat = (state: unknown, args: object = { code }, key = ANN) =>
     call("run_program", args, { requestState: state, inputResponses: { "1": yes } }, { key });
 
-  test("that is forged, changed, of another request or another principal runs nothing; the right one runs it once", async () => {
+  test("that is forged, changed, of another request or another principal runs nothing; the right one runs its call once", async () => {
     const before = (await paidBy()).paid.length;
     const state = await asked();
     const changed = state.slice(0, 30) + (state[30] === "A" ? "B" : "A") + state.slice(31);

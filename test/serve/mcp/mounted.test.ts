@@ -25,7 +25,7 @@ describe.each(CLIENTS)("$client", ({ connect }) => {
     expect(text.includes('"paid":7')).toBe(times === 1);
   });
 
-  test("the rights of a key are those that it has now, also in what was opened before", async () => {
+  test("changes of a key's rights hold at once, also in sessions that are open", async () => {
     await using door = await openServer({ keys: KEYS });
     const { url } = await door.server.listen({ port: 0 });
     await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") });
@@ -38,7 +38,7 @@ describe.each(CLIENTS)("$client", ({ connect }) => {
   });
 });
 
-test("what a key has left is not that of a key of another tenant with its name", async () => {
+test("values of a removed key are not given to a key of another tenant with the same id", async () => {
   await using door = await openServer({ keys: KEYS });
   const { url } = await door.server.listen({ port: 0 });
   await using before = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });

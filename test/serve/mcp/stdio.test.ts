@@ -152,7 +152,7 @@ describe("keys", () => {
     expect(await door.stderr).toContain(`the id ${id} is reserved`);
   });
 
-  test("that other users can read are told of", async () => {
+  test("that other users can read are reported", async () => {
     const door = await keyed([{ id: "ann", tenant: "acme", key: "0123456789abcdef", tools: ["no.such"] }], 0o644);
     await door.ended;
     expect(await door.stderr).toContain("other users can read the keys in");
