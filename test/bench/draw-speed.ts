@@ -1,17 +1,17 @@
-/** Draws `speed.svg` from the table of other packages in docs/measuring.md: `node test/bench/draw-speed.ts`. */
+/** Draws `speed.svg` from the table of other packages in docs/performance.md: `node test/bench/draw-speed.ts`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TopLevelSpec } from "vega-lite";
 import { svgOf } from "./svg.ts";
 
-const DOCUMENT = join(import.meta.dirname, "../../docs/measuring.md");
+const DOCUMENT = join(import.meta.dirname, "../../docs/performance.md");
 const PICTURE = join(import.meta.dirname, "speed.svg");
 
 /** Milliseconds in one of the unit that a column's title ends with. Columns without a time are not drawn. */
 const UNITS: Readonly<Record<string, number>> = { ms: 1, µs: 0.001 };
 const COLORS = ["#9ca3af", "#f59e0b", "#1d4ed8", "#93c5fd", "#dc2626", "#059669", "#7c3aed"];
 
-/** The picture of a document's table behind `<!-- peers -->`. Throws where there is no such table or a cell is no number. */
+/** The picture of a document's table behind `<!-- peers -->`. Of a cell it takes the median, not the range behind it. Throws where there is no such table or a cell has no number. */
 export async function speedPicture(document: string): Promise<string> {
   const [head = [], , ...rows] = tableBehind("peers", document);
   const titles = head.flatMap((title, column) => {
@@ -76,8 +76,9 @@ function tableBehind(marker: string, document: string): string[][] {
 }
 
 function numberIn(cell: string): number {
-  const number = Number(cell.replaceAll(",", ""));
-  if (cell === "" || Number.isNaN(number)) throw new Error(`${JSON.stringify(cell)} is no number.`);
+  const [median = ""] = cell.split(" ", 1);
+  const number = Number(median.replaceAll(",", ""));
+  if (median === "" || Number.isNaN(number)) throw new Error(`${JSON.stringify(cell)} is no number.`);
   return number;
 }
 

@@ -14,6 +14,9 @@ const IDLE_MS = 10_000;
 /** How long after a program has begun an engine is started ahead of need, in milliseconds. Until then it would take a core from it. */
 const REFILL_MS = 50;
 
+/** Starts ahead of need at a time: more take no less time together, and the first of them takes longer. */
+const AT_ONCE = availableParallelism();
+
 /** How long an engine may take to start, in milliseconds. */
 const START_MS = 20_000;
 /** How long a running engine may take to make the next isolate, in milliseconds. A slower one is ended. */
@@ -369,7 +372,9 @@ export class EnginePool {
   #refill(): void {
     const { engines, reuse, warm } = this.#options;
     if (reuse !== "never") return this.#refillSoon();
-    if (!this.#closed && this.#ready < warm && this.#all.size < engines) this.#start().catch(() => {});
+    const startMore = () => this.#refill();
+    while (!this.#closed && this.#ready < warm && this.#all.size < engines && this.#coming.size < AT_ONCE)
+      this.#start().then(startMore, () => {});
   }
 
   #refillSoon(): void {

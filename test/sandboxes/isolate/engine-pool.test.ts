@@ -65,6 +65,12 @@ test("with reuse never, every program has a process of its own", () =>
     expect(seen.size).toBeGreaterThanOrEqual(3);
   }));
 
+test("with reuse never, as many engines are made ready again as are to be warm, whatever was ready before", () =>
+  withSandbox({ reuse: "never", warm: 3 }, async (sandbox) => {
+    for (let run = 0; run < 3; run += 1) await runOne(sandbox);
+    expect(sandbox.pool.counts).toMatchObject({ engines: 3, idle: 3 });
+  }));
+
 test("an engine is replaced after its maximum number of programs", () =>
   withSandbox({ programsPerEngine: 2 }, async (sandbox) => {
     const [first] = enginesOf();
